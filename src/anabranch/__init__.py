@@ -1,0 +1,1 @@
+"""Anabranch: Git for data lakes."""

@@ -1,0 +1,251 @@
+"""The kernel: SSTables of object metadata and the trees made of them (written in Rust).
+
+A *table* is one RocksDB-compatible SSTable file, named by the digest of its records. A *range* is
+a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
+with its ranges, which is all the metadata of one commit. Tables are mapped, never copied.
+
+A *record* is a key with a value of two parts: the identity, which says whether two values are the
+same, and the data, which is whatever the reader needs. Everywhere here a record's value is a
+`Value`: `(identity, data)`.
+
+Calls that may run long release the GIL. Bad bytes raise `CorruptTable`, which names the file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, final
+
+type Value = tuple[bytes, bytes]
+"""(identity, data) of a record."""
+
+EMPTY_TREE_ID: str
+"""The metarange id of the tree without entries: the empty string."""
+
+class KernelError(Exception):
+    """Whatever goes wrong in the kernel."""
+
+class CorruptTable(KernelError):
+    """A table's bytes are not what they must be. `path` is the file, `reason` says what."""
+
+    path: str
+    reason: str
+
+class MissingTable(KernelError):
+    """There is no file for a table id. `table_id` and `path` say which."""
+
+    table_id: str
+    path: str
+
+# --- identities and codecs -------------------------------------------------------------------
+
+def entry_identity(
+    size: int, checksum: str, metadata: Mapping[str, str], content_type: str
+) -> bytes:
+    """Returns the 32 bytes that tell one content from another; the address has no part in it."""
+
+def encode_entry(
+    address: str,
+    address_type: int,
+    mtime: int,
+    mtime_nanos: int,
+    size: int,
+    checksum: str,
+    metadata: Mapping[str, str],
+    content_type: str,
+) -> Value:
+    """Returns an entry's identity and its protobuf form, metadata sorted by key."""
+
+def decode_entry(data: bytes) -> tuple[str, int, int, int, int, str, dict[str, str], str]:
+    """Returns (address, address_type, mtime, mtime_nanos, size, checksum, metadata,
+    content_type). Raises KernelError for bytes that are no entry."""
+
+def encode_staged(key: bytes, value: Value | None) -> bytes:
+    """Returns a StagedEntryData record; None is a tombstone."""
+
+def decode_staged(data: bytes) -> tuple[bytes, Value | None]:
+    """Returns the key and value of a StagedEntryData record; None is a tombstone."""
+
+def commit_id(
+    committer: str,
+    message: str,
+    metarange_id: str,
+    creation_date: int,
+    metadata: Mapping[str, str],
+    parents: Sequence[str],
+) -> str:
+    """Returns the digest that names a commit; `creation_date` in seconds."""
+
+# --- tables ----------------------------------------------------------------------------------
+
+@final
+class RangeInfo:
+    """One range of a tree, as its metarange describes it."""
+
+    id: str
+    min_key: bytes
+    max_key: bytes
+    count: int
+    estimated_size: int
+    def __init__(
+        self, id: str, min_key: bytes, max_key: bytes, count: int, estimated_size: int
+    ) -> None: ...
+
+@final
+class Written:
+    """What a write left in its folder."""
+
+    metarange_id: str
+    """The new tree's id, the empty string for an empty tree."""
+    tables: list[str]
+    """Ids of the tables written, metarange included; reused ones are not among them."""
+    count: int
+    """Entries in the new tree."""
+    added: int
+    changed: int
+    removed: int
+    """Records in which the new tree differs from the one it was made from."""
+
+def verify_table(path: str) -> str:
+    """Reads a whole table, checks every checksum and the order of keys, and returns its id
+    computed from its records. Raises CorruptTable."""
+
+def table_properties(path: str) -> dict[str, bytes]:
+    """Returns the properties of a table by name."""
+
+def table_records(path: str) -> list[tuple[bytes, bytes]]:
+    """Returns a table's raw records: (key, encoded value). For tools and tests."""
+
+# --- trees -----------------------------------------------------------------------------------
+
+@final
+class Tables:
+    """A pool of open tables, which closes the least recently used ones.
+
+    `capacity` is how many tables stay open; an open table costs its index (about 4 bytes an
+    entry) besides the mapping.
+    """
+
+    def __init__(self, capacity: int = 4096) -> None: ...
+    def tree(self, metarange_id: str, locate: Callable[[str], str]) -> Tree:
+        """Opens a tree. `locate` returns the path of a table's file by its id (and brings it
+        there when it must); it is called when a table is not open, from any thread."""
+    def open_count(self) -> int: ...
+    def forget(self, table_id: str) -> None:
+        """Closes a table, if it is open; readers in flight keep their mapping."""
+
+@final
+class Tree:
+    """All entries of one commit, ordered by the bytes of their keys. Immutable."""
+
+    metarange_id: str
+    def __len__(self) -> int: ...
+    def ranges(self) -> list[RangeInfo]: ...
+    def get(self, key: bytes) -> Value | None: ...
+    def get_many(self, keys: Sequence[bytes]) -> list[Value | None]: ...
+    def contains_prefix(self, prefix: bytes) -> bool: ...
+    def listing(
+        self, *, prefix: bytes = b"", after: bytes = b"", delimiter: bytes = b"", amount: int
+    ) -> Listing:
+        """Starts a page of at most `amount` items: records whose key begins with `prefix`, comes
+        after `after`, and, with a delimiter, what has the delimiter after the prefix as one
+        common prefix. `after` may itself be a common prefix, whose members are then skipped."""
+    def diff(
+        self,
+        other: Tree,
+        *,
+        prefix: bytes = b"",
+        after: bytes = b"",
+        delimiter: bytes = b"",
+        amount: int,
+    ) -> DiffPage:
+        """Returns a page of what must change in this tree to make it `other`."""
+    def compare(
+        self,
+        source: Tree,
+        base: Tree,
+        *,
+        prefix: bytes = b"",
+        after: bytes = b"",
+        delimiter: bytes = b"",
+        amount: int,
+    ) -> DiffPage:
+        """Returns a page of what merging `source` into this tree would do, given their base;
+        paths that both sides changed, differently, have the kind "conflict"."""
+    def apply(self, changes: Iterable[tuple[bytes, Value | None]], folder: str) -> Written:
+        """Writes the tree with `changes` made (None deletes), which must be sorted by key
+        without repetitions. Whole ranges that no change touches are reused by id; a change that
+        equals what is there, or deletes what is not, is none. Tables go to `folder` under their
+        ids, by a temporary name and synced, and are complete when this returns. Raises
+        ValueError for keys out of order."""
+    def merge(
+        self,
+        source: Tree,
+        base: Tree,
+        folder: str,
+        *,
+        strategy: Literal["", "source-wins", "dest-wins"] = "",
+        max_conflicts: int = 1000,
+    ) -> Merged:
+        """Merges `source` into this tree, given their base. With conflicts and no strategy
+        nothing is left behind that names a tree."""
+    def scan(
+        self, *, prefix: bytes = b"", after: bytes = b"", decoded: bool = True, batch: int = 65536
+    ) -> ArrowStream:
+        """Returns the entries as a stream of Arrow record batches (PyCapsule interface):
+        decoded (path, physical_address, address_type, last_modified, size, checksum, metadata,
+        content_type) or raw (key, identity, data)."""
+
+@final
+class Listing:
+    """A page being filled from a tree and the staged changes that lie over it.
+
+    The caller feeds staged changes in pieces, so that a page never needs more of them than it
+    shows: while not `done`, feed the changes whose keys are at least `position`.
+    """
+
+    position: bytes
+    done: bool
+    has_more: bool
+    """Whether items follow the page; known when done."""
+    def feed(self, changes: Sequence[tuple[bytes, Value | None]], last: bool) -> None:
+        """Continues up to the last of these changes, or, when they are the `last`, to the end
+        of the page or of the tree. Keys must be sorted and not before `position`."""
+    def __len__(self) -> int: ...
+    def rows(self) -> list[tuple[bytes, Value | None]]:
+        """The page's items in order; None in place of a value marks a common prefix."""
+    def last_key(self) -> bytes: ...
+    def object_stats_json(self, storage_namespace: str, user_metadata: bool) -> bytes:
+        """The page as a JSON array of lakeFS `ObjectStats`, keys in alphabetical order.
+        Relative addresses are put behind `storage_namespace` and a slash."""
+
+@final
+class DiffPage:
+    rows: list[tuple[str, bytes, Value | None, Value | None]]
+    """(kind, key, left, right); kind is one of "added", "removed", "changed", "conflict",
+    "prefix_changed" (a common prefix, without values)."""
+    has_more: bool
+
+@final
+class Merged:
+    written: Written | None
+    """None when there are conflicts that no strategy solved."""
+    conflicts: list[bytes]
+    """The first `max_conflicts` conflicting keys, in order; empty when a strategy solved them."""
+    conflict_count: int
+
+@final
+class ArrowStream:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def write_tree(records: Iterable[tuple[bytes, Value]], folder: str) -> Written:
+    """Writes sorted records as a tree into `folder`, cut into ranges as lakeFS cuts them.
+    Raises ValueError for keys out of order or repeated."""
+
+def write_arrow(source: Any, folder: str) -> Written:
+    """Writes an Arrow stream (anything with `__arrow_c_stream__`), in either form that
+    `Tree.scan` gives, sorted by path, as a tree into `folder`."""
+
+def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
+    """Like `write_arrow`, without a metarange."""
+
+def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
+    """Writes the metarange of ranges in order and returns its id."""
