@@ -12,9 +12,9 @@ Calls that may run long release the GIL. Bad bytes raise `CorruptTable`, which n
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
 
-type Value = tuple[bytes, bytes]
+Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
 
 EMPTY_TREE_ID: str
@@ -56,7 +56,8 @@ def encode_entry(
 
 def decode_entry(data: bytes) -> tuple[str, int, int, int, int, str, dict[str, str], str]:
     """Returns (address, address_type, mtime, mtime_nanos, size, checksum, metadata,
-    content_type). Raises KernelError for bytes that are no entry."""
+    content_type). Raises KernelError for bytes that are no entry.
+    """
 
 def encode_staged(key: bytes, value: Value | None) -> bytes:
     """Returns a StagedEntryData record; None is a tombstone."""
@@ -106,7 +107,8 @@ class Written:
 
 def verify_table(path: str) -> str:
     """Reads a whole table, checks every checksum and the order of keys, and returns its id
-    computed from its records. Raises CorruptTable."""
+    computed from its records. Raises CorruptTable.
+    """
 
 def table_properties(path: str) -> dict[str, bytes]:
     """Returns the properties of a table by name."""
@@ -127,7 +129,8 @@ class Tables:
     def __init__(self, capacity: int = 4096) -> None: ...
     def tree(self, metarange_id: str, locate: Callable[[str], str]) -> Tree:
         """Opens a tree. `locate` returns the path of a table's file by its id (and brings it
-        there when it must); it is called when a table is not open, from any thread."""
+        there when it must); it is called when a table is not open, from any thread.
+        """
     def open_count(self) -> int: ...
     def forget(self, table_id: str) -> None:
         """Closes a table, if it is open; readers in flight keep their mapping."""
@@ -147,7 +150,8 @@ class Tree:
     ) -> Listing:
         """Starts a page of at most `amount` items: records whose key begins with `prefix`, comes
         after `after`, and, with a delimiter, what has the delimiter after the prefix as one
-        common prefix. `after` may itself be a common prefix, whose members are then skipped."""
+        common prefix. `after` may itself be a common prefix, whose members are then skipped.
+        """
     def diff(
         self,
         other: Tree,
@@ -169,13 +173,15 @@ class Tree:
         amount: int,
     ) -> DiffPage:
         """Returns a page of what merging `source` into this tree would do, given their base;
-        paths that both sides changed, differently, have the kind "conflict"."""
+        paths that both sides changed, differently, have the kind "conflict".
+        """
     def apply(self, changes: Iterable[tuple[bytes, Value | None]], folder: str) -> Written:
         """Writes the tree with `changes` made (None deletes), which must be sorted by key
         without repetitions. Whole ranges that no change touches are reused by id; a change that
         equals what is there, or deletes what is not, is none. Tables go to `folder` under their
         ids, by a temporary name and synced, and are complete when this returns. Raises
-        ValueError for keys out of order."""
+        ValueError for keys out of order.
+        """
     def merge(
         self,
         source: Tree,
@@ -186,13 +192,15 @@ class Tree:
         max_conflicts: int = 1000,
     ) -> Merged:
         """Merges `source` into this tree, given their base. With conflicts and no strategy
-        nothing is left behind that names a tree."""
+        nothing is left behind that names a tree.
+        """
     def scan(
         self, *, prefix: bytes = b"", after: bytes = b"", decoded: bool = True, batch: int = 65536
     ) -> ArrowStream:
         """Returns the entries as a stream of Arrow record batches (PyCapsule interface):
         decoded (path, physical_address, address_type, last_modified, size, checksum, metadata,
-        content_type) or raw (key, identity, data)."""
+        content_type) or raw (key, identity, data).
+        """
 
 @final
 class Listing:
@@ -208,14 +216,16 @@ class Listing:
     """Whether items follow the page; known when done."""
     def feed(self, changes: Sequence[tuple[bytes, Value | None]], last: bool) -> None:
         """Continues up to the last of these changes, or, when they are the `last`, to the end
-        of the page or of the tree. Keys must be sorted and not before `position`."""
+        of the page or of the tree. Keys must be sorted and not before `position`.
+        """
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:
         """The page's items in order; None in place of a value marks a common prefix."""
     def last_key(self) -> bytes: ...
     def object_stats_json(self, storage_namespace: str, user_metadata: bool) -> bytes:
         """The page as a JSON array of lakeFS `ObjectStats`, keys in alphabetical order.
-        Relative addresses are put behind `storage_namespace` and a slash."""
+        Relative addresses are put behind `storage_namespace` and a slash.
+        """
 
 @final
 class DiffPage:
@@ -238,11 +248,13 @@ class ArrowStream:
 
 def write_tree(records: Iterable[tuple[bytes, Value]], folder: str) -> Written:
     """Writes sorted records as a tree into `folder`, cut into ranges as lakeFS cuts them.
-    Raises ValueError for keys out of order or repeated."""
+    Raises ValueError for keys out of order or repeated.
+    """
 
 def write_arrow(source: Any, folder: str) -> Written:
     """Writes an Arrow stream (anything with `__arrow_c_stream__`), in either form that
-    `Tree.scan` gives, sorted by path, as a tree into `folder`."""
+    `Tree.scan` gives, sorted by path, as a tree into `folder`.
+    """
 
 def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
     """Like `write_arrow`, without a metarange."""

@@ -1,1 +1,1 @@
-
+"""Who may: users, credentials, tokens and the one decision."""

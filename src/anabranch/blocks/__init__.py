@@ -1,1 +1,1 @@
-
+"""Block stores, which hold the bytes of objects and tables."""

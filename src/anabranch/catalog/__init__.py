@@ -1,1 +1,1 @@
-
+"""Use cases: permission, then one call into the core."""

@@ -1,1 +1,1 @@
-
+"""Key-value stores, which hold references and staging areas."""

@@ -1,0 +1,22 @@
+"""A change: how one path differs between two trees."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from anabranch.model.entry import Entry
+
+__all__ = ["Change", "ChangeKind"]
+
+ChangeKind = Literal["added", "removed", "changed", "conflict", "prefix_changed"]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One path's difference; a "prefix_changed" has no entries, a "removed" only a left one."""
+
+    kind: ChangeKind
+    path: str
+    left: Entry | None = None
+    right: Entry | None = None

@@ -1,0 +1,37 @@
+"""A commit: a tree of entries, where it came from, and who says so."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["COMMIT_VERSION", "INITIAL_MESSAGE", "Commit"]
+
+COMMIT_VERSION = 1
+"""Since version 1 the first parent of a merge is its destination (as in git)."""
+
+INITIAL_MESSAGE = "Repository created"
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit; `id` is the digest of the rest, save version, generation and nanoseconds.
+
+    `creation_date` is in seconds since 1970; `nanos` is the part below a second, which only
+    orders logs. `generation` is 1 for the initial commit and one more than the highest parent's
+    otherwise.
+    """
+
+    id: str
+    committer: str
+    message: str
+    creation_date: int
+    metarange_id: str
+    parents: tuple[str, ...] = ()
+    metadata: dict[str, str] = {}
+    version: int = COMMIT_VERSION
+    generation: int = 1
+    nanos: int = 0
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether it has more than one parent."""
+        return len(self.parents) > 1

@@ -1,0 +1,96 @@
+"""Which names and paths are allowed, by lakeFS's rules; branch and tag names may also hold `:`."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.errors import Invalid
+
+__all__ = [
+    "MAX_PATH_BYTES",
+    "check_branch",
+    "check_path",
+    "check_repository",
+    "check_tag",
+    "key_of",
+    "path_of",
+]
+
+MAX_PATH_BYTES = 1024
+
+_REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}", re.ASCII)
+_BRANCH = re.compile(r"\w[-\w]*", re.ASCII)
+# git's own branch names hold dots, and so does the example dev:jane-before-v2.3-merge
+_SCOPED_BRANCH = re.compile(r"\w[-\w]*(:\w[-.\w]*)+", re.ASCII)
+_TAG_REFUSED = re.compile(r"[\x00-\x20^?*\[/`\x7f]|\.\.|@\{")
+
+
+def check_repository(name: str) -> None:
+    """Raises Invalid unless `name` can name a repository."""
+    if not _REPOSITORY.fullmatch(name):
+        raise Invalid(
+            "argument repository: invalid repository name: validation error",
+            kind="invalid_repository_name",
+            hint="3 to 63 lower-case letters, digits and dashes, beginning with no dash.",
+        )
+
+
+def check_branch(name: str) -> None:
+    """Raises Invalid unless `name` can name a branch."""
+    if not (_BRANCH.fullmatch(name) or _SCOPED_BRANCH.fullmatch(name)):
+        raise Invalid(
+            "argument branchID: invalid value: validation error: branch id must consist of "
+            "letters, digits, underscores and dashes, and cannot start with a dash",
+            kind="invalid_branch_name",
+            hint="Letters, digits, underscores and dashes; a scope may stand before a colon: "
+            "dev:fix-1.",
+        )
+
+
+def check_tag(name: str) -> None:
+    """Raises Invalid unless `name` can name a tag."""
+    if (
+        not name
+        or name == "@"
+        or name.startswith(":")
+        or name.endswith((".", ".lock", ":"))
+        or "::" in name
+        or _TAG_REFUSED.search(name)
+    ):
+        raise Invalid(
+            "argument tagID: invalid value: validation error",
+            kind="invalid_tag_name",
+            hint="No spaces, slashes, `..`, `@{` or any of ^ ? * [ `, and no dot at the end.",
+        )
+
+
+def check_path(path: str) -> None:
+    """Raises Invalid unless `path` can be an object's path: 1 to 1,024 bytes of UTF-8."""
+    if not path:
+        raise Invalid(
+            "argument path: missing path: required value: validation error", kind="missing_path"
+        )
+    try:
+        length = len(path.encode())
+    except UnicodeEncodeError:
+        raise Invalid(
+            "argument path: not UTF-8: invalid value: validation error", kind="invalid_path"
+        ) from None
+    if length > MAX_PATH_BYTES:
+        raise Invalid(
+            f"argument path: {length} bytes, at most {MAX_PATH_BYTES}: "
+            "invalid value: validation error",
+            kind="invalid_path",
+        )
+
+
+def key_of(path: str) -> bytes:
+    """Returns a path's key in trees and staging areas."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def path_of(key: bytes) -> str:
+    """Returns a key's path. Bytes that are no UTF-8, which only foreign systems write, survive
+    the way there and back.
+    """
+    return key.decode("utf-8", "surrogateescape")

@@ -1,0 +1,27 @@
+"""A repository: a name, a place for its bytes, and a default branch."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Repository"]
+
+
+class Repository(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository; `creation_date` in seconds since 1970, `instance_uid` changes when a deleted
+    name is created again.
+    """
+
+    id: str
+    storage_namespace: str
+    default_branch: str
+    creation_date: int
+    instance_uid: str
+    read_only: bool = False
+    in_deletion: bool = False
+    storage_id: str = ""
+
+    @property
+    def partition(self) -> str:
+        """The key-value partition that holds the repository's references."""
+        return f"{self.id}-{self.instance_uid}"
