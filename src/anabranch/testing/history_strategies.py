@@ -1,0 +1,28 @@
+"""Hypothesis strategies for histories; separate, so that histories need no Hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from anabranch.testing.histories import FIRST_DATE, History
+
+__all__ = ["histories"]
+
+
+@st.composite
+def histories(draw: st.DrawFn, max_size: int = 12) -> History:
+    """Draws a history of 1 to `max_size` commits, with one initial commit.
+
+    Every other commit has one to three of the earlier ones as parents, any of them, so every
+    connected shape comes up; dates repeat and run backwards. It shrinks towards a short line.
+    """
+    history = History("drawn")
+    history.add(creation_date=FIRST_DATE)
+    for number in range(1, draw(st.integers(1, max_size))):
+        back = st.integers(1, min(number, 6))
+        steps = draw(st.lists(back, min_size=1, max_size=3, unique=True))
+        date = FIRST_DATE + draw(st.integers(0, 3))
+        nanos = draw(st.sampled_from((0, 1, 999_999_999)))
+        parents = [history.ids[number - step] for step in steps]
+        history.add(*parents, creation_date=date, nanos=nanos)
+    return history

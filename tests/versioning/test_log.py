@@ -1,0 +1,170 @@
+from datetime import UTC, datetime, timedelta, timezone
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.testing.histories import FIRST_DATE, History, linear_history, random_history
+from anabranch.testing.history_strategies import histories
+from anabranch.versioning.ancestry import ancestors
+from anabranch.versioning.log import log, log_page
+
+
+def listed(history, start, **options):
+    return [commit.id for commit in log(history.read, history[start], **options)]
+
+
+def age(history, commit_id):
+    commit = history[commit_id]
+    return commit.creation_date, commit.nanos, commit_id
+
+
+def at(seconds, nanos=0):
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds, microseconds=nanos // 1000)
+
+
+@given(histories(), st.data())
+def test_all_ancestors_once_and_each_the_newest_that_is_known(history, data):
+    start = data.draw(st.sampled_from(history.ids))
+    known, expected = {start}, []
+    while known:
+        expected.append(max(known, key=lambda commit_id: age(history, commit_id)))
+        known = (known | set(history[expected[-1]].parents)) - set(expected)
+    assert listed(history, start) == expected
+    assert set(expected) == set(ancestors(history.read, start))
+
+
+def test_ties_go_by_nanoseconds_then_by_id_descending():
+    history = History()
+    root = history.add(creation_date=0)
+    same = [history.add(root, creation_date=5, nanos=7) for _ in range(4)]
+    later = history.add(root, creation_date=5, nanos=8)
+    top = history.add(*same, later, creation_date=9)
+    assert listed(history, top) == [top, later, *sorted(same, reverse=True), root]
+
+
+def test_first_parent():
+    history = History()
+    root = history.add()
+    main = history.add(root)
+    merge = history.add(main, history.add(root))
+    assert listed(history, merge, first_parent=True) == [merge, main, root]
+    assert len(listed(history, merge)) == 4
+
+
+def test_since_leaves_out_what_is_older_and_what_lies_behind_it():
+    history = History()
+    root = history.add(creation_date=100)
+    wrong_clock = history.add(root, creation_date=50)
+    old = history.add(root, creation_date=99)
+    head = history.add(wrong_clock, old, creation_date=200)
+    assert listed(history, head, since=at(100)) == [head]
+    assert listed(history, head, since=at(99)) == [head, old, root]
+    assert listed(history, head, since=at(201)) == []
+
+
+def test_since_is_exact_below_the_second():
+    history = History()
+    head = history.add(creation_date=FIRST_DATE, nanos=123_456_000)
+    assert listed(history, head, since=at(FIRST_DATE, 123_456_000)) == [head]
+    assert listed(history, head, since=at(FIRST_DATE, 123_457_000)) == []
+
+
+def test_since_minds_its_zone():
+    history = linear_history(3)
+    cut = datetime.fromtimestamp(FIRST_DATE + 60, timezone(timedelta(hours=-7)))
+    assert listed(history, history.ids[-1], since=cut) == [history.ids[2], history.ids[1]]
+
+
+def test_stop_at_is_shown_and_not_passed():
+    history = History()
+    root = history.add()
+    left, right = history.add(root), history.add(root)
+    lower = history.add(left)
+    head = history.add(lower, right)
+    assert listed(history, head, stop_at=lower) == [head, lower, right, root]
+    assert listed(history, head, stop_at=lower, first_parent=True) == [head, lower]
+    assert listed(history, head, stop_at=head) == [head]
+
+
+@given(histories(), st.data())
+def test_after_continues_where_it_says(history, data):
+    start = data.draw(st.sampled_from(history.ids))
+    order = listed(history, start)
+    after = data.draw(st.sampled_from(order))
+    assert listed(history, start, after=after) == order[order.index(after) + 1 :]
+
+
+def test_after_a_commit_that_is_not_in_the_log():
+    history = linear_history(5)
+    assert listed(history, history.ids[2], after=history.ids[4]) == []
+
+
+def test_changed_is_asked_about_commits_with_one_parent_only():
+    history = History()
+    root = history.add()
+    left, right = history.add(root), history.add(root)
+    merge = history.add(left, right)
+    head = history.add(merge)
+    asked = []
+
+    def changed(commit, parent):
+        asked.append((commit.id, parent.id))
+        return commit.id in {head, left, merge, root}
+
+    assert listed(history, head, changed=changed) == [head, left]
+    assert asked == [(head, merge), (right, root), (left, root)]
+
+
+def test_after_spares_the_question_about_what_it_skips():
+    history = linear_history(10)
+    asked = []
+
+    def changed(commit, _parent):
+        asked.append(commit.id)
+        return True
+
+    assert listed(history, history.ids[9], after=history.ids[3], changed=changed)
+    assert set(asked) == set(history.ids[1:3])
+
+
+def test_nothing_is_read_before_it_is_asked_for():
+    history = linear_history(100)
+    commits = log(history.read, history[history.ids[-1]])
+    assert history.reads == 0
+    for count in range(1, 6):
+        next(commits)
+        assert history.reads == count - 1
+
+
+@pytest.mark.parametrize("amount", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("seed", range(5))
+def test_pages_put_together_are_the_log(seed, amount):
+    print("seed", seed)
+    history = random_history(Random(seed), 21, f"pages {seed}")
+    start = history.ids[-1]
+    whole = listed(history, start)
+    collected, after = [], None
+    while True:
+        page = log_page(log(history.read, history[start], after=after), amount)
+        collected += [commit.id for commit in page.items]
+        assert len(page.items) <= amount
+        assert page.has_more == (len(collected) < len(whole))
+        assert page.next_offset == (collected[-1] if page.has_more else "")
+        if not page.has_more:
+            break
+        after = page.next_offset
+    assert collected == whole
+
+
+def test_limit_does_not_look_further():
+    history = linear_history(100)
+    page = log_page(log(history.read, history[history.ids[-1]]), 3, limit=True)
+    assert [commit.id for commit in page.items] == history.ids[:-4:-1]
+    assert (page.has_more, page.next_offset) == (False, "")
+    assert history.reads == 2
+
+
+def test_an_empty_page():
+    assert log_page([], 10).items == []
