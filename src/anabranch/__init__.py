@@ -1,1 +1,25 @@
-"""Anabranch: Git for data lakes."""
+"""Anabranch: Git for data lakes.
+
+`anabranch.open(folder)` opens a lake in this process; `anabranch serve` serves one over HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.library import Lake
+    from anabranch.library import open_lake as open  # noqa: A004  reads as anabranch.open
+
+__all__ = ["Lake", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the library when it is first used: the command line starts without it."""
+    from anabranch import library  # noqa: PLC0415
+
+    if name == "open":
+        return library.open_lake
+    if name == "Lake":
+        return library.Lake
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -68,7 +68,7 @@ class AnabranchError(Exception):
 
 class NotFound(AnabranchError):
     """What was named does not exist; `kind` says what: repository_not_found, branch_not_found,
-    tag_not_found, commit_not_found, object_not_found, …
+    tag_not_found, commit_not_found, object_not_found.
     """
 
     kind = "not_found"

@@ -53,6 +53,9 @@ class BlockStore(Protocol):
 
     config: StorageConfig
 
+    def accepts(self, storage_namespace: str) -> bool:
+        """Returns whether a storage namespace can lie in this store."""
+
     def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
         """Stores the chunks, one after another, and returns what they came to.
 

@@ -1,0 +1,146 @@
+"""Branches: created from any reference, listed, reset, compared with their head, deleted."""
+
+from __future__ import annotations
+
+from anabranch.errors import NotFound
+from anabranch.model.branch import Branch
+from anabranch.model.change import Change
+from anabranch.model.commit import Commit
+from anabranch.model.page import Page
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.reset import ResetKind
+
+__all__ = ["Branches"]
+
+
+class Branches:
+    """The use cases of branches."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create(
+        self, repository: str, name: str, source: str, *, hidden: bool = False, force: bool = False
+    ) -> Branch:
+        """Creates a branch at the commit that `source` means."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        try:
+            commit = self._core.references.commit(found, source)
+        except NotFound as error:
+            raise NotFound(
+                f"source reference '{source}': not found", kind=error.kind, hint=error.hint
+            ) from error
+        return self._core.branches.create(found, name, commit.id, hidden=hidden)
+
+    def get(self, repository: str, name: str) -> Branch:
+        """Returns a branch. Raises NotFound."""
+        return self._core.branches.read(self._core.repositories.get(repository), name).branch
+
+    def list(
+        self,
+        repository: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+        show_hidden: bool = False,
+    ) -> Page[Branch]:
+        """Returns a page of branches by name."""
+        return self._core.branches.list(
+            self._core.repositories.get(repository),
+            prefix=prefix,
+            after=after,
+            amount=amount,
+            show_hidden=show_hidden,
+        )
+
+    def delete(self, repository: str, name: str, *, force: bool = False) -> None:
+        """Deletes a branch with its uncommitted changes."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        self._core.branches.delete(found, name)
+
+    def reset(
+        self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
+    ) -> None:
+        """Takes uncommitted changes back: all, those under a prefix, or one object's."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        self._core.reset.reset(found, name, kind, path)
+
+    def changes(
+        self,
+        repository: str,
+        name: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> Page[Change]:
+        """Returns a page of a branch's uncommitted changes."""
+        found = self._core.repositories.get(repository)
+        branch = self._core.branches.read(found, name).branch
+        return self._core.difference.uncommitted(
+            found,
+            self._core.commits.get(found, branch.commit_id),
+            branch.tokens,
+            prefix=prefix,
+            after=after,
+            delimiter=delimiter,
+            amount=amount,
+        )
+
+    def revert(
+        self,
+        repository: str,
+        name: str,
+        reference: str,
+        *,
+        parent_number: int = 0,
+        committer: str,
+        message: str = "",
+        metadata: dict[str, str] | None = None,
+        allow_empty: bool = False,
+        force: bool = False,
+    ) -> Commit:
+        """Undoes a commit's changes by a new commit."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        return self._core.merging.revert(
+            found,
+            name,
+            reference,
+            parent_number=parent_number,
+            committer=committer,
+            message=message,
+            metadata=metadata,
+            allow_empty=allow_empty,
+        )
+
+    def cherry_pick(
+        self,
+        repository: str,
+        name: str,
+        reference: str,
+        *,
+        parent_number: int | None = None,
+        committer: str,
+        message: str = "",
+        metadata: dict[str, str] | None = None,
+        force: bool = False,
+    ) -> Commit:
+        """Makes one commit's changes again by a new commit."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        return self._core.merging.cherry_pick(
+            found,
+            name,
+            reference,
+            parent_number=parent_number,
+            committer=committer,
+            message=message,
+            metadata=metadata,
+        )

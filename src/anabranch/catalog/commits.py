@@ -1,0 +1,85 @@
+"""Commits: made of what is staged, read, logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from anabranch.model.commit import Commit
+from anabranch.model.page import Page
+from anabranch.versioning.core import Core
+from anabranch.versioning.log import log, log_page
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["Commits"]
+
+
+class Commits:
+    """The use cases of commits."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def commit(
+        self,
+        repository: str,
+        branch: str,
+        *,
+        message: str,
+        committer: str,
+        metadata: Mapping[str, str] | None = None,
+        date: int | None = None,
+        allow_empty: bool = False,
+        force: bool = False,
+        source_metarange: str = "",
+    ) -> Commit:
+        """Commits what is staged on a branch; `date` in seconds since 1970, now if None."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        return self._core.committing.commit(
+            found,
+            branch,
+            committer=committer,
+            message=message,
+            metadata=metadata or {},
+            date=date,
+            allow_empty=allow_empty,
+            source_metarange=source_metarange,
+        )
+
+    def get(self, repository: str, reference: str) -> Commit:
+        """Returns the commit that a reference means."""
+        return self._core.references.commit(self._core.repositories.get(repository), reference)
+
+    def log(
+        self,
+        repository: str,
+        reference: str,
+        *,
+        after: str = "",
+        amount: int,
+        limit: bool = False,
+        first_parent: bool = False,
+        since: datetime | None = None,
+        stop_at: str = "",
+        objects: Sequence[str] = (),
+        prefixes: Sequence[str] = (),
+    ) -> Page[Commit]:
+        """Returns a page of a reference's history, newest first.
+
+        With `objects` or `prefixes`, only commits that changed one of them.
+        """
+        found = self._core.repositories.get(repository)
+        changed = (
+            self._core.difference.touched(found, objects, prefixes) if objects or prefixes else None
+        )
+        commits = log(
+            self._core.commits.reader(found),
+            self._core.references.commit(found, reference),
+            first_parent=first_parent,
+            since=since,
+            stop_at=self._core.references.commit(found, stop_at).id if stop_at else None,
+            after=after or None,
+            changed=changed,
+        )
+        return log_page(commits, amount, limit=limit)

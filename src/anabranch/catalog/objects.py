@@ -1,0 +1,272 @@
+"""Objects: uploaded, read, listed, copied, described, deleted.
+
+An upload stores the bytes under a new address first and stages the entry last, so that an object is
+either not there or there whole. Bytes that came to nothing are removed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import AnabranchError, Invalid, NotFound, PreconditionFailed
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
+from anabranch.model.names import check_path, path_of
+from anabranch.model.repository import Repository
+from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.versioning.core import Core
+from anabranch.versioning.entries import entry_from
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["MAX_DELETE", "ObjectPage", "Objects", "OpenObject"]
+
+MAX_DELETE = 1000
+
+
+class OpenObject:
+    """An object's entry and the way to its bytes."""
+
+    def __init__(self, stat: Stat, blocks: BlockStore, address: str) -> None:
+        self.stat = stat
+        self._blocks = blocks
+        self._address = address
+
+    def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """Yields the bytes from `start` on, `length` of them or all, in pieces.
+
+        Raises Gone, before the first piece, when the data is lost or shorter than the entry says.
+        """
+        wanted = self.stat.entry.size - start if length is None else length
+        return self._blocks.get(self._address, start, wanted)
+
+    def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
+        """Returns the same as one string: for small objects."""
+        wanted = self.stat.entry.size - start if length is None else length
+        return self._blocks.read(self._address, start, wanted)
+
+
+class ObjectPage:
+    """A page of objects and common prefixes."""
+
+    def __init__(self, listing: kernel.Listing, storage_namespace: str, blocks: BlockStore) -> None:
+        self._listing = listing
+        self._namespace = storage_namespace
+        self._blocks = blocks
+        self.has_more = listing.has_more
+        self.next_offset = path_of(listing.last_key()) if listing.has_more else ""
+
+    def __len__(self) -> int:
+        return len(self._listing)
+
+    def json(self, *, user_metadata: bool) -> bytes:
+        """Returns the page as a JSON array of lakeFS `ObjectStats`."""
+        return self._listing.object_stats_json(self._blocks.qualify(self._namespace), user_metadata)
+
+    @property
+    def items(self) -> list[Stat | CommonPrefix]:
+        """The page's objects and common prefixes, in order of their paths' bytes."""
+        return [
+            CommonPrefix(path_of(key))
+            if value is None
+            else _stat(self._blocks, self._namespace, path_of(key), entry_from(value))
+            for key, value in self._listing.rows()
+        ]
+
+
+class Objects:
+    """The use cases of objects. `clock` gives seconds since 1970."""
+
+    def __init__(self, core: Core, blocks: BlockStore, clock: Callable[[], float]) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+
+    def stat(self, repository: str, reference: str, path: str) -> Stat:
+        """Returns what is known of the object at a path. Raises NotFound."""
+        found = self._core.repositories.get(repository)
+        entry = self._core.objects.get(found, reference, path)
+        return _stat(self._blocks, found.storage_namespace, path, entry)
+
+    def open(self, repository: str, reference: str, path: str) -> OpenObject:
+        """Returns the object at a path, to be read. Raises NotFound."""
+        found = self._core.repositories.get(repository)
+        entry = self._core.objects.get(found, reference, path)
+        return OpenObject(
+            _stat(self._blocks, found.storage_namespace, path, entry),
+            self._blocks,
+            _address(found, entry),
+        )
+
+    def listing(
+        self,
+        repository: str,
+        reference: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> ObjectPage:
+        """Returns a page of the objects at a reference."""
+        found = self._core.repositories.get(repository)
+        listing = self._core.objects.listing(
+            found, reference, prefix=prefix, after=after, delimiter=delimiter, amount=amount
+        )
+        return ObjectPage(listing, found.storage_namespace, self._blocks)
+
+    def upload(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        chunks: Iterable[bytes],
+        *,
+        content_type: str = DEFAULT_CONTENT_TYPE,
+        metadata: Mapping[str, str] | None = None,
+        if_absent: bool = False,
+        force: bool = False,
+    ) -> Stat:
+        """Stores an object on a branch, uncommitted.
+
+        Raises PreconditionFailed if there must be none yet (`if_absent`) and there is, what
+        `chunks` raises, and Busy for a full disk; then nothing has changed.
+        """
+        found = self.writable(repository, branch, path, force=force)
+        if if_absent:
+            self._require_absent(found, branch, path)
+        address = self._core.identifiers.data_address()
+        stored = self._blocks.put(f"{found.storage_namespace.rstrip('/')}/{address}", chunks)
+        entry = Entry(
+            address=address,
+            size=stored.size,
+            mtime=stored.mtime,
+            checksum=stored.checksum,
+            metadata=dict(metadata or {}),
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
+        )
+        self._stage_new(found, branch, path, entry, if_absent=if_absent)
+        return _stat(self._blocks, found.storage_namespace, path, entry)
+
+    def copy(
+        self,
+        repository: str,
+        branch: str,
+        destination_path: str,
+        *,
+        source_path: str,
+        source_ref: str = "",
+        force: bool = False,
+    ) -> Stat:
+        """Copies an object, from `source_ref` or the branch itself, to a path of the branch.
+
+        Checksum, content type and metadata stay, the time is the copy's own.
+        """
+        found = self.writable(repository, branch, destination_path, force=force)
+        entry = self._core.objects.get(found, source_ref or branch, source_path)
+        address = self._core.identifiers.data_address()
+        self._blocks.copy(
+            _address(found, entry), f"{found.storage_namespace.rstrip('/')}/{address}"
+        )
+        copied = msgspec.structs.replace(
+            entry,
+            address=address,
+            address_type=int(AddressType.RELATIVE),
+            mtime=int(self._clock()),
+            mtime_nanos=0,
+        )
+        self._stage_new(found, branch, destination_path, copied)
+        return _stat(self._blocks, found.storage_namespace, destination_path, copied)
+
+    def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
+        """Deletes an object from a branch; one that is not there is passed over."""
+        found = self.writable(repository, branch, path, force=force)
+        self._core.changes.delete(found, branch, [path])
+
+    def delete_many(
+        self, repository: str, branch: str, paths: Sequence[str], *, force: bool = False
+    ) -> list[tuple[str, AnabranchError]]:
+        """Deletes up to 1,000 objects in one step; returns the paths that could not be, and why."""
+        if len(paths) > MAX_DELETE:
+            raise Invalid(
+                f"request size exceeded, max paths is set to {MAX_DELETE}", kind="too_many_paths"
+            )
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        refused: list[tuple[str, AnabranchError]] = []
+        good: list[str] = []
+        for path in paths:
+            try:
+                check_path(path)
+            except Invalid as error:
+                refused.append((path, error))
+            else:
+                good.append(path)
+        self._core.changes.delete(found, branch, good)
+        return refused
+
+    def set_user_metadata(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        metadata: Mapping[str, str],
+        *,
+        force: bool = False,
+    ) -> None:
+        """Replaces an object's user metadata. Raises NotFound."""
+        found = self.writable(repository, branch, path, force=force)
+
+        def described(entry: Entry | None) -> Entry:
+            if entry is None:
+                raise NotFound("not found", kind="object_not_found")
+            return msgspec.structs.replace(entry, metadata=dict(metadata))
+
+        self._core.changes.replace(found, branch, path, described)
+
+    def writable(
+        self, repository: str, branch: str, path: str, *, force: bool = False
+    ) -> Repository:
+        """Returns the repository if an object may be written at a path of a branch.
+
+        Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        check_path(path)
+        if self._core.branches.find(found, branch) is None:
+            raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
+        return found
+
+    def _require_absent(self, repository: Repository, branch: str, path: str) -> None:
+        """Refuses before the bytes are sent what the last step would refuse anyway."""
+        resolved = self._core.references.resolve(repository, branch)
+        if self._core.objects.value(repository, resolved, path) is not None:
+            raise PreconditionFailed("path already exists", kind="path_already_exists")
+
+    def _stage_new(
+        self,
+        repository: Repository,
+        branch: str,
+        path: str,
+        entry: Entry,
+        *,
+        if_absent: bool = False,
+    ) -> None:
+        """Stages an entry; when that fails, its bytes are removed."""
+        try:
+            self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
+        except AnabranchError:
+            self._blocks.delete([_address(repository, entry)])
+            raise
+
+
+def _address(repository: Repository, entry: Entry) -> str:
+    return physical_address(repository.storage_namespace, entry.address, entry.address_type)
+
+
+def _stat(blocks: BlockStore, storage_namespace: str, path: str, entry: Entry) -> Stat:
+    full = physical_address(storage_namespace, entry.address, entry.address_type)
+    return Stat(path, entry, blocks.qualify(full))

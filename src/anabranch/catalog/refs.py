@@ -1,0 +1,108 @@
+"""References: compared with each other and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.errors import NotFound
+from anabranch.model.change import Change
+from anabranch.model.expression import parse_expression
+from anabranch.model.page import Page
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.references import STAGING, Resolved
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["Refs"]
+
+
+class Refs:
+    """The use cases of two references."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def diff(
+        self,
+        repository: str,
+        left: str,
+        right: str,
+        *,
+        two_dot: bool = False,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> Page[Change]:
+        """Returns a page of what merging `right` into `left` would change, or, `two_dot`, of how
+        they differ. `right` may be `branch$`: what is staged there counts too.
+        """
+        core = self._core
+        found = core.repositories.get(repository)
+        left_commit = core.references.commit(found, left)
+        resolved = self._right_side(found, right)
+        page = {"prefix": prefix, "after": after, "delimiter": delimiter}
+        with (
+            core.difference.tree_at(found, Resolved(left_commit.id)) as ours,
+            core.difference.tree_at(found, resolved) as theirs,
+        ):
+            if two_dot:
+                return core.difference.two_dot(ours, theirs, **page, amount=amount)
+            right_commit = core.commits.get(found, resolved.commit_id)
+            base = core.merging.base(found, left_commit, right_commit)
+            with core.difference.tree_at(found, Resolved(base.id)) as common:
+                return core.difference.three_dot(ours, theirs, common, **page, amount=amount)
+
+    def _right_side(self, repository: Repository, right: str) -> Resolved:
+        """Returns what the right side means: staged changes count only where `$` asks for them."""
+        if parse_expression(right).view == STAGING:
+            return self._core.references.resolve(repository, right)
+        return Resolved(self._core.references.commit(repository, right).id)
+
+    def merge(
+        self,
+        repository: str,
+        source: str,
+        destination: str,
+        *,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        strategy: str = "",
+        squash: bool = False,
+        allow_empty: bool = False,
+        force: bool = False,
+    ) -> str:
+        """Merges a reference into a branch; returns the id of the new commit.
+
+        Raises MergeConflict, with the paths, when both sides changed the same ones.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        self._core.branches.read(found, destination)
+        try:
+            self._core.references.commit(found, source)
+        except NotFound as error:
+            raise NotFound(
+                f"update branch {destination}: get commit by ref {source}: not found",
+                kind=error.kind,
+                hint=error.hint,
+            ) from error
+        return self._core.merging.merge(
+            found,
+            source,
+            destination,
+            committer=committer,
+            message=message,
+            metadata=metadata,
+            strategy=strategy,
+            squash=squash,
+            allow_empty=allow_empty or force,
+        ).id
+
+    def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
+        """Returns the ids of the source's commit, the destination's, and their merge base."""
+        found = self._core.repositories.get(repository)
+        left = self._core.references.commit(found, source)
+        right = self._core.references.commit(found, destination)
+        return left.id, right.id, self._core.merging.base(found, left, right).id

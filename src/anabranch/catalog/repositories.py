@@ -1,0 +1,121 @@
+"""Repositories: created in a storage namespace of their own, described, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog import sample
+from anabranch.errors import AlreadyExists, Gone, Invalid, NotFound
+from anabranch.model.names import check_branch, check_repository
+from anabranch.model.page import Page
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+
+__all__ = ["Repositories"]
+
+DUMMY = "_lakefs/dummy"
+_DUMMY_TEXT = b"this is dummy data - created by lakeFS to check accessibility"
+
+
+class Repositories:
+    """The use cases of repositories."""
+
+    def __init__(self, core: Core, blocks: BlockStore) -> None:
+        self._core = core
+        self._blocks = blocks
+
+    def create(
+        self,
+        name: str,
+        storage_namespace: str,
+        *,
+        default_branch: str = "main",
+        bare: bool = False,
+        read_only: bool = False,
+        sample_data: bool = False,
+        storage_id: str = "",
+        committer: str = "",
+    ) -> Repository:
+        """Creates a repository in a storage namespace that no other uses.
+
+        Raises AlreadyExists if the name is taken; Invalid for names that cannot be, and for a
+        namespace that is in use or cannot be reached.
+        """
+        check_repository(name)
+        check_branch(default_branch)
+        self._require_absent(name)
+        if storage_id:
+            raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")
+        if not self._blocks.accepts(storage_namespace):
+            raise Invalid(
+                "failed to match required regex "
+                f"{self._blocks.config.namespace_validity_regex}: invalid namespace",
+                kind="invalid_storage_namespace",
+                hint=f"For example {self._blocks.config.blockstore_namespace_example}",
+            )
+        if not bare and not read_only:
+            self._claim(storage_namespace)
+        repository = self._core.repositories.create(
+            name,
+            storage_namespace,
+            default_branch=default_branch,
+            bare=bare,
+            read_only=read_only,
+            storage_id=storage_id,
+        )
+        if sample_data and not bare:
+            sample.upload(self._core, self._blocks, repository, committer)
+        return repository
+
+    def get(self, name: str) -> Repository:
+        """Returns a repository. Raises NotFound, and Gone while it is being deleted."""
+        return self._core.repositories.get(name)
+
+    def list(
+        self, *, prefix: str = "", after: str = "", amount: int, search: str = ""
+    ) -> Page[Repository]:
+        """Returns a page of repositories by name, those that contain `search`."""
+        return self._core.repositories.list(
+            prefix=prefix, after=after, amount=amount, search=search
+        )
+
+    def delete(self, name: str, *, force: bool = False) -> None:
+        """Deletes a repository's references and staged changes; objects stay in the store."""
+        self._core.repositories.delete(name, force=force)
+
+    def metadata(self, name: str) -> dict[str, str]:
+        """Returns a repository's own keys and values."""
+        return self._core.repositories.metadata(self.get(name))
+
+    def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
+        """Sets keys of a repository's metadata; others stay."""
+        self._core.repositories.change_metadata(self.get(name), put=metadata)
+
+    def delete_metadata(self, name: str, keys: Sequence[str]) -> None:
+        """Removes keys of a repository's metadata."""
+        self._core.repositories.change_metadata(self.get(name), remove=keys)
+
+    def _require_absent(self, name: str) -> None:
+        try:
+            self.get(name)
+        except NotFound:
+            return
+        except Gone:
+            pass
+        raise AlreadyExists(
+            "error creating repository: not unique", kind="repository_already_exists"
+        )
+
+    def _claim(self, storage_namespace: str) -> None:
+        """Marks a namespace as used. Raises Invalid if it is marked already."""
+        address = f"{storage_namespace.rstrip('/')}/{DUMMY}"
+        try:
+            self._blocks.put(address, [_DUMMY_TEXT], create=True)
+        except AlreadyExists as error:
+            raise Invalid(
+                "failed to create repository: found lakeFS objects in the storage "
+                f"(:{storage_namespace}) key({DUMMY}): storage namespace already in use",
+                kind="storage_namespace_in_use",
+                hint="Choose a namespace of its own for each repository.",
+            ) from error

@@ -1,0 +1,70 @@
+"""The sample data that a new repository may begin with: a few small files to look at."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.model.entry import Entry
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+
+__all__ = ["upload"]
+
+_README = """# A sample repository
+
+These files are here to be played with. Make a branch, change something, look at the difference,
+merge it or throw it away:
+
+    anabranch branch create lakefs://{name}/try --source lakefs://{name}/main
+    anabranch fs rm lakefs://{name}/try/data/rivers.csv
+    anabranch diff lakefs://{name}/try
+"""
+
+# length in km, mouth: the longest river systems, as any atlas has them
+_RIVERS = [
+    ("river", "length_km", "mouth"),
+    ("Amazon", 6400, "Atlantic Ocean"),
+    ("Nile", 6650, "Mediterranean Sea"),
+    ("Yangtze", 6300, "East China Sea"),
+    ("Mississippi", 6275, "Gulf of Mexico"),
+    ("Yenisei", 5539, "Kara Sea"),
+]
+_ARMS = [
+    ("river", "anabranch", "rejoins"),
+    ("Murray", "Edward River", "Wakool Junction"),
+    ("Niger", "Diaka", "Lake Debo"),
+    ("Paraná", "Paraná Bravo", "Río de la Plata"),
+]
+
+
+def upload(core: Core, blocks: BlockStore, repository: Repository, committer: str) -> None:
+    """Uploads the sample files to the default branch and commits them."""
+    for path, content_type, body in _files(repository.id):
+        address = core.identifiers.data_address()
+        stored = blocks.put(f"{repository.storage_namespace.rstrip('/')}/{address}", [body])
+        entry = Entry(
+            address=address,
+            size=stored.size,
+            mtime=stored.mtime,
+            checksum=stored.checksum,
+            content_type=content_type,
+        )
+        core.changes.put(repository, repository.default_branch, path, entry)
+    core.committing.commit(
+        repository,
+        repository.default_branch,
+        committer=committer,
+        message="Add sample data",
+        metadata={},
+    )
+
+
+def _files(name: str) -> Iterator[tuple[str, str, bytes]]:
+    yield "README.md", "text/markdown", _README.format(name=name).encode()
+    for path, rows in (("data/rivers.csv", _RIVERS), ("data/anabranches.csv", _ARMS)):
+        text = io.StringIO()
+        csv.writer(text).writerows(rows)
+        yield path, "text/csv", text.getvalue().encode()

@@ -1,0 +1,208 @@
+"""Staging by address: a client stores the bytes itself and says where they lie.
+
+An address that we gave out under a repository's namespace carries a token, the HMAC of who asked
+for it and for what, so that nobody can claim another's upload. The token is lakeFS's, byte for
+byte, for addresses that were given out before a migration.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Denied, Invalid
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry
+from anabranch.model.repository import Repository
+from anabranch.model.stat import Stat
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["Staging"]
+
+_LIFETIME_SECONDS = 24 * 3600
+_XID_LENGTH = 20
+_WRAP = 1 << 32
+
+
+class Staging:
+    """The use cases of physical addresses. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float], signing_secret: bytes
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+        self._secret = signing_secret
+
+    def new_address(self, repository: str, branch: str, path: str) -> str:
+        """Returns an address to store an object's bytes at, with its token, good for a day."""
+        found = self._core.repositories.get(repository)
+        self._core.branches.read(found, branch)
+        relative = self._core.identifiers.data_address()
+        token = self._token(repository, branch, path, relative)
+        namespace = self._blocks.qualify(found.storage_namespace.rstrip("/"))
+        return f"{namespace}/{relative},{token}"
+
+    def link(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        *,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        content_type: str = "",
+        if_absent: bool = False,
+        force: bool = False,
+    ) -> Stat:
+        """Stages an object whose bytes a client stored at an address that we gave it.
+
+        Raises Invalid for an address with a wrong or old token, and without a checksum.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        if not checksum:
+            raise Invalid("checksum is required", kind="checksum_required")
+        relative = self._relative(found, self._known(address))
+        if relative is not None:
+            self._verify(repository, branch, path, relative)
+        return self._stage(
+            found,
+            branch,
+            path,
+            Entry(
+                address=relative if relative is not None else self._known(address),
+                address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
+                size=size,
+                mtime=int(self._clock()) if mtime is None else mtime,
+                checksum=checksum,
+                metadata=dict(metadata or {}),
+                content_type=content_type or DEFAULT_CONTENT_TYPE,
+            ),
+            if_absent=if_absent,
+        )
+
+    def stage(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        *,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        content_type: str = "",
+        force: bool = False,
+    ) -> Stat:
+        """Stages an object whose bytes lie at any address of the store.
+
+        Raises Denied for an address outside the store.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        try:
+            known = self._known(address)
+        except Invalid as error:
+            raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
+        relative = self._relative(found, known)
+        return self._stage(
+            found,
+            branch,
+            path,
+            Entry(
+                address=known if relative is None else relative,
+                address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
+                size=size,
+                mtime=int(self._clock()) if mtime is None else mtime,
+                checksum=checksum,
+                metadata=dict(metadata or {}),
+                content_type=content_type or DEFAULT_CONTENT_TYPE,
+            ),
+        )
+
+    def _stage(
+        self,
+        repository: Repository,
+        branch: str,
+        path: str,
+        entry: Entry,
+        *,
+        if_absent: bool = False,
+    ) -> Stat:
+        self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
+        full = (
+            entry.address
+            if entry.address_type == AddressType.FULL
+            else f"{repository.storage_namespace.rstrip('/')}/{entry.address}"
+        )
+        return Stat(path, entry, self._blocks.qualify(full))
+
+    def _known(self, address: str) -> str:
+        return self._blocks.unqualify(address)
+
+    def _relative(self, repository: Repository, address: str) -> str | None:
+        """Returns the address within the repository's data, or None for one elsewhere."""
+        namespace = f"{repository.storage_namespace.rstrip('/')}/"
+        if address.startswith(f"{namespace}data/"):
+            return address.removeprefix(namespace)
+        return None
+
+    def _verify(self, repository: str, branch: str, path: str, relative: str) -> None:
+        unsigned, comma, token = relative.rpartition(",")
+        if not comma:
+            raise Invalid("link address invalid", kind="link_address_invalid")
+        expected = self._token(repository, branch, path, unsigned)
+        if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), expected.encode()):
+            raise Invalid("link address invalid", kind="link_address_invalid")
+        age = (int(self._clock()) - _xid_seconds(unsigned)) % _WRAP
+        if age > _LIFETIME_SECONDS:
+            raise Invalid("link address expired", kind="link_address_expired")
+
+    def _token(self, repository: str, branch: str, path: str, address: str) -> str:
+        text = json.dumps(
+            {
+                "Repository": repository,
+                "Branch": branch,
+                "Path": path,
+                "PhysicalAddress": address,
+            },
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        for plain, escaped in _GO_ESCAPES.items():
+            text = text.replace(plain, escaped)
+        signature = hmac.new(
+            self._secret, text.encode("utf-8", "surrogateescape"), hashlib.sha256
+        ).digest()
+        return base64.urlsafe_b64encode(signature).decode().rstrip("=")
+
+
+_GO_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def _xid_seconds(address: str) -> int:
+    """Returns the time, in seconds mod 2^32, of the xid that ends an address."""
+    xid = address.rpartition("/")[2]
+    try:
+        raw = base64.b32hexdecode(xid.upper() + "=" * (-len(xid) % 8))
+    except ValueError:
+        raw = b""
+    if len(xid) != _XID_LENGTH or not raw:
+        raise Invalid("link address invalid", kind="link_address_invalid")
+    return int.from_bytes(raw[:4])

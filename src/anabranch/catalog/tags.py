@@ -1,0 +1,40 @@
+"""Tags: set on any commit, listed, deleted."""
+
+from __future__ import annotations
+
+from anabranch.model.page import Page
+from anabranch.model.tag import Tag
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["Tags"]
+
+
+class Tags:
+    """The use cases of tags."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create(self, repository: str, name: str, reference: str, *, force: bool = False) -> Tag:
+        """Creates a tag at the commit that `reference` means."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        commit = self._core.references.commit(found, reference)
+        return self._core.tags.create(found, name, commit.id)
+
+    def get(self, repository: str, name: str) -> Tag:
+        """Returns a tag. Raises NotFound."""
+        return self._core.tags.get(self._core.repositories.get(repository), name)
+
+    def list(self, repository: str, *, prefix: str = "", after: str = "", amount: int) -> Page[Tag]:
+        """Returns a page of tags by name."""
+        return self._core.tags.list(
+            self._core.repositories.get(repository), prefix=prefix, after=after, amount=amount
+        )
+
+    def delete(self, repository: str, name: str, *, force: bool = False) -> None:
+        """Deletes a tag."""
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        self._core.tags.delete(found, name)

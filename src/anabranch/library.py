@@ -1,0 +1,87 @@
+"""Anabranch in-process: the use cases over a folder, with no server.
+
+    with anabranch.open("lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+
+A folder holds `metadata.db` (references and staging, SQLite), `blocks/` (objects and tables) and
+`cache/`. Any number of processes may have it open, servers among them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.table_cache import TableCache
+from anabranch.catalog.catalog import Catalog
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.versioning.core import Core
+
+__all__ = ["CACHE_BYTES", "Lake", "open_lake"]
+
+CACHE_BYTES = 1 << 30
+_SECRET_BYTES = 32
+
+
+class Lake(Catalog):
+    """A catalog with the stores beneath it, which it closes."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        blocks: BlockStore,
+        *,
+        cache_folder: Path,
+        cache_bytes: int = CACHE_BYTES,
+        signing_secret: bytes,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.keyvalue = keyvalue
+        self.blocks = blocks
+        tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
+        core = Core(keyvalue, tables, clock=clock)
+        super().__init__(core, blocks, signing_secret=signing_secret, clock=clock)
+
+    def close(self) -> None:
+        """Finishes what goes on and closes the stores."""
+        super().close()
+        self.keyvalue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_lake(folder: str | os.PathLike[str]) -> Lake:
+    """Opens the lake in a folder, which is made if it is not there.
+
+    Raises Corrupt for files that are not what they must be, Busy for a folder that cannot be
+    written.
+    """
+    root = Path(folder)
+    root.mkdir(parents=True, exist_ok=True)
+    lake = Lake(
+        SQLiteStore(root / "metadata.db"),
+        LocalBlocks(root / "blocks"),
+        cache_folder=root / "cache",
+        # addresses given out by this process are linked through this process
+        signing_secret=secrets.token_bytes(_SECRET_BYTES),
+    )
+    lake.start()
+    return lake

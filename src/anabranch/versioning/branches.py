@@ -1,0 +1,169 @@
+"""Branches: made, read, moved by compare-and-set, deleted."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, NotFound
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.branch import Branch
+from anabranch.model.names import check_branch
+from anabranch.model.page import Page, upper_bound
+from anabranch.model.repository import Repository
+from anabranch.versioning import encoding, keys
+from anabranch.versioning.cleanup import discard
+from anabranch.versioning.commits import Commits
+from anabranch.versioning.identifiers import Identifiers
+
+__all__ = ["Branches", "Step", "StoredBranch"]
+
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 0.01
+_PROMPT_RETRIES = 2
+
+
+class StoredBranch(NamedTuple):
+    """A branch with the record that it was read from, which compare-and-set compares."""
+
+    branch: Branch
+    record: bytes
+
+    def unchanged(self, repository: Repository) -> Expect:
+        """Returns the condition that nobody has changed the branch since it was read."""
+        return Expect(repository.partition, keys.branch(self.branch.id), self.record)
+
+
+Step = Callable[[StoredBranch], tuple[Sequence[Write], Sequence[Expect]]]
+"""Decides what to write, given a branch; no writes at all mean that there is nothing to do."""
+
+
+class Branches:
+    """The branches of all repositories."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        identifiers: Identifiers,
+        commits: Commits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._identifiers = identifiers
+        self._commits = commits
+        self._clock = clock
+
+    def find(self, repository: Repository, name: str) -> StoredBranch | None:
+        """Returns a branch, or None."""
+        raw = self._keyvalue.get(repository.partition, keys.branch(name))
+        return None if raw is None else StoredBranch(encoding.branch_from(raw), raw)
+
+    def read(self, repository: Repository, name: str) -> StoredBranch:
+        """Returns a branch. Raises NotFound."""
+        stored = self.find(repository, name)
+        if stored is None:
+            raise NotFound("branch not found", kind="branch_not_found")
+        return stored
+
+    def create(
+        self, repository: Repository, name: str, commit_id: str, *, hidden: bool = False
+    ) -> Branch:
+        """Creates a branch at a commit, with an empty staging area.
+
+        Raises AlreadyExists if there is such a branch, Conflict if a tag or a commit is named so.
+        """
+        check_branch(name)
+        if self._commits.find(repository, name) is not None:
+            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+        branch = Branch(
+            id=name,
+            commit_id=commit_id,
+            staging_token=self._identifiers.staging_token(repository.id, name),
+            hidden=hidden,
+        )
+        absent = [
+            Expect(repository.partition, keys.branch(name), None),
+            Expect(repository.partition, keys.tag(name), None),
+        ]
+        if not self._keyvalue.apply([self.write(repository, branch)], absent):
+            if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
+                raise Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")
+            raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
+        return branch
+
+    def update(self, repository: Repository, name: str, step: Step) -> None:
+        """Makes the writes that `step` decides on, on condition that the branch is still as it
+        was read and that the step's own expectations hold; else decides again.
+
+        Raises NotFound, Busy when others come first for a minute, and what `step` raises.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        attempt = 0
+        while True:
+            stored = self.read(repository, name)
+            writes, expect = step(stored)
+            if not writes or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
+                return
+            if time.monotonic() > deadline:
+                raise Busy(f"branch {name} is changed by too many at once", kind="too_many_tries")
+            attempt += 1
+            # the first retries go at once; later ones spread out
+            time.sleep(random.uniform(0, _PAUSE_SECONDS) if attempt > _PROMPT_RETRIES else 0)  # noqa: S311
+
+    def sealed(self, repository: Repository, branch: Branch) -> Branch:
+        """Returns the branch with its active staging area sealed and a new one active."""
+        token = self._identifiers.staging_token(repository.id, branch.id)
+        return msgspec.structs.replace(branch, staging_token=token, sealed_tokens=branch.tokens)
+
+    def emptied(self, repository: Repository, branch: Branch) -> Branch:
+        """Returns the branch with a new, empty staging area and no sealed ones."""
+        token = self._identifiers.staging_token(repository.id, branch.id)
+        return msgspec.structs.replace(branch, staging_token=token, sealed_tokens=())
+
+    def write(self, repository: Repository, branch: Branch) -> Write:
+        """Returns the write that stores a branch."""
+        return Write(repository.partition, keys.branch(branch.id), encoding.branch_bytes(branch))
+
+    def list(
+        self,
+        repository: Repository,
+        *,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+        show_hidden: bool = False,
+    ) -> Page[Branch]:
+        """Returns a page of branches by name."""
+        stem = keys.branch(prefix)
+        start = max(stem, keys.branch(after) + b"\x00") if after else stem
+        items: list[Branch] = []
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            branch = encoding.branch_from(raw)
+            if branch.hidden and not show_hidden:
+                continue
+            if len(items) == amount:
+                return Page(items, has_more=True, next_offset=items[-1].id)
+            items.append(branch)
+        return Page(items)
+
+    def delete(self, repository: Repository, name: str) -> None:
+        """Deletes a branch and its staged changes.
+
+        Raises NotFound, and Denied for the repository's default branch.
+        """
+        if name == repository.default_branch:
+            raise Denied(
+                "cannot delete repository default branch", kind="default_branch_undeletable"
+            )
+        while True:
+            stored = self.read(repository, name)
+            writes = [
+                Write(repository.partition, keys.branch(name), None),
+                *discard(stored.branch.tokens, self._clock()),
+            ]
+            if self._keyvalue.apply(writes, [stored.unchanged(repository)]):
+                return

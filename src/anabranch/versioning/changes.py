@@ -1,0 +1,118 @@
+"""Changes made to a branch: objects staged, replaced, deleted, each in one step.
+
+A step reads the branch, decides, and writes on condition that the branch is still as it was read;
+where a commit came between, it decides again. So a change lands either before a commit, and is in
+it, or after, and is over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from anabranch.errors import PreconditionFailed
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.branch import Branch
+from anabranch.model.entry import Entry
+from anabranch.model.names import check_path, key_of
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import Branches, StoredBranch
+from anabranch.versioning.entries import entry_value
+from anabranch.versioning.objects import Objects
+from anabranch.versioning.references import Resolved
+from anabranch.versioning.staging import Staging
+
+__all__ = ["Changes"]
+
+_Decision = tuple[Sequence[Write], Sequence[Expect]]
+
+
+class Changes:
+    """Stages changes on branches."""
+
+    def __init__(self, branches: Branches, staging: Staging, objects: Objects) -> None:
+        self._branches = branches
+        self._staging = staging
+        self._objects = objects
+
+    def put(
+        self,
+        repository: Repository,
+        branch: str,
+        path: str,
+        entry: Entry,
+        *,
+        if_absent: bool = False,
+    ) -> None:
+        """Stages an entry at a path.
+
+        Raises PreconditionFailed if there must be nothing there (`if_absent`) and there is.
+        """
+        check_path(path)
+        key, value = key_of(path), entry_value(entry)
+
+        def step(stored: StoredBranch) -> _Decision:
+            token = stored.branch.staging_token
+            expect = [self._staging.unchanged(token, key)] if if_absent else []
+            if if_absent and self._objects.value(repository, _view(stored), path) is not None:
+                raise PreconditionFailed("path already exists", kind="path_already_exists")
+            return [self._staging.write(token, key, value)], expect
+
+        self._branches.update(repository, branch, step)
+
+    def replace(
+        self,
+        repository: Repository,
+        branch: str,
+        path: str,
+        change: Callable[[Entry | None], Entry],
+    ) -> Entry:
+        """Stages what `change` makes of the entry at a path, and returns it.
+
+        `change` is given None when there is no entry, and may be called again when another
+        writer came first.
+        """
+        check_path(path)
+        key = key_of(path)
+        made: list[Entry] = []
+
+        def step(stored: StoredBranch) -> _Decision:
+            token = stored.branch.staging_token
+            unchanged = self._staging.unchanged(token, key)
+            made[:] = [change(self._objects.entry_at(repository, _view(stored), path))]
+            return [self._staging.write(token, key, entry_value(made[0]))], [unchanged]
+
+        self._branches.update(repository, branch, step)
+        return made[0]
+
+    def delete(self, repository: Repository, branch: str, paths: Iterable[str]) -> None:
+        """Deletes objects, all in one step; those that are not there are passed over."""
+        wanted = sorted(set(paths))
+        for path in wanted:
+            check_path(path)
+
+        def step(stored: StoredBranch) -> _Decision:
+            decided = [self._deletion(repository, stored.branch, key_of(path)) for path in wanted]
+            return [write for write in decided if write is not None], []
+
+        self._branches.update(repository, branch, step)
+
+    def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:
+        """Returns the write that deletes a key: a tombstone where something lies beneath, the
+        removal of the staged change where nothing does, or None where there is nothing at all.
+        """
+        sealed = self._staging.get(branch.sealed_tokens, key)
+        beneath = (
+            sealed.value
+            if sealed is not None
+            else self._objects.committed(repository, branch.commit_id, key)
+        )
+        token = branch.staging_token
+        if beneath is not None:
+            return self._staging.write(token, key, None)
+        if self._staging.get((token,), key) is not None:
+            return self._staging.remove(token, key)
+        return None
+
+
+def _view(stored: StoredBranch) -> Resolved:
+    return Resolved(stored.branch.commit_id, stored)

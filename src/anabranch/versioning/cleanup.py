@@ -1,0 +1,75 @@
+"""Cleaning: staging areas that a commit took in, a reset emptied, or a branch left behind.
+
+Whoever lets go of a staging token writes it down under `cleanup-tokens`, in the same step; the
+cleaner drops the token's partition after a grace period, which is there for readers that hold an
+older record of the branch: what they look up must not vanish under them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from anabranch.errors import AnabranchError
+from anabranch.keyvalue.contract import KeyValueStore, Write
+from anabranch.versioning import keys
+
+__all__ = ["GRACE_SECONDS", "Cleaner", "discard"]
+
+GRACE_SECONDS = 60.0
+_BATCH = 1000
+
+
+def discard(tokens: Iterable[str], now: float) -> list[Write]:
+    """Returns the writes that let go of staging tokens; `now` in seconds since 1970."""
+    return [Write(keys.CLEANUP, token.encode(), b"%d" % now) for token in tokens]
+
+
+class Cleaner:
+    """Drops staging areas that were let go. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        clock: Callable[[], float],
+        grace_seconds: float = GRACE_SECONDS,
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._clock = clock
+        self._grace = grace_seconds
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def clean(self) -> int:
+        """Drops what has waited long enough and returns how many staging areas that were."""
+        dropped = 0
+        waiting = list(self._keyvalue.scan(keys.CLEANUP, limit=_BATCH))
+        for token, since in waiting:
+            # lakeFS leaves a text here that is no time: such a token is free at once
+            if since.isdigit() and self._clock() - int(since) < self._grace:
+                continue
+            self._keyvalue.drop(token.decode())
+            self._keyvalue.apply([Write(keys.CLEANUP, token, None)])
+            dropped += 1
+        return dropped
+
+    def start(self, interval_seconds: float = 5.0) -> None:
+        """Cleans from time to time, in a thread of its own, until `stop`."""
+        self._thread = threading.Thread(
+            target=self._run, args=(interval_seconds,), name="anabranch-cleaner", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and waits for it."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, interval_seconds: float) -> None:
+        while not self._stop.wait(interval_seconds):
+            try:
+                self.clean()
+            except AnabranchError:
+                # a store that cannot answer now is asked again at the next round
+                continue

@@ -1,0 +1,160 @@
+"""Commit: a branch's staged changes become a tree, and the tree a commit.
+
+First the staging area is sealed, so that new changes go to a new one; then the sealed changes are
+applied to the head's tree; then the branch moves, if it is still where it was, else all of it is
+done again on what is there now. Tables that a failed attempt wrote are found and used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from anabranch.errors import DirtyBranch, NoChanges
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.branch import Branch
+from anabranch.model.commit import Commit
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import Branches, StoredBranch
+from anabranch.versioning.cleanup import discard
+from anabranch.versioning.commits import Commits
+from anabranch.versioning.difference import Difference
+from anabranch.versioning.staging import Staging
+from anabranch.versioning.trees import Trees, translated
+from anabranch.versioning.turns import Turns
+
+__all__ = ["Committing"]
+
+
+class Committing:
+    """Moves branches: by commits of staged changes, and to commits that others have made.
+
+    `clock` gives seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        branches: Branches,
+        commits: Commits,
+        staging: Staging,
+        trees: Trees,
+        difference: Difference,
+        clock: Callable[[], float],
+    ) -> None:
+        self._branches = branches
+        self._commits = commits
+        self._staging = staging
+        self._trees = trees
+        self._difference = difference
+        self._clock = clock
+        self._turns = Turns()
+
+    def commit(
+        self,
+        repository: Repository,
+        branch: str,
+        *,
+        committer: str,
+        message: str,
+        metadata: Mapping[str, str],
+        date: int | None = None,
+        allow_empty: bool = False,
+        source_metarange: str = "",
+    ) -> Commit:
+        """Commits what is staged on a branch, or, given `source_metarange`, that tree.
+
+        Raises NoChanges when the tree would be the head's (unless `allow_empty`), and
+        DirtyBranch when changes are staged beside a source metarange.
+        """
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            if source_metarange:
+                self.require_clean(
+                    repository,
+                    stored.branch,
+                    "cannot use source MetaRange on a branch with uncommitted changes",
+                )
+                metarange_id = self._trees.open(repository, source_metarange).metarange_id
+            else:
+                metarange_id = self._apply_staged(repository, stored.branch, head)
+            if metarange_id == head.metarange_id and not allow_empty:
+                raise NoChanges("commit: no changes")
+            return self._commits.make(
+                committer=committer,
+                message=message,
+                metarange_id=metarange_id,
+                metadata=metadata,
+                parents=[head],
+                date=date,
+            )
+
+        return self.advance(repository, branch, make)
+
+    def advance(
+        self,
+        repository: Repository,
+        branch: str,
+        make: Callable[[StoredBranch, Commit], Commit],
+    ) -> Commit:
+        """Moves a branch to the commit that `make` gives, and returns it.
+
+        `make` is given the branch, its staged changes all sealed, and its head; it is called
+        again when the branch changed meanwhile. Sealed changes are let go: they are in the new
+        commit, or were none. Raises what `make` raises; then the branch has not moved, and
+        what was staged still is.
+        """
+        made: list[Commit | NoChanges] = []
+
+        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+            head = self._commits.get(repository, stored.branch.commit_id)
+            writes: list[Write] = []
+            try:
+                commit = make(stored, head)
+            except NoChanges as nothing:
+                # then the sealed changes are none: let them go, and stay
+                made[:], moved = [nothing], stored.branch
+                if not stored.branch.sealed_tokens:
+                    return [], []
+            else:
+                made[:] = [commit]
+                moved = msgspec.structs.replace(stored.branch, commit_id=commit.id)
+                writes.append(self._commits.write(repository, commit))
+            moved = msgspec.structs.replace(moved, sealed_tokens=())
+            writes.append(self._branches.write(repository, moved))
+            return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], []
+
+        with self._turns.take((repository.partition, branch)):
+            self._seal(repository, branch)
+            self._branches.update(repository, branch, step)
+        if isinstance(made[0], NoChanges):
+            raise made[0]
+        return made[0]
+
+    def require_clean(
+        self,
+        repository: Repository,
+        branch: Branch,
+        message: str = "uncommitted changes (dirty branch)",
+    ) -> None:
+        """Raises DirtyBranch if a sealed change differs from what the branch's head holds."""
+        if self._difference.is_dirty(repository, branch.commit_id, branch.sealed_tokens):
+            raise DirtyBranch(message)
+
+    def _seal(self, repository: Repository, branch: str) -> None:
+        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+            if self._staging.is_empty([stored.branch.staging_token]):
+                return [], []
+            sealed = self._branches.sealed(repository, stored.branch)
+            return [self._branches.write(repository, sealed)], []
+
+        self._branches.update(repository, branch, step)
+
+    def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
+        if not branch.sealed_tokens:
+            return head.metarange_id
+        tree = self._trees.open(repository, head.metarange_id)
+        folder = self._trees.write_folder(repository)
+        with translated():
+            written = tree.apply(self._staging.changes(branch.sealed_tokens), folder)
+        return self._trees.adopt(repository, folder, written)

@@ -1,0 +1,66 @@
+"""The core, composed: every part of versioning, built once over two stores.
+
+    core = Core(keyvalue, tables)
+    repository = core.repositories.create("quickstart", "local://quickstart")
+
+Parts know only the parts beneath them: identifiers, commits, branches, tags, references, staging,
+trees, objects, difference, changes, reset, commit, merge.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.table_cache import TableCache
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.versioning.branches import Branches
+from anabranch.versioning.changes import Changes
+from anabranch.versioning.cleanup import GRACE_SECONDS, Cleaner
+from anabranch.versioning.commit import Committing
+from anabranch.versioning.commits import Commits
+from anabranch.versioning.difference import Difference
+from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.merge import Merging
+from anabranch.versioning.objects import Objects
+from anabranch.versioning.references import References
+from anabranch.versioning.repositories import Repositories
+from anabranch.versioning.reset import Reset
+from anabranch.versioning.staging import Staging
+from anabranch.versioning.tags import Tags
+from anabranch.versioning.trees import Trees
+
+__all__ = ["Core"]
+
+
+class Core:
+    """All of versioning. `clock` gives seconds since 1970; tables stay open in `pool`."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        tables: TableCache,
+        *,
+        clock: Callable[[], float] = time.time,
+        identifiers: Identifiers | None = None,
+        pool: kernel.Tables | None = None,
+        grace_seconds: float = GRACE_SECONDS,
+    ) -> None:
+        self.identifiers = identifiers or Identifiers(clock)
+        self.repositories = Repositories(keyvalue, self.identifiers, clock)
+        self.commits = Commits(keyvalue, clock)
+        self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
+        self.tags = Tags(keyvalue, self.commits)
+        self.references = References(self.branches, self.tags, self.commits)
+        self.staging = Staging(keyvalue)
+        self.trees = Trees(tables, pool or kernel.Tables())
+        self.objects = Objects(self.references, self.commits, self.staging, self.trees)
+        self.difference = Difference(self.commits, self.staging, self.trees)
+        self.changes = Changes(self.branches, self.staging, self.objects)
+        self.reset = Reset(self.branches, self.staging, self.objects, clock)
+        self.committing = Committing(
+            self.branches, self.commits, self.staging, self.trees, self.difference, clock
+        )
+        self.merging = Merging(self.references, self.commits, self.trees, self.committing)
+        self.cleaner = Cleaner(keyvalue, clock, grace_seconds)

@@ -1,0 +1,44 @@
+"""Entries as the kernel keeps them: an identity and a protobuf record."""
+
+from __future__ import annotations
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Corrupt
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
+from anabranch.versioning.staging import Value
+
+__all__ = ["entry_from", "entry_value"]
+
+
+def entry_value(entry: Entry) -> Value:
+    """Returns an entry's identity and record."""
+    return kernel.encode_entry(
+        entry.address,
+        entry.address_type,
+        entry.mtime,
+        entry.mtime_nanos,
+        entry.size,
+        entry.checksum,
+        entry.metadata,
+        entry.content_type,
+    )
+
+
+def entry_from(value: Value) -> Entry:
+    """Returns the entry of a value. Raises Corrupt for bytes that are no entry."""
+    try:
+        address, address_type, mtime, nanos, size, checksum, metadata, content_type = (
+            kernel.decode_entry(value[1])
+        )
+    except kernel.KernelError as error:
+        raise Corrupt(f"an object's metadata cannot be read: {error}") from error
+    return Entry(
+        address=address,
+        address_type=address_type,
+        size=size,
+        mtime=mtime,
+        mtime_nanos=nanos,
+        checksum=checksum,
+        metadata=metadata,
+        content_type=content_type or DEFAULT_CONTENT_TYPE,
+    )

@@ -1,0 +1,222 @@
+"""Merge: three trees become one, and a branch gets the changes of another history.
+
+The result takes, path by path, what changed since the base on one side; where both sides changed a
+path, differently, a strategy decides, or there is a conflict. Revert and cherry-pick are merges
+with a base and a source of their own choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges, NotFound
+from anabranch.model.commit import Commit
+from anabranch.model.names import path_of
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import StoredBranch
+from anabranch.versioning.commit import Committing
+from anabranch.versioning.commits import Commits
+from anabranch.versioning.merge_base import merge_base
+from anabranch.versioning.references import References
+from anabranch.versioning.trees import Trees, translated
+
+__all__ = ["MAX_CONFLICTS", "Merging", "check_strategy"]
+
+MAX_CONFLICTS = 1000
+STRATEGY_KEY = ".lakefs.merge.strategy"
+ORIGIN_KEY = "cherry-pick-origin"
+ORIGIN_COMMITTER_KEY = "cherry-pick-committer"
+
+Strategy = Literal["", "source-wins", "dest-wins"]
+
+
+def check_strategy(text: str) -> Strategy:
+    """Returns the strategy of that name. Raises Invalid if there is none."""
+    for strategy in ("", "source-wins", "dest-wins"):
+        if text == strategy:
+            return strategy
+    raise Invalid(
+        f"argument strategy: invalid value {text!r}: validation error",
+        kind="invalid_strategy",
+        hint="source-wins or dest-wins, or none.",
+    )
+
+
+class Merging:
+    """Merges."""
+
+    def __init__(
+        self,
+        references: References,
+        commits: Commits,
+        trees: Trees,
+        committing: Committing,
+    ) -> None:
+        self._references = references
+        self._commits = commits
+        self._trees = trees
+        self._committing = committing
+
+    def base(self, repository: Repository, left: Commit, right: Commit) -> Commit:
+        """Returns the best common ancestor of two commits. Raises NotFound if there is none."""
+        found = merge_base(self._commits.reader(repository), left.id, right.id)
+        if found is None:
+            raise NotFound("the histories have no common commit", kind="merge_base_not_found")
+        return self._commits.get(repository, found)
+
+    def merge(
+        self,
+        repository: Repository,
+        source: str,
+        destination: str,
+        *,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        strategy: str = "",
+        squash: bool = False,
+        allow_empty: bool = False,
+    ) -> Commit:
+        """Merges a reference into a branch and returns the new commit.
+
+        Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
+        """
+        chosen = check_strategy(strategy)
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            self._committing.require_clean(repository, stored.branch)
+            theirs = self._references.commit(repository, source)
+            base = self.base(repository, head, theirs)
+            if theirs.metarange_id == base.metarange_id and not allow_empty:
+                raise NoChanges(f"update branch {destination}: no changes")
+            return self._commits.make(
+                committer=committer,
+                message=message or f"Merge '{source}' into '{destination}'",
+                metarange_id=self._merged(repository, head, theirs, base, chosen),
+                metadata={**(metadata or {}), STRATEGY_KEY: strategy or "default"},
+                parents=[head] if squash else [head, theirs],
+            )
+
+        return self._committing.advance(repository, destination, make)
+
+    def revert(
+        self,
+        repository: Repository,
+        branch: str,
+        reference: str,
+        *,
+        parent_number: int,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
+    ) -> Commit:
+        """Undoes a commit's changes on a branch: merges its parent, with the commit as base.
+
+        Raises Conflict for a merge commit without a parent number (1 is the first).
+        """
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            self._committing.require_clean(repository, stored.branch)
+            undone = self._references.commit(repository, reference)
+            if undone.is_merge and not parent_number:
+                raise Conflict(
+                    "must specify 1-based parent number for reverting merge commit",
+                    kind="parent_number_needed",
+                )
+            parent = self._parent(repository, undone, parent_number or 1)
+            metarange_id = self._merged(repository, head, parent, undone, "")
+            if metarange_id == head.metarange_id and not allow_empty:
+                raise NoChanges(f"update branch {branch}: no changes")
+            return self._commits.make(
+                committer=committer,
+                message=message or f"Revert {reference}",
+                metarange_id=metarange_id,
+                metadata=metadata or {},
+                parents=[head],
+            )
+
+        return self._committing.advance(repository, branch, make)
+
+    def cherry_pick(
+        self,
+        repository: Repository,
+        branch: str,
+        reference: str,
+        *,
+        parent_number: int | None = None,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> Commit:
+        """Makes one commit's changes again on a branch: merges it, with its parent as base.
+
+        Raises Invalid for a merge commit without a parent number (1 is the first).
+        """
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            self._committing.require_clean(repository, stored.branch)
+            picked = self._references.commit(repository, reference)
+            if picked.is_merge and parent_number is None:
+                raise Invalid(
+                    "must specify 1-based parent number for cherry-picking merge commit",
+                    kind="parent_number_needed",
+                )
+            parent = self._parent(repository, picked, 1 if parent_number is None else parent_number)
+            if picked.metarange_id == parent.metarange_id:
+                raise NoChanges(f"update branch {branch}: no changes")
+            origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
+            return self._commits.make(
+                committer=committer,
+                message=message or picked.message,
+                metarange_id=self._merged(repository, head, picked, parent, ""),
+                metadata={**(picked.metadata if metadata is None else metadata), **origin},
+                parents=[head],
+            )
+
+        return self._committing.advance(repository, branch, make)
+
+    def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
+        if number < 1:
+            raise Invalid(
+                "value should be greater than 0: invalid value", kind="parent_out_of_range"
+            )
+        if number > len(commit.parents):
+            raise Invalid(
+                f"parent {number}: given commit does not have the given parent number",
+                kind="parent_out_of_range",
+            )
+        return self._commits.get(repository, commit.parents[number - 1])
+
+    def _merged(
+        self,
+        repository: Repository,
+        destination: Commit,
+        source: Commit,
+        base: Commit,
+        strategy: Strategy,
+    ) -> str:
+        """Returns the metarange id of the merged tree."""
+        if destination.metarange_id == base.metarange_id:
+            return source.metarange_id
+        trees = [
+            self._trees.open(repository, commit.metarange_id)
+            for commit in (destination, source, base)
+        ]
+        folder = self._trees.write_folder(repository)
+        with translated():
+            merged = _merge(trees, folder, strategy)
+        if merged.written is None:
+            raise MergeConflict(
+                "conflict found",
+                paths=[path_of(key) for key in merged.conflicts],
+                count=merged.conflict_count,
+            )
+        return self._trees.adopt(repository, folder, merged.written)
+
+
+def _merge(trees: list[kernel.Tree], folder: str, strategy: Strategy) -> kernel.Merged:
+    ours, theirs, base = trees
+    return ours.merge(theirs, base, folder, strategy=strategy, max_conflicts=MAX_CONFLICTS)

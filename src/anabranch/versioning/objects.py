@@ -1,0 +1,112 @@
+"""Objects at a reference: what a commit's tree holds, under what is staged over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch import _kernel as kernel
+from anabranch.errors import NotFound
+from anabranch.model.entry import Entry
+from anabranch.model.names import check_path, key_of
+from anabranch.model.page import upper_bound
+from anabranch.model.repository import Repository
+from anabranch.versioning.commits import Commits
+from anabranch.versioning.entries import entry_from
+from anabranch.versioning.references import References, Resolved
+from anabranch.versioning.staging import Staging, Value
+from anabranch.versioning.trees import Trees, translated
+
+__all__ = ["Objects"]
+
+
+class Objects:
+    """Reads objects' entries."""
+
+    def __init__(
+        self, references: References, commits: Commits, staging: Staging, trees: Trees
+    ) -> None:
+        self._references = references
+        self._commits = commits
+        self._staging = staging
+        self._trees = trees
+
+    def get(self, repository: Repository, reference: str, path: str) -> Entry:
+        """Returns the entry at a path. Raises NotFound."""
+        check_path(path)
+        value = self.value(repository, self._references.resolve(repository, reference), path)
+        if value is None:
+            raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+        return entry_from(value)
+
+    def value(self, repository: Repository, resolved: Resolved, path: str) -> Value | None:
+        """Returns the newest value at a path, staged or committed; None if there is none."""
+        key = key_of(path)
+        staged = self._staging.get(resolved.tokens, key)
+        if staged is not None:
+            return staged.value
+        return self.committed(repository, resolved.commit_id, key)
+
+    def entry_at(self, repository: Repository, resolved: Resolved, path: str) -> Entry | None:
+        """Returns the newest entry at a path, or None."""
+        value = self.value(repository, resolved, path)
+        return None if value is None else entry_from(value)
+
+    def committed(self, repository: Repository, commit_id: str, key: bytes) -> Value | None:
+        """Returns the value that a commit holds at a key, or None."""
+        tree = self.tree(repository, commit_id)
+        with translated():
+            return tree.get(key)
+
+    def tree(self, repository: Repository, commit_id: str) -> kernel.Tree:
+        """Returns a commit's tree."""
+        commit = self._commits.get(repository, commit_id)
+        return self._trees.open(repository, commit.metarange_id)
+
+    def listing(
+        self,
+        repository: Repository,
+        reference: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> kernel.Listing:
+        """Returns a page of objects and common prefixes, staged changes included.
+
+        Staged changes are read piece by piece, as far as the page reaches.
+        """
+        resolved = self._references.resolve(repository, reference)
+        with translated():
+            listing = self.tree(repository, resolved.commit_id).listing(
+                prefix=key_of(prefix),
+                after=key_of(after),
+                delimiter=key_of(delimiter),
+                amount=amount,
+            )
+            end = upper_bound(key_of(prefix))
+            while not listing.done:
+                changes, last = self._changes(resolved.tokens, listing.position, end, amount)
+                listing.feed(changes, last)
+        return listing
+
+    def _changes(
+        self, tokens: tuple[str, ...], start: bytes, end: bytes | None, amount: int
+    ) -> tuple[list[tuple[bytes, Value | None]], bool]:
+        if not tokens:
+            return [], True
+        return self._staging.chunk(tokens, start, end, amount + 1)
+
+    def entries(
+        self, repository: Repository, reference: str, *, prefix: str = "", page: int = 1000
+    ) -> Iterator[tuple[str, Entry]]:
+        """Yields every object under a prefix as (path, entry), in order."""
+        after = ""
+        more = True
+        while more:
+            listing = self.listing(repository, reference, prefix=prefix, after=after, amount=page)
+            for key, value in listing.rows():
+                if value is not None:
+                    after = key.decode("utf-8", "surrogateescape")
+                    yield after, entry_from(value)
+            more = listing.has_more

@@ -1,0 +1,88 @@
+"""References: what a text like `main`, `v1~2` or `8fe1` means.
+
+A base is, in this order: a full commit id, a branch, a tag, the beginning of one commit's id. A
+branch alone means what is committed and staged; `branch@` only what is committed; `branch$` the
+staging area, said explicitly. `^` and `~` walk to ancestors.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.errors import Invalid, NotFound
+from anabranch.model.commit import Commit
+from anabranch.model.expression import parse_expression
+from anabranch.model.repository import Repository
+from anabranch.versioning.ancestry import walk
+from anabranch.versioning.branches import Branches, StoredBranch
+from anabranch.versioning.commits import ID_LENGTH, Commits
+from anabranch.versioning.tags import Tags
+
+__all__ = ["COMMITTED", "STAGING", "References", "Resolved"]
+
+COMMITTED = "@"
+STAGING = "$"
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What a reference means: a commit, and the branch whose staged changes lie over it, if any."""
+
+    commit_id: str
+    branch: StoredBranch | None = None
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The staging areas over the commit, the newest first."""
+        return self.branch.branch.tokens if self.branch else ()
+
+
+class References:
+    """Resolves references."""
+
+    def __init__(self, branches: Branches, tags: Tags, commits: Commits) -> None:
+        self._branches = branches
+        self._tags = tags
+        self._commits = commits
+
+    def resolve(self, repository: Repository, text: str) -> Resolved:
+        """Returns what a reference means, staging included for a bare branch.
+
+        Raises NotFound, and Invalid for what cannot be a reference.
+        """
+        expression = parse_expression(text)
+        base = self._base(repository, expression.base)
+        if expression.view and base.branch is None:
+            raise Invalid(f"{text}: only a branch has a staging area", kind="invalid_ref")
+        if expression.view == COMMITTED:
+            return Resolved(base.commit_id)
+        if not expression.modifiers:
+            return base
+        commit = self._commits.get(repository, base.commit_id)
+        return Resolved(walk(self._commits.reader(repository), commit, expression.modifiers).id)
+
+    def commit(self, repository: Repository, text: str) -> Commit:
+        """Returns the commit that a reference means; a branch means its head.
+
+        Raises NotFound, and Invalid for what is no commit.
+        """
+        if parse_expression(text).view == STAGING:
+            raise Invalid("reference to staging area with $ is not a commit", kind="invalid_ref")
+        return self._commits.get(repository, self.resolve(repository, text).commit_id)
+
+    def _base(self, repository: Repository, name: str) -> Resolved:
+        if len(name) == ID_LENGTH and self._commits.find(repository, name) is not None:
+            return Resolved(name)
+        stored = self._branches.find(repository, name)
+        if stored is not None:
+            return Resolved(stored.branch.commit_id, stored)
+        tag = self._tags.find(repository, name)
+        if tag is not None:
+            return Resolved(tag.commit_id)
+        commit = self._commits.with_prefix(repository, name)
+        if commit is None:
+            raise NotFound(
+                "not found",
+                kind="reference_not_found",
+                hint=f"There is no branch, tag or commit {name!r} in {repository.id}.",
+            )
+        return Resolved(commit.id)

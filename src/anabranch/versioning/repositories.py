@@ -1,0 +1,182 @@
+"""Repositories: made with exactly one initial commit, listed, described, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.errors import AlreadyExists, Busy, Gone, NotFound, ReadOnlyRepository
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.branch import Branch
+from anabranch.model.commit import INITIAL_MESSAGE, Commit
+from anabranch.model.names import check_branch, check_repository
+from anabranch.model.page import Page, upper_bound
+from anabranch.model.repository import Repository
+from anabranch.versioning import encoding, keys
+from anabranch.versioning.identifiers import Identifiers
+
+__all__ = ["Repositories", "check_writable"]
+
+_TRIES = 100
+
+
+def check_writable(repository: Repository, *, force: bool) -> None:
+    """Raises ReadOnlyRepository unless the repository may be changed."""
+    if repository.read_only and not force:
+        raise ReadOnlyRepository("read-only repository")
+
+
+class Repositories:
+    """The repositories of one installation. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._identifiers = identifiers
+        self._clock = clock
+
+    def create(
+        self,
+        name: str,
+        storage_namespace: str,
+        *,
+        default_branch: str = "main",
+        bare: bool = False,
+        read_only: bool = False,
+        storage_id: str = "",
+    ) -> Repository:
+        """Creates a repository, with its initial commit and default branch unless it is `bare`.
+
+        Raises AlreadyExists if the name is taken, Invalid for names that cannot be.
+        """
+        check_repository(name)
+        check_branch(default_branch)
+        now = self._clock()
+        repository = Repository(
+            id=name,
+            storage_namespace=storage_namespace,
+            default_branch=default_branch,
+            creation_date=int(now),
+            instance_uid=self._identifiers.xid(),
+            read_only=read_only,
+            storage_id=storage_id,
+        )
+        writes = [
+            Write(keys.GRAVELER, keys.repository(name), encoding.repository_bytes(repository))
+        ]
+        if not bare:
+            writes += self._first_references(repository, now)
+        if not self._keyvalue.apply(writes, [Expect(keys.GRAVELER, keys.repository(name), None)]):
+            raise AlreadyExists(
+                "error creating repository: not unique", kind="repository_already_exists"
+            )
+        return repository
+
+    def _first_references(self, repository: Repository, now: float) -> list[Write]:
+        seconds = int(now)
+        commit = Commit(
+            id=kernel.commit_id("", INITIAL_MESSAGE, kernel.EMPTY_TREE_ID, seconds, {}, []),
+            committer="",
+            message=INITIAL_MESSAGE,
+            creation_date=seconds,
+            nanos=int((now - seconds) * 1e9),
+            metarange_id=kernel.EMPTY_TREE_ID,
+        )
+        branch = Branch(
+            id=repository.default_branch,
+            commit_id=commit.id,
+            staging_token=self._identifiers.staging_token(repository.id, repository.default_branch),
+        )
+        return [
+            Write(repository.partition, keys.commit(commit.id), encoding.commit_bytes(commit)),
+            Write(repository.partition, keys.branch(branch.id), encoding.branch_bytes(branch)),
+        ]
+
+    def get(self, name: str) -> Repository:
+        """Returns a repository. Raises NotFound, and Gone while it is being deleted."""
+        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
+        if raw is None:
+            raise NotFound("repository not found", kind="repository_not_found")
+        repository = encoding.repository_from(raw)
+        if repository.in_deletion:
+            raise Gone("repository in deletion", kind="repository_in_deletion")
+        return repository
+
+    def list(
+        self, *, prefix: str = "", after: str = "", amount: int, search: str = ""
+    ) -> Page[Repository]:
+        """Returns a page of repositories by name, those that contain `search`."""
+        items: list[Repository] = []
+        for repository in self._all(prefix, after):
+            if search not in repository.id:
+                continue
+            if len(items) == amount:
+                return Page(items, has_more=True, next_offset=items[-1].id)
+            items.append(repository)
+        return Page(items)
+
+    def _all(self, prefix: str, after: str) -> Iterator[Repository]:
+        stem = keys.repository(prefix)
+        start = max(stem, keys.repository(after) + b"\x00") if after else stem
+        for _, raw in self._keyvalue.scan(keys.GRAVELER, start, upper_bound(stem)):
+            repository = encoding.repository_from(raw)
+            if not repository.in_deletion:
+                yield repository
+
+    def delete(self, name: str, *, force: bool = False) -> None:
+        """Deletes a repository: its references and staged changes, not its objects.
+
+        One whose deletion was interrupted is deleted to the end. Raises NotFound, and
+        ReadOnlyRepository without `force`.
+        """
+        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
+        if raw is None:
+            raise NotFound("repository not found", kind="repository_not_found")
+        repository = encoding.repository_from(raw)
+        check_writable(repository, force=force)
+        if not repository.in_deletion:
+            leaving = encoding.repository_bytes(
+                msgspec.structs.replace(repository, in_deletion=True)
+            )
+            if not self._keyvalue.apply(
+                [Write(keys.GRAVELER, keys.repository(name), leaving)],
+                [Expect(keys.GRAVELER, keys.repository(name), raw)],
+            ):
+                raise Busy(f"repository {name} was changed meanwhile")
+            raw = leaving
+        for _, record in self._keyvalue.scan(repository.partition, *keys.all_branches()):
+            for token in encoding.branch_from(record).tokens:
+                self._keyvalue.drop(token)
+        self._keyvalue.drop(repository.partition)
+        self._keyvalue.apply(
+            [Write(keys.GRAVELER, keys.repository(name), None)],
+            [Expect(keys.GRAVELER, keys.repository(name), raw)],
+        )
+
+    def metadata(self, repository: Repository) -> dict[str, str]:
+        """Returns a repository's own keys and values."""
+        return encoding.metadata_from(self._keyvalue.get(repository.partition, keys.METADATA))
+
+    def change_metadata(
+        self,
+        repository: Repository,
+        *,
+        put: Mapping[str, str] = MappingProxyType({}),
+        remove: Sequence[str] = (),
+    ) -> None:
+        """Sets and removes keys of a repository's metadata."""
+        for _ in range(_TRIES):
+            raw = self._keyvalue.get(repository.partition, keys.METADATA)
+            metadata = encoding.metadata_from(raw) | dict(put)
+            for key in remove:
+                metadata.pop(key, None)
+            if self._keyvalue.apply(
+                [Write(repository.partition, keys.METADATA, encoding.metadata_bytes(metadata))],
+                [Expect(repository.partition, keys.METADATA, raw)],
+            ):
+                return
+        raise Busy("the repository's metadata is being changed by many at once")

@@ -1,0 +1,80 @@
+"""Tags: names for commits, which do not move."""
+
+from __future__ import annotations
+
+from anabranch.errors import AlreadyExists, Conflict, NotFound
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.names import check_tag
+from anabranch.model.page import Page, upper_bound
+from anabranch.model.repository import Repository
+from anabranch.model.tag import Tag
+from anabranch.versioning import encoding, keys
+from anabranch.versioning.commits import Commits
+
+__all__ = ["Tags"]
+
+
+class Tags:
+    """The tags of all repositories."""
+
+    def __init__(self, keyvalue: KeyValueStore, commits: Commits) -> None:
+        self._keyvalue = keyvalue
+        self._commits = commits
+
+    def find(self, repository: Repository, name: str) -> Tag | None:
+        """Returns a tag, or None."""
+        raw = self._keyvalue.get(repository.partition, keys.tag(name))
+        return None if raw is None else encoding.tag_from(raw)
+
+    def get(self, repository: Repository, name: str) -> Tag:
+        """Returns a tag. Raises NotFound."""
+        tag = self.find(repository, name)
+        if tag is None:
+            raise NotFound("tag not found", kind="tag_not_found")
+        return tag
+
+    def create(self, repository: Repository, name: str, commit_id: str) -> Tag:
+        """Creates a tag.
+
+        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so.
+        """
+        check_tag(name)
+        if self._commits.find(repository, name) is not None:
+            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+        tag = Tag(id=name, commit_id=commit_id)
+        absent = [
+            Expect(repository.partition, keys.tag(name), None),
+            Expect(repository.partition, keys.branch(name), None),
+        ]
+        write = Write(repository.partition, keys.tag(name), encoding.tag_bytes(tag))
+        if not self._keyvalue.apply([write], absent):
+            if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
+                raise Conflict(f"branch ID {name}: conflict found", kind="name_is_a_branch")
+            raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
+        return tag
+
+    def list(
+        self, repository: Repository, *, prefix: str = "", after: str = "", amount: int
+    ) -> Page[Tag]:
+        """Returns a page of tags by name."""
+        stem = keys.tag(prefix)
+        start = max(stem, keys.tag(after) + b"\x00") if after else stem
+        found = self._keyvalue.scan(
+            repository.partition, start, upper_bound(stem), limit=amount + 1
+        )
+        tags = [encoding.tag_from(raw) for _, raw in found]
+        if len(tags) <= amount:
+            return Page(tags)
+        return Page(tags[:amount], has_more=True, next_offset=tags[amount - 1].id)
+
+    def delete(self, repository: Repository, name: str) -> None:
+        """Deletes a tag. Raises NotFound."""
+        while True:
+            raw = self._keyvalue.get(repository.partition, keys.tag(name))
+            if raw is None:
+                raise NotFound("tag not found", kind="tag_not_found")
+            key = keys.tag(name)
+            if self._keyvalue.apply(
+                [Write(repository.partition, key, None)], [Expect(repository.partition, key, raw)]
+            ):
+                return

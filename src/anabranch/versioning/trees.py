@@ -1,0 +1,100 @@
+"""Trees of commits: opened from the tables of a repository's storage namespace, kept open."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.table_cache import TableCache
+from anabranch.errors import Corrupt, Gone
+from anabranch.model.repository import Repository
+from anabranch.versioning.staging import Value
+
+__all__ = ["Trees", "translated"]
+
+_OPEN_TREES = 256
+
+
+class Trees:
+    """The open trees of all repositories; the least recently used are let go.
+
+    `tables` brings a table's file to this machine, `pool` keeps tables open.
+    """
+
+    def __init__(self, tables: TableCache, pool: kernel.Tables) -> None:
+        self._tables = tables
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._trees: OrderedDict[tuple[str, str], kernel.Tree] = OrderedDict()
+
+    def open(self, repository: Repository, metarange_id: str) -> kernel.Tree:
+        """Returns the tree of a metarange. Raises Gone for lost tables, Corrupt for damaged."""
+        namespace = repository.storage_namespace
+        name = (namespace, metarange_id)
+        tree = self._trees.get(name)
+        if tree is not None:
+            return tree
+        with translated():
+            tree = self._pool.tree(
+                metarange_id, lambda table_id: self._tables.locate(namespace, table_id)
+            )
+        with self._lock:
+            self._trees[name] = tree
+            while len(self._trees) > _OPEN_TREES:
+                self._trees.popitem(last=False)
+        return tree
+
+    @contextmanager
+    def overlaid(
+        self,
+        repository: Repository,
+        metarange_id: str,
+        changes: Iterable[tuple[bytes, Value | None]],
+    ) -> Iterator[kernel.Tree]:
+        """Gives a tree with changes made that nobody has committed, for as long as it is entered.
+
+        Its new tables lie in a folder of their own, not in the repository's store.
+        """
+        base = self.open(repository, metarange_id)
+        with tempfile.TemporaryDirectory(prefix="anabranch-") as folder, translated():
+            written = base.apply(changes, folder)
+            fresh = set(written.tables)
+
+            def locate(table_id: str) -> str:
+                if table_id in fresh:
+                    return f"{folder}/{table_id}"
+                return self._tables.locate(repository.storage_namespace, table_id)
+
+            yield self._pool.tree(written.metarange_id, locate)
+
+    def write_folder(self, repository: Repository) -> str:
+        """Returns the folder into which the kernel writes a repository's new tables."""
+        return self._tables.write_folder(repository.storage_namespace)
+
+    def adopt(self, repository: Repository, folder: str, written: kernel.Written) -> str:
+        """Makes written tables durable in the repository's store; returns the metarange id."""
+        self._tables.adopt(repository.storage_namespace, folder, written.tables)
+        return written.metarange_id
+
+
+class translated:  # noqa: N801  reads as a word: `with translated():`
+    """Turns the kernel's errors into Anabranch's own while it is entered."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, kernel.CorruptTable):
+            raise Corrupt(
+                f"the metadata file {error.path} is damaged: {error.reason}", path=error.path
+            ) from error
+        if isinstance(error, kernel.MissingTable):
+            raise Gone(
+                f"the metadata file {error.path or error.table_id} is missing",
+                kind="metadata_missing",
+                hint="Restore the file from a backup.",
+            ) from error
