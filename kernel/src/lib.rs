@@ -1,2 +1,17 @@
 //! Tables and trees of Anabranch: the RocksDB-compatible SSTables that hold object metadata,
 //! and the walks over them.
+//!
+//! - [`codec`]: what lies inside a record: identities, values, protobuf messages.
+//! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
+//! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
+
+pub mod codec;
+pub mod error;
+pub mod ranges;
+pub mod table;
+pub mod varint;
+
+#[cfg(feature = "python")]
+mod python;
+
+pub use error::{Error, Result};

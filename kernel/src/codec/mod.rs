@@ -1,0 +1,14 @@
+//! What lies inside a record: the framed value, identities, and the protobuf messages.
+
+mod entry;
+mod identity;
+mod range_info;
+mod staged;
+mod value;
+mod wire;
+
+pub use entry::Entry;
+pub use identity::{IdentityStream, commit_id, entry_identity, hex};
+pub use range_info::RangeInfo;
+pub use staged::StagedEntry;
+pub use value::{decode_value, encode_value};

@@ -1,0 +1,26 @@
+//! Writes the table that lists the ranges of a tree.
+
+use std::path::Path;
+
+use crate::codec::RangeInfo;
+use crate::error::Result;
+use crate::table::{Kind, TableWriter, write_table_file};
+
+/// Writes the metarange of ranges, which must be in order, into a folder. Returns its id, and
+/// whether the file was written and not there before. The tree without ranges has the empty
+/// string for its id, and no file. Fails with [`crate::Error::Order`].
+pub fn write_metarange(ranges: &[RangeInfo], folder: &Path) -> Result<(String, bool)> {
+    if ranges.is_empty() {
+        return Ok((String::new(), false));
+    }
+    let mut writer = TableWriter::new(Kind::Metaranges);
+    let mut value = Vec::new();
+    for range in ranges {
+        value.clear();
+        range.encode_value(&mut value);
+        writer.add(&range.max_key, &value)?;
+    }
+    let table = writer.finish(&[])?;
+    let written = write_table_file(folder, &table)?;
+    Ok((table.id, written))
+}

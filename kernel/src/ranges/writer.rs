@@ -1,0 +1,134 @@
+//! Writes sorted records as ranges into a folder.
+
+use std::path::{Path, PathBuf};
+
+use super::cut::{break_after, may_break_within};
+use crate::codec::RangeInfo;
+use crate::error::{Error, Result};
+use crate::table::{BlockSurvey, Kind, Table, TableWriter, write_table_file};
+
+/// Cuts records into ranges, writes each to a file named by its id, and keeps the list.
+///
+/// The folder is not synced; see [`crate::table::sync_folder`].
+pub struct RangeWriter {
+    folder: PathBuf,
+    open: Option<TableWriter>,
+    ranges: Vec<RangeInfo>,
+    written: Vec<String>,
+    survey: BlockSurvey,
+    hash_states: Vec<u64>,
+}
+
+impl RangeWriter {
+    pub fn new(folder: &Path) -> Self {
+        RangeWriter {
+            folder: folder.to_owned(),
+            open: None,
+            ranges: Vec::new(),
+            written: Vec::new(),
+            survey: BlockSurvey::default(),
+            hash_states: Vec::new(),
+        }
+    }
+
+    /// Adds a record; `value` is a framed value. Fails with [`Error::Order`] unless the key is
+    /// greater than all before.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let size = {
+            let writer = self.writer_for(key)?;
+            writer.add(key, value)?;
+            writer.estimated_size()
+        };
+        if break_after(key, size) {
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    /// Adds all records of a block of another range, with the result of adding them one by one.
+    /// Where it can, the block's stored bytes are copied instead of being made again.
+    pub fn add_block(&mut self, table: &Table, block: usize) -> Result<()> {
+        let mut survey = std::mem::take(&mut self.survey);
+        let added = survey
+            .load(table, block)
+            .and_then(|()| self.add_survey(&survey));
+        self.survey = survey;
+        added
+    }
+
+    fn add_survey(&mut self, block: &BlockSurvey) -> Result<()> {
+        let Some(last) = block.last_key() else {
+            return Ok(());
+        };
+        let size = self.open.as_ref().map_or(0, TableWriter::estimated_size);
+        if !block.is_canonical() || may_break_within(block, size, &mut self.hash_states) {
+            return (0..block.records()).try_for_each(|number| {
+                let (key, value) = block.record(number);
+                self.add(key, value)
+            });
+        }
+        let size = {
+            let writer = self.writer_for(block.record(0).0)?;
+            writer.add_block(block)?;
+            writer.estimated_size()
+        };
+        if break_after(last, size) {
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    /// Adds a whole range that exists already; the range being filled ends before it.
+    pub fn add_range(&mut self, info: RangeInfo) -> Result<()> {
+        self.close()?;
+        self.check_begins(&info.min_key)?;
+        self.ranges.push(info);
+        Ok(())
+    }
+
+    /// Ends the range being filled, if there is one.
+    pub fn close(&mut self) -> Result<()> {
+        let Some(writer) = self.open.take() else {
+            return Ok(());
+        };
+        let table = writer.finish(&[])?;
+        if write_table_file(&self.folder, &table)? {
+            self.written.push(table.id.clone());
+        }
+        self.ranges.push(RangeInfo {
+            id: table.id,
+            min_key: table.min_key,
+            max_key: table.max_key,
+            count: table.count as i64,
+            estimated_size: table.estimated_size,
+        });
+        Ok(())
+    }
+
+    /// Returns all ranges in order, and the ids of those whose files were not there before.
+    pub fn finish(mut self) -> Result<(Vec<RangeInfo>, Vec<String>)> {
+        self.close()?;
+        Ok((self.ranges, self.written))
+    }
+
+    fn writer_for(&mut self, key: &[u8]) -> Result<&mut TableWriter> {
+        if self.open.is_none() {
+            self.check_begins(key)?;
+        }
+        Ok(self
+            .open
+            .get_or_insert_with(|| TableWriter::new(Kind::Ranges)))
+    }
+
+    fn check_begins(&self, key: &[u8]) -> Result<()> {
+        match self.ranges.last() {
+            Some(last) if key <= last.max_key.as_slice() => {
+                let [key, last] = [key, &last.max_key].map(String::from_utf8_lossy);
+                Err(Error::Order(format!(
+                    "the key {key:?} comes after {last:?}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Builds one block: records whose keys are written as their difference from the key before.
+//!
+//! ```text
+//! record   varint shared | varint unshared | varint value length | unshared bytes | value
+//! block    records … | restart offsets, u32 each | u32 how many restarts
+//! ```
+//!
+//! At a restart (every 16th record of a data block, every record of an index) nothing is shared,
+//! so that a reader can search them.
+
+use super::KEY_TRAILER_LEN;
+use crate::varint;
+
+/// The size, in bytes, at which a block is cut.
+const TARGET: usize = 4096;
+
+/// Up to here, nine tenths of the target, no record is too large to be added.
+const THRESHOLD: usize = 3687;
+
+/// A block being filled.
+pub struct BlockWriter {
+    restart_interval: usize,
+    bytes: Vec<u8>,
+    restarts: Vec<u32>,
+    records: usize,
+    /// The last key with its trailer; survives the end of a block.
+    last_key: Vec<u8>,
+}
+
+impl BlockWriter {
+    pub fn new(restart_interval: usize) -> Self {
+        BlockWriter {
+            restart_interval,
+            bytes: Vec::with_capacity(TARGET + 1024),
+            restarts: Vec::with_capacity(16),
+            records: 0,
+            last_key: Vec::new(),
+        }
+    }
+
+    pub fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Returns the last key added, with its trailer.
+    pub fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
+    /// Returns the bytes that the block takes before compression.
+    pub fn estimated_size(&self) -> usize {
+        self.bytes.len() + 4 * self.restarts.len() + 4
+    }
+
+    /// Returns whether the block is cut before a record with a key of `key_len` bytes, its
+    /// trailer included, and a value of `value_len`.
+    pub fn cuts_before(&self, key_len: usize, value_len: usize) -> bool {
+        let at_restart = self.records.is_multiple_of(self.restart_interval);
+        self.records > 0 && cuts(self.estimated_size(), at_restart, key_len, value_len)
+    }
+
+    /// Appends a record. The trailer is never shared with the key before.
+    pub fn add(&mut self, key: &[u8], trailer: &[u8], value: &[u8]) {
+        let shared = if self.records.is_multiple_of(self.restart_interval) {
+            self.restarts.push(self.bytes.len() as u32);
+            0
+        } else {
+            shared_prefix(&self.last_key, key)
+        };
+        let unshared = &key[shared..];
+        varint::put(&mut self.bytes, shared as u64);
+        varint::put(&mut self.bytes, (unshared.len() + trailer.len()) as u64);
+        varint::put(&mut self.bytes, value.len() as u64);
+        self.bytes.extend_from_slice(unshared);
+        self.bytes.extend_from_slice(trailer);
+        self.bytes.extend_from_slice(value);
+        self.last_key.truncate(shared);
+        self.last_key.extend_from_slice(unshared);
+        self.last_key.extend_from_slice(trailer);
+        self.records += 1;
+    }
+
+    /// Takes over the content of a finished block, as if its records had been added one by one.
+    /// This block must be empty, and the content made by the same rules.
+    pub fn adopt(&mut self, entries: &[u8], restarts: &[u32], records: usize, last_key: &[u8]) {
+        debug_assert_eq!(self.records, 0);
+        self.bytes.extend_from_slice(entries);
+        self.restarts.extend_from_slice(restarts);
+        self.records = records;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(last_key);
+    }
+
+    /// Completes the block and returns its content; [`Self::clear`] starts the next one.
+    pub fn finish(&mut self) -> &[u8] {
+        if self.restarts.is_empty() {
+            self.restarts.push(0);
+        }
+        for restart in &self.restarts {
+            self.bytes.extend_from_slice(&restart.to_le_bytes());
+        }
+        let count = self.restarts.len() as u32;
+        self.bytes.extend_from_slice(&count.to_le_bytes());
+        &self.bytes
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.restarts.clear();
+        self.records = 0;
+    }
+}
+
+/// Returns whether a block of `size` bytes is cut before the next record, which would be a
+/// restart or not. The size the record is thought to add is a guess that never shares a prefix.
+pub fn cuts(size: usize, at_restart: bool, key_len: usize, value_len: usize) -> bool {
+    if size >= TARGET {
+        return true;
+    }
+    if size <= THRESHOLD {
+        return false;
+    }
+    let restart = if at_restart { 4 } else { 0 };
+    let lengths = 4 + varint::len(key_len as u64) + varint::len(value_len as u64);
+    size + key_len + value_len + restart + lengths > TARGET
+}
+
+/// Returns how many first bytes two keys have in common.
+#[inline]
+pub fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
+    let mut shared = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        if x != y {
+            break;
+        }
+        shared += 8;
+    }
+    let rest = a[shared..].iter().zip(&b[shared..]);
+    shared + rest.take_while(|(x, y)| x == y).count()
+}
+
+/// Returns a key without its trailer.
+#[inline]
+pub fn user_key(internal: &[u8]) -> &[u8] {
+    &internal[..internal.len().saturating_sub(KEY_TRAILER_LEN)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::SET_TRAILER;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_empty_block_has_one_restart() {
+        assert_eq!(BlockWriter::new(16).finish(), [0, 0, 0, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_key_may_share_with_the_trailer_before_it() {
+        let mut block = BlockWriter::new(16);
+        block.add(b"a", &SET_TRAILER, b"");
+        block.add(b"a\x01\x00x", &SET_TRAILER, b"v");
+        let expected =
+            b"\x00\x09\x00a\x01\0\0\0\0\0\0\0\x03\x09\x01x\x01\0\0\0\0\0\0\0v\0\0\0\0\x01\0\0\0";
+        assert_eq!(block.finish(), expected);
+    }
+
+    #[test]
+    fn cut_rule() {
+        assert!(cuts(4096, false, 9, 0));
+        assert!(!cuts(3687, false, 100_000, 100_000));
+        assert!(!cuts(3688, false, 400, 0));
+        assert!(cuts(3688, false, 402, 0));
+        assert!(cuts(3688, true, 398, 0));
+        assert!(!cuts(3688, true, 397, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn shared_prefix_is_what_it_says(stem: Vec<u8>, a: Vec<u8>, b: Vec<u8>) {
+            let a = [&stem[..], &a].concat();
+            let b = [&stem[..], &b].concat();
+            let shared = shared_prefix(&a, &b);
+            prop_assert!(shared >= stem.len());
+            prop_assert_eq!(&a[..shared], &b[..shared]);
+            prop_assert!(a.get(shared) != b.get(shared) || shared == a.len() || shared == b.len());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The id of a table: SHA-256 over its records in order and its metadata.
+
+use sha2::{Digest, Sha256};
+
+use crate::codec::{IdentityStream, hex};
+
+/// Text is gathered up to about this many bytes before it is hashed, which is faster than
+/// hashing it in small pieces.
+const GATHER: usize = 8192;
+
+/// The digest of the records added so far.
+#[derive(Default)]
+pub struct RecordDigest {
+    digest: Sha256,
+    text: Vec<u8>,
+}
+
+impl RecordDigest {
+    /// Adds a record.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) {
+        append_record(&mut self.text, key, value);
+        if self.text.len() >= GATHER {
+            self.digest.update(&self.text);
+            self.text.clear();
+        }
+    }
+
+    /// Adds records that [`append_record`] has made text of.
+    pub fn add_text(&mut self, text: &[u8]) {
+        self.digest.update(&self.text);
+        self.text.clear();
+        self.digest.update(text);
+    }
+
+    /// Adds the metadata and returns the id, 64 hexadecimal digits.
+    pub fn finish(mut self, metadata: &[(String, String)]) -> String {
+        self.digest.update(&self.text);
+        let mut stream = IdentityStream::over(self.digest);
+        stream.map(metadata);
+        hex(&stream.finish())
+    }
+}
+
+/// Appends what is hashed of a record: `len(key) key | len(value) value |`, lengths in decimal,
+/// without the spaces.
+pub fn append_record(text: &mut Vec<u8>, key: &[u8], value: &[u8]) {
+    for part in [key, value] {
+        append_decimal(text, part.len());
+        text.extend_from_slice(part);
+        text.push(b'|');
+    }
+}
+
+fn append_decimal(text: &mut Vec<u8>, mut number: usize) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_table() {
+        let mut digest = RecordDigest::default();
+        digest.add(b"key", b"value");
+        assert_eq!(
+            digest.finish(&[]),
+            "1f60902cb44890618d61597673a62e44cf526f5991d9db687141218985fe60b8"
+        );
+    }
+
+    #[test]
+    fn text_and_records_mix() {
+        let (mut one, mut other) = (RecordDigest::default(), RecordDigest::default());
+        let mut text = Vec::new();
+        for number in 0..1000usize {
+            let key = number.to_string().into_bytes();
+            one.add(&key, &[7; 30]);
+            if number % 3 == 0 {
+                other.add(&key, &[7; 30]);
+            } else {
+                text.clear();
+                append_record(&mut text, &key, &[7; 30]);
+                other.add_text(&text);
+            }
+        }
+        assert_eq!(one.finish(&[]), other.finish(&[]));
+    }
+
+    #[test]
+    fn decimals() {
+        for number in [0, 9, 10, 1234, usize::MAX] {
+            let mut text = Vec::new();
+            append_decimal(&mut text, number);
+            assert_eq!(text, number.to_string().into_bytes());
+        }
+    }
+}

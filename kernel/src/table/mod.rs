@@ -1,0 +1,56 @@
+//! One table: a RocksDB-compatible SSTable file, written byte for byte as Pebble writes it.
+//!
+//! `docs/format/table.md` draws the bytes. From small to large: [`stored_block`] (a block as it
+//! lies in the file), [`block_writer`] and [`block_reader`] (its records), [`index`] and
+//! [`index_writer`] (which block holds which keys), [`properties`], [`footer`], and at the top
+//! the [`writer`], the [`reader`] and the [`cursor`].
+
+pub mod block_reader;
+pub mod block_survey;
+pub mod block_writer;
+pub mod cursor;
+pub mod digest;
+pub mod file;
+pub mod footer;
+pub mod index;
+pub mod index_writer;
+pub mod properties;
+pub mod reader;
+pub mod separator;
+pub mod stored_block;
+pub mod verify;
+pub mod writer;
+
+pub use block_survey::BlockSurvey;
+pub use cursor::Cursor;
+pub use file::{sync_folder, write_table_file};
+pub use properties::Properties;
+pub use reader::Table;
+pub use stored_block::RawBlock;
+pub use verify::verify_table;
+pub use writer::{FinishedTable, TableWriter};
+
+/// What a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Records of objects.
+    Ranges,
+    /// Records of ranges.
+    Metaranges,
+}
+
+impl Kind {
+    /// Returns the value of the property `type`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Ranges => "ranges",
+            Kind::Metaranges => "metaranges",
+        }
+    }
+}
+
+/// The bytes that follow every key of a record: sequence number 0, kind SET.
+pub(crate) const SET_TRAILER: [u8; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
+
+/// Bytes that follow every key inside a block.
+pub(crate) const KEY_TRAILER_LEN: usize = 8;

@@ -1,0 +1,175 @@
+//! An open table: its file mapped, its index parsed once, its blocks read where they lie.
+//!
+//! There is no cache of blocks. A look-up finds its block in memory, verifies the block's
+//! checksum, decompresses it and searches it; the operating system keeps the file's pages, once
+//! for all processes.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use super::block_reader::{Block, Walk};
+use super::cursor::Cursor;
+use super::footer::{Footer, Handle};
+use super::index::Index;
+use super::properties::Properties;
+use super::stored_block::RawBlock;
+use crate::error::{Error, Fault, Result};
+
+/// A table that can be read, from any number of threads.
+pub struct Table {
+    path: String,
+    bytes: Bytes,
+    index: Index,
+    properties: Properties,
+}
+
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl Table {
+    /// Opens a file and verifies its footer, properties and index. Fails with
+    /// [`Error::Missing`] when there is no file and [`Error::Corrupt`] when it is no table.
+    pub fn open(path: &Path) -> Result<Table> {
+        let file = File::open(path).map_err(|error| Error::from_io(path, error))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| Error::from_io(path, error))?;
+        let name = path.display().to_string();
+        if !metadata.is_file() {
+            return Err(Error::corrupt(&name, "it is not a file"));
+        }
+        if metadata.len() == 0 {
+            return Err(Error::corrupt(&name, "the file is empty"));
+        }
+        // SAFETY: tables are written under another name, renamed when complete and never
+        // changed after that, so the mapping stays what it is.
+        let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::from_io(path, error))?;
+        Table::over(Bytes::Mapped(map), name)
+    }
+
+    /// Reads a table from memory; `name` stands for its path in errors.
+    pub fn from_bytes(bytes: Vec<u8>, name: &str) -> Result<Table> {
+        Table::over(Bytes::Owned(bytes), name.to_owned())
+    }
+
+    fn over(bytes: Bytes, path: String) -> Result<Table> {
+        match parse(bytes.as_slice()) {
+            Ok((index, properties)) => Ok(Table {
+                path,
+                bytes,
+                index,
+                properties,
+            }),
+            Err(fault) => Err(Error::corrupt(&path, fault)),
+        }
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Returns the framed value of a key, None when it is not there. `scratch` is reused from
+    /// call to call.
+    #[inline]
+    pub fn get(&self, key: &[u8], scratch: &mut Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let block = self.index.find(key);
+        if block == self.block_count() {
+            return Ok(None);
+        }
+        let raw = self.raw_block(block)?;
+        look_up(raw, key, scratch).map_err(|fault| self.corrupt(fault))
+    }
+
+    pub fn block_count(&self) -> usize {
+        self.index.block_count()
+    }
+
+    /// Returns the first block that may hold keys that are at least `key`; [`Self::block_count`]
+    /// when there is none. The block itself may end before `key`, never a later one.
+    pub fn find_block(&self, key: &[u8]) -> usize {
+        self.index.find(key)
+    }
+
+    /// Returns a key that no key of the block is above and every key of later blocks is above.
+    pub fn separator(&self, block: usize) -> Vec<u8> {
+        self.index.separator(block)
+    }
+
+    /// Returns a block as it is stored, its checksum verified. Two blocks that are equal hold
+    /// equal records.
+    #[inline]
+    pub fn raw_block(&self, block: usize) -> Result<RawBlock<'_>> {
+        let handle = self.index.handle(block);
+        let handle = handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?;
+        RawBlock::read(self.bytes.as_slice(), handle.offset, handle.length)
+            .map_err(|fault| self.corrupt(fault))
+    }
+
+    /// Returns a cursor that stands before the first record and keeps the table open.
+    pub fn cursor(self: &Arc<Table>) -> Cursor {
+        Cursor::new(Arc::clone(self))
+    }
+
+    pub(super) fn corrupt(&self, fault: Fault) -> Error {
+        Error::corrupt(&self.path, fault)
+    }
+}
+
+fn parse(file: &[u8]) -> std::result::Result<(Index, Properties), Fault> {
+    let footer = Footer::read(file)?;
+    let handle = find_properties(file, footer.metaindex)?;
+    let mut scratch = Vec::new();
+    let stored = RawBlock::read(file, handle.offset, handle.length)?;
+    let properties = Properties::decode(stored.content(&mut scratch)?)?;
+    let two_levels = properties.index_has_two_levels()?;
+    let index = Index::read(file, footer.index, two_levels)?;
+    Ok((index, properties))
+}
+
+/// Looks for the properties in the list of meta blocks.
+fn find_properties(file: &[u8], list: Handle) -> std::result::Result<Handle, Fault> {
+    let mut scratch = Vec::new();
+    let stored = RawBlock::read(file, list.offset, list.length)?;
+    let block = Block::parse(stored.content(&mut scratch)?)?;
+    let mut walk = Walk::default();
+    while walk.step(block.entries)? {
+        if walk.key() == b"rocksdb.properties" {
+            return Handle::decode(&block.entries[walk.value()]);
+        }
+    }
+    Err("the table has no properties")
+}
+
+#[inline]
+fn look_up(
+    raw: RawBlock<'_>,
+    key: &[u8],
+    scratch: &mut Vec<u8>,
+) -> std::result::Result<Option<Vec<u8>>, Fault> {
+    let block = Block::parse(raw.content(scratch)?)?;
+    let mut walk = Walk::default();
+    walk.restart_at(block.search(key)?);
+    if !walk.seek(block.entries, key)? || super::block_writer::user_key(walk.key()) != key {
+        return Ok(None);
+    }
+    Ok(Some(block.entries[walk.value()].to_vec()))
+}
