@@ -1,5 +1,68 @@
-PYTHON ?= .venv/bin/python
+# `make help` lists the words.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
+WORKERS ?= 2
+
+.PHONY: help
+help: ## list the words
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+.PHONY: install
+install: $(VENV)/.installed ## make .venv with everything in it
+
+$(VENV)/.libraries: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt maturin
+	$(BIN)/python tools/requirements.py | $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r /dev/stdin
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $@
+
+.PHONY: quickstart
+quickstart: install ## install, then play the flights story on a server of its own
+	$(BIN)/anabranch quickstart --exit --data "$$(mktemp -d)" --listen 127.0.0.1:0
+
+.PHONY: components
+components: ## install the real programs that tests compare with, where that is allowed
+	@tools/components
+
+.PHONY: test
+test: install components ## everything but the slow sweeps
+	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
+
+.PHONY: test-all
+test-all: install components ## everything, slow sweeps included
+	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
+	$(BIN)/pytest -n $(WORKERS)
+
+.PHONY: check
+check: install ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cargo fmt --manifest-path kernel/Cargo.toml --check
+	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
+	$(BIN)/pytest -q tests/test_house.py
+
+.PHONY: bench
+bench: install ## run the benchmarks
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
 .PHONY: records
-records:  ## generate the Python of src/anabranch/records/lakefs.proto
-	$(PYTHON) -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src anabranch/records/lakefs.proto
+records: install ## write the protobuf modules anew
+	cd src && ../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
+	  anabranch/records/lakefs.proto
+
+.PHONY: constraints
+constraints: install ## pin what is installed now
+	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' | LC_ALL=C sort -f > constraints.txt
