@@ -161,6 +161,15 @@ def test_a_near_ancestor_in_a_long_history_costs_its_distance(long_history):
     assert count_reads(history, is_ancestor, branch, main)[1] <= 30 + 5
 
 
+def test_a_search_in_vain_passes_each_commit_once():
+    """The number of ways through a criss-cross history doubles with each round."""
+    history = criss_cross_history(100)
+    aside = history.add(history.ids[0])
+    answer, reads = count_reads(history, is_ancestor, aside, history.ids[-2])
+    assert not answer
+    assert reads <= len(history.ids) + 1
+
+
 def test_every_commit_is_read_once():
     history = random_history(Random(5), 200, "once")
     for left, right in zip(history.ids[-20:-10], history.ids[-10:], strict=True):

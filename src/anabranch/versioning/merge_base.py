@@ -56,7 +56,7 @@ def is_ancestor(read: ReadCommit, ancestor: str, descendant: str) -> bool:
         commit = read(pending.pop())
         if commit.id == ancestor or ancestor in commit.parents:
             return True
-        if floor < 1 or commit.generation < 1 or commit.generation > floor:
+        if commit.generation < 1 or commit.generation > floor:
             unseen = [parent for parent in commit.parents if parent not in seen]
             seen.update(unseen)
             pending.extend(unseen)

@@ -1,0 +1,108 @@
+"""The tables of docs/references.md hold what they say."""
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.errors import AnabranchError, Invalid
+from anabranch.model.expression import parse_expression
+from anabranch.model.names import check_branch, check_tag
+from anabranch.model.uri import LakeUri, parse_uri
+from anabranch.testing.histories import History
+from anabranch.versioning.ancestry import walk
+from anabranch.versioning.merge_base import merge_bases
+
+PAGE = Path(__file__).parents[2] / "docs" / "references.md"
+
+
+def table(*head):
+    """The rows, without backquotes, of the table with this head."""
+    lines = iter(PAGE.read_text(encoding="utf-8").splitlines())
+    wanted = f"| {' | '.join(head)} |"
+    while next(lines) != wanted:
+        pass
+    next(lines)
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        assert len(cells) == len(head), line
+        rows.append(cells)
+    assert rows
+    return rows
+
+
+@pytest.fixture(scope="module")
+def example():
+    history, letters, names = History("page"), {}, {}
+    for letter, parents, branch, tag in table("Commit", "Parents", "Branch", "Tag"):
+        above = [letters[parent.strip()] for parent in parents.split(",") if parent]
+        letters[letter] = history.add(*above)
+        names.update({name: letters[letter] for name in (branch, tag) if name})
+    return history, letters, names
+
+
+def resolve(history, names, text):
+    expression = parse_expression(text)
+    return walk(history.read, history[names[expression.base]], expression.modifiers).id
+
+
+@pytest.mark.parametrize(("name", "allowed"), table("Branch", "Allowed"))
+def test_branches(name, allowed):
+    assert is_allowed(check_branch, name) == allowed
+
+
+@pytest.mark.parametrize(("name", "allowed"), table("Tag", "Allowed"))
+def test_tags(name, allowed):
+    assert is_allowed(check_tag, name) == allowed
+
+
+def is_allowed(check, name):
+    try:
+        check(name)
+    except Invalid:
+        return "no"
+    return "yes"
+
+
+@pytest.mark.parametrize(("text", "letter"), table("Expression", "Commit"))
+def test_expressions(example, text, letter):
+    history, letters, names = example
+    assert resolve(history, names, text) == letters[letter]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "_reason"), table("Expression", "Kind of error", "Because")
+)
+def test_errors(example, text, kind, _reason):
+    history, _, names = example
+    with pytest.raises(AnabranchError) as caught:
+        resolve(history, names, text)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "letter"), table("Left", "Right", "Best common ancestor")
+)
+def test_merge_bases(example, left, right, letter):
+    history, letters, names = example
+    heads = resolve(history, names, left), resolve(history, names, right)
+    assert merge_bases(history.read, *heads) == [letters[letter]]
+
+
+@pytest.mark.parametrize(
+    ("text", "repository", "ref", "key"), table("Address", "Repository", "Ref", "Key")
+)
+def test_addresses(text, repository, ref, key):
+    assert parse_uri(text) == LakeUri(repository, ref, key)
+
+
+@pytest.mark.parametrize(("base", "text", "whole"), table("Base", "Written", "Means"))
+def test_relative_addresses(base, text, whole):
+    assert parse_uri(text, base) == parse_uri(whole)
+
+
+def test_every_modifier_is_on_the_page():
+    modifiers = {row[0] for row in table("Modifier", "Leads to")}
+    assert modifiers == {"~", "~n", "^", "^n", "@", "$"}
