@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.errors import Invalid
 from anabranch.testing.histories import FIRST_DATE, History, linear_history, random_history
 from anabranch.testing.history_strategies import histories
 from anabranch.versioning.ancestry import ancestors
@@ -75,6 +76,13 @@ def test_since_minds_its_zone():
     history = linear_history(3)
     cut = datetime.fromtimestamp(FIRST_DATE + 60, timezone(timedelta(hours=-7)))
     assert listed(history, history.ids[-1], since=cut) == [history.ids[2], history.ids[1]]
+
+
+def test_since_without_a_zone_is_refused():
+    history = linear_history(1)
+    with pytest.raises(Invalid) as caught:
+        listed(history, history.ids[0], since=datetime(2024, 1, 1))  # noqa: DTZ001  the mistake
+    assert caught.value.kind == "invalid_time"
 
 
 def test_stop_at_is_shown_and_not_passed():

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
+from anabranch.errors import Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning.ancestry import ReadCommit
@@ -42,6 +43,8 @@ def log(
     not in the log leaves nothing. `changed` keeps only commits for which it is true; it is asked
     only about commits with one parent, merges and the initial commit are left out (as in lakeFS
     1.84).
+
+    Raises Invalid (kind invalid_time), and what `read` raises, while it goes.
     """
     commits = _newest_first(read, start, first_parent, since, stop_at)
     if after is not None:
@@ -114,6 +117,12 @@ def _only_changed(
 
 
 def _seconds_and_nanos(moment: datetime) -> tuple[int, int]:
+    if moment.tzinfo is None:
+        raise Invalid(
+            f"since {moment.isoformat()}: no time zone: invalid value: validation error",
+            kind="invalid_time",
+            hint="Give the zone: 2024-02-29T12:00:00Z.",
+        )
     # datetime.timestamp() is a float, too coarse for equality below a second
     passed = moment - _EPOCH
     return passed.days * 86400 + passed.seconds, passed.microseconds * 1000
