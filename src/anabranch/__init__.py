@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,10 +17,8 @@ __all__ = ["Lake", "open"]
 
 def __getattr__(name: str) -> Any:
     """Imports the library when it is first used: the command line starts without it."""
-    from anabranch import library  # noqa: PLC0415
-
-    if name == "open":
-        return library.open_lake
-    if name == "Lake":
-        return library.Lake
+    if name in {"open", "Lake"}:
+        # `from anabranch import library` would ask this function for the library first
+        library = import_module("anabranch.library")
+        return library.open_lake if name == "open" else library.Lake
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
