@@ -1,0 +1,1 @@
+"""Stories that show what Anabranch does; each is a program of its own, too."""
