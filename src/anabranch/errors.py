@@ -193,6 +193,8 @@ class Corrupt(AnabranchError):
     kind = "corrupt"
     hint = "Restore the file from a backup."
 
-    def __init__(self, message: str, *, path: str = "") -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, path: str = "", kind: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, kind=kind, hint=hint)
         self.path = path

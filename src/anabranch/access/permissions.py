@@ -1,0 +1,152 @@
+"""What can be permitted: the actions and the names of resources, as lakeFS 1.84 has them.
+
+A permission is one action on one resource. Policies written for lakeFS name the same actions and
+the same resources, so nothing here may be renamed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = [
+    "ANY",
+    "Action",
+    "Permission",
+    "branch_arn",
+    "external_principal_arn",
+    "group_arn",
+    "namespace_arn",
+    "object_arn",
+    "policy_arn",
+    "repository_arn",
+    "tag_arn",
+    "user_arn",
+]
+
+ANY = "*"
+"""As a resource asked for: any at all, which is how listing repositories is permitted."""
+
+_FS = "arn:lakefs:fs:::"
+_AUTH = "arn:lakefs:auth:::"
+
+
+class Action(StrEnum):
+    """What may be done."""
+
+    READ_REPOSITORY = "fs:ReadRepository"
+    CREATE_REPOSITORY = "fs:CreateRepository"
+    UPDATE_REPOSITORY = "fs:UpdateRepository"
+    ATTACH_STORAGE_NAMESPACE = "fs:AttachStorageNamespace"
+    IMPORT_FROM_STORAGE = "fs:ImportFromStorage"
+    IMPORT_CANCEL = "fs:ImportCancel"
+    DELETE_REPOSITORY = "fs:DeleteRepository"
+    LIST_REPOSITORIES = "fs:ListRepositories"
+    READ_OBJECT = "fs:ReadObject"
+    WRITE_OBJECT = "fs:WriteObject"
+    DELETE_OBJECT = "fs:DeleteObject"
+    LIST_OBJECTS = "fs:ListObjects"
+    CREATE_COMMIT = "fs:CreateCommit"
+    READ_COMMIT = "fs:ReadCommit"
+    LIST_COMMITS = "fs:ListCommits"
+    CREATE_BRANCH = "fs:CreateBranch"
+    DELETE_BRANCH = "fs:DeleteBranch"
+    READ_BRANCH = "fs:ReadBranch"
+    REVERT_BRANCH = "fs:RevertBranch"
+    LIST_BRANCHES = "fs:ListBranches"
+    CREATE_TAG = "fs:CreateTag"
+    DELETE_TAG = "fs:DeleteTag"
+    READ_TAG = "fs:ReadTag"
+    LIST_TAGS = "fs:ListTags"
+    READ_CONFIG = "fs:ReadConfig"
+
+    READ_USER = "auth:ReadUser"
+    CREATE_USER = "auth:CreateUser"
+    DELETE_USER = "auth:DeleteUser"
+    LIST_USERS = "auth:ListUsers"
+    READ_GROUP = "auth:ReadGroup"
+    CREATE_GROUP = "auth:CreateGroup"
+    DELETE_GROUP = "auth:DeleteGroup"
+    LIST_GROUPS = "auth:ListGroups"
+    ADD_GROUP_MEMBER = "auth:AddGroupMember"
+    REMOVE_GROUP_MEMBER = "auth:RemoveGroupMember"
+    READ_POLICY = "auth:ReadPolicy"
+    CREATE_POLICY = "auth:CreatePolicy"
+    UPDATE_POLICY = "auth:UpdatePolicy"
+    DELETE_POLICY = "auth:DeletePolicy"
+    LIST_POLICIES = "auth:ListPolicies"
+    ATTACH_POLICY = "auth:AttachPolicy"
+    DETACH_POLICY = "auth:DetachPolicy"
+    READ_CREDENTIALS = "auth:ReadCredentials"
+    CREATE_CREDENTIALS = "auth:CreateCredentials"
+    DELETE_CREDENTIALS = "auth:DeleteCredentials"
+    LIST_CREDENTIALS = "auth:ListCredentials"
+    CREATE_USER_EXTERNAL_PRINCIPAL = "auth:CreateUserExternalPrincipal"
+    DELETE_USER_EXTERNAL_PRINCIPAL = "auth:DeleteUserExternalPrincipal"
+    READ_EXTERNAL_PRINCIPAL = "auth:ReadExternalPrincipal"
+
+    READ_ACTION = "ci:ReadAction"
+
+    PREPARE_GARBAGE_COLLECTION_COMMITS = "retention:PrepareGarbageCollectionCommits"
+    PREPARE_GARBAGE_COLLECTION_UNCOMMITTED = "retention:PrepareGarbageCollectionUncommitted"
+    GET_GARBAGE_COLLECTION_RULES = "retention:GetGarbageCollectionRules"
+    SET_GARBAGE_COLLECTION_RULES = "retention:SetGarbageCollectionRules"
+
+    GET_BRANCH_PROTECTION_RULES = "branches:GetBranchProtectionRules"
+    SET_BRANCH_PROTECTION_RULES = "branches:SetBranchProtectionRules"
+
+    READ_PULL_REQUEST = "pr:ReadPullRequest"
+    WRITE_PULL_REQUEST = "pr:WritePullRequest"
+    LIST_PULL_REQUESTS = "pr:ListPullRequests"
+
+
+class Permission(NamedTuple):
+    """One action on one resource: what an operation needs."""
+
+    action: str
+    resource: str
+
+
+def repository_arn(repository: str) -> str:
+    """Returns the resource name of a repository."""
+    return f"{_FS}repository/{repository}"
+
+
+def namespace_arn(namespace: str) -> str:
+    """Returns the resource name of a storage namespace, or of an address to import from."""
+    return f"{_FS}namespace/{namespace}"
+
+
+def object_arn(repository: str, path: str) -> str:
+    """Returns the resource name of an object, the same on every reference."""
+    return f"{_FS}repository/{repository}/object/{path}"
+
+
+def branch_arn(repository: str, branch: str) -> str:
+    """Returns the resource name of a branch."""
+    return f"{_FS}repository/{repository}/branch/{branch}"
+
+
+def tag_arn(repository: str, tag: str) -> str:
+    """Returns the resource name of a tag."""
+    return f"{_FS}repository/{repository}/tag/{tag}"
+
+
+def user_arn(user: str) -> str:
+    """Returns the resource name of a user."""
+    return f"{_AUTH}user/{user}"
+
+
+def group_arn(group: str) -> str:
+    """Returns the resource name of a group."""
+    return f"{_AUTH}group/{group}"
+
+
+def policy_arn(policy: str) -> str:
+    """Returns the resource name of a policy."""
+    return f"{_AUTH}policy/{policy}"
+
+
+def external_principal_arn(principal: str) -> str:
+    """Returns the resource name of a principal of another system."""
+    return f"{_AUTH}externalPrincipal/{principal}"

@@ -1,0 +1,124 @@
+"""Tokens that stand for a login: JSON Web Tokens (RFC 7519), signed with the installation's key.
+
+The claims are lakeFS 1.84's: `iss` auth, `sub` the user, `aud` login, `iat`, `exp` and a random
+`jti`. The browser's cookie holds the same token.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from base64 import urlsafe_b64decode
+from collections.abc import Callable
+from typing import Any, Literal, TypeGuard, get_args
+
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError, SecurityWarning
+from joserfc.jwk import OctKey
+
+from anabranch.errors import Unauthenticated
+from anabranch.model.secret import Secret
+
+__all__ = ["SESSION_COOKIE", "IssuedToken", "Tokens", "VerifiedToken"]
+
+SESSION_COOKIE = "internal_auth_session"
+"""The name of the cookie that holds a browser's token."""
+
+_Algorithm = Literal["HS256", "HS384", "HS512"]
+_ALGORITHMS = get_args(_Algorithm)
+_ISSUER = "auth"
+_AUDIENCE = "login"
+_LONGEST = 4096
+_SKEW = 60  # seconds by which another server's clock may be ahead
+
+
+class IssuedToken(msgspec.Struct, frozen=True):
+    """A new token; `expires_at` in seconds since 1970."""
+
+    token: Secret
+    expires_at: int
+
+
+class VerifiedToken(msgspec.Struct, frozen=True):
+    """What a token that holds says; `expires_at` in seconds since 1970."""
+
+    username: str
+    expires_at: float
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The only headers taken. A stranger writes them, so they are read before anything else is,
+    and no further than this: no nesting, no key named or brought along, nothing critical.
+    """
+
+    alg: _Algorithm
+    typ: str = "JWT"
+
+
+class Tokens:
+    """Issues tokens and verifies them; `duration` in seconds."""
+
+    def __init__(
+        self,
+        key: Secret,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+        duration: float = 7 * 24 * 3600,
+    ) -> None:
+        with warnings.catch_warnings():  # a short key is the operator's choice, as in lakeFS
+            warnings.simplefilter("ignore", SecurityWarning)
+            self._key = OctKey.import_key(key.reveal().encode())
+        self._clock = clock
+        self._new_id = new_id
+        self._duration = duration
+
+    def issue(self, username: str) -> IssuedToken:
+        """Returns a token for a user, good from now on for the duration."""
+        now = int(self._clock())
+        expires_at = now + int(self._duration)
+        claims = {
+            "jti": self._new_id(),
+            "iss": _ISSUER,
+            "sub": username,
+            "aud": _AUDIENCE,
+            "iat": now,
+            "exp": expires_at,
+        }
+        text = jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, self._key)
+        return IssuedToken(Secret(text), expires_at)
+
+    def verify(self, token: str) -> VerifiedToken:
+        """Returns what the token says; raises Unauthenticated unless it is one of ours, for
+        logging in, and within its time. Takes about 50 microseconds.
+        """
+        if len(token) <= _LONGEST and token.isascii():
+            with contextlib.suppress(JoseError, ValueError, RecursionError):
+                msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
+                claims = jwt.decode(token, self._key, algorithms=_ALGORITHMS).claims
+                if self._holds(claims):
+                    return VerifiedToken(claims["sub"], claims["exp"])
+        raise Unauthenticated("error authenticating request")
+
+    def _holds(self, claims: dict[str, Any]) -> bool:
+        username, expires_at = claims.get("sub"), claims.get("exp")
+        now = self._clock()
+        return (
+            isinstance(username, str)
+            and bool(username)
+            and _is_time(expires_at)
+            and now < expires_at
+            and all(_is_time(claims.get(name, 0)) for name in ("iat", "nbf"))
+            and all(claims.get(name, 0) <= now + _SKEW for name in ("iat", "nbf"))
+            and _is_for_login(claims.get("aud"))
+        )
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_for_login(audience: object) -> bool:
+    # lakeFS leaves the claim out, or empty, in some of its own tokens
+    audiences = audience if isinstance(audience, list) else [audience or _AUDIENCE]
+    return not audiences or _AUDIENCE in audiences
