@@ -52,7 +52,7 @@ class References:
         expression = parse_expression(text)
         base = self._base(repository, expression.base)
         if expression.view and base.branch is None:
-            raise Invalid(f"{text}: only a branch has a staging area", kind="invalid_ref")
+            raise Invalid(f"{text}: only a branch has a staging area", kind="invalid_reference")
         if expression.view == COMMITTED:
             return Resolved(base.commit_id)
         if not expression.modifiers:
@@ -66,7 +66,7 @@ class References:
         Raises NotFound, and Invalid for what is no commit.
         """
         if parse_expression(text).view == STAGING:
-            raise Invalid("reference to staging area with $ is not a commit", kind="invalid_ref")
+            raise Invalid("reference to staging area with $ is not a commit", kind="invalid_reference")
         return self._commits.get(repository, self.resolve(repository, text).commit_id)
 
     def _base(self, repository: Repository, name: str) -> Resolved:
