@@ -80,15 +80,18 @@ impl Footer {
         if footer[0] != CHECKSUM_CRC32C {
             return Err("the table's checksums are not CRC-32C");
         }
-        let handles = &footer[HANDLES_START..VERSION_START];
-        let mut position = 0;
         let malformed = "the footer's block handles are malformed";
-        let metaindex = Handle::take(handles, &mut position).ok_or(malformed)?;
-        let index = Handle::take(handles, &mut position).ok_or(malformed)?;
-        if handles[position..].iter().any(|&byte| byte != 0) {
+        let mut position = HANDLES_START;
+        let metaindex = Handle::take(footer, &mut position).ok_or(malformed)?;
+        let index = Handle::take(footer, &mut position).ok_or(malformed)?;
+        // No checksum guards these bytes, but there is only one way to write them.
+        let read = Footer { metaindex, index };
+        let mut again = Vec::with_capacity(FOOTER_LEN);
+        read.append_to(&mut again);
+        if again != footer {
             return Err(malformed);
         }
-        Ok(Footer { metaindex, index })
+        Ok(read)
     }
 }
 
