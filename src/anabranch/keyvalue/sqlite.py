@@ -1,0 +1,219 @@
+"""A key-value store in a SQLite file, for one machine and any number of its processes.
+
+Each thread reads through a connection of its own, from the latest commit, and never waits for a
+writer. All writes of a process go through one connection, in groups (see `group_commit`), each
+group a transaction that is synced before it is answered. Processes take turns (see `write_turn`).
+
+The file must lie on a local disk. Nothing else in the process may open it by other means than
+this package: closing any descriptor of a file drops the locks that a process holds on it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from anabranch.errors import Busy
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.group_commit import GroupCommit
+from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
+from anabranch.keyvalue.sqlite_writer import SqliteWriter
+
+__all__ = ["SqliteStore"]
+
+_GET = "SELECT value FROM kv WHERE partition = ? AND key = ?"
+_SET = (
+    "INSERT INTO kv (partition, key, value) VALUES (?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET value = excluded.value"
+)
+_REMOVE = "DELETE FROM kv WHERE partition = ? AND key = ?"
+_SCAN = "SELECT key, value FROM kv WHERE partition = ? AND key >= ? ORDER BY key LIMIT ?"
+_SCAN_TO = (
+    "SELECT key, value FROM kv WHERE partition = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+)
+_DROP_SLICE = (
+    "DELETE FROM kv WHERE partition = ? AND key IN "
+    "(SELECT key FROM kv WHERE partition = ? ORDER BY key LIMIT ?)"
+)
+
+_FIRST_PAGE, _PAGE = 64, 1_000
+_SLICE = 1_000
+
+
+class _Reader(threading.local):
+    """The cursor with which the current thread reads, if it has one."""
+
+    cursor: apsw.Cursor | None = None
+
+
+class SqliteStore:
+    """A `KeyValueStore` in the SQLite file at `path`, which is made if it is not there.
+
+    `patience_seconds` is how long a write waits for other processes before it is Busy. Raises
+    Corrupt for a file that is something else, NotSupported for one of a newer version, NotFound
+    where its folder is missing. A forked process may go on using the store; it reads and writes
+    through connections of its own.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, patience_seconds: float = 20.0) -> None:
+        self._path = str(Path(path).resolve())
+        self._patience = patience_seconds
+        prepare(self._path, patience_seconds)
+        self._closed = False
+        self._start()
+        _stores.add(self)
+
+    def get(self, partition: str, key: bytes) -> bytes | None:
+        """Returns the value, or None."""
+        cursor = self._reader.cursor or self._open_reader()
+        try:
+            value: bytes | None = cursor.execute(_GET, (partition, key)).get
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        return value
+
+    def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the values of several keys, in their order, as they were at one moment."""
+        cursor = self._reader.cursor or self._open_reader()
+        try:
+            cursor.execute("BEGIN")
+            try:
+                return [cursor.execute(_GET, (partition, key)).get for key in keys]
+            finally:
+                cursor.execute("COMMIT")
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    def scan(
+        self,
+        partition: str,
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yields (key, value) with start <= key < end, in order, at most `limit` of them.
+
+        Reads in pages, so that a scan which its reader leaves lying holds nothing.
+        """
+        amount = _FIRST_PAGE
+        while limit is None or limit > 0:
+            if limit is not None:
+                amount = min(amount, limit)
+                limit -= amount
+            rows = self._page(partition, start, end, amount)
+            yield from rows
+            if len(rows) < amount:
+                return
+            start = rows[-1][0] + b"\0"
+            amount = _PAGE
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        """Makes all writes at once if every expectation holds, else none; returns whether.
+
+        Raises Busy when the disk is full or another process does not end its transaction, and
+        Invalid for a value that is too large (about 1 GB); nothing was written then.
+        """
+
+        def work(cursor: apsw.Cursor) -> int:
+            for partition, key, value in expect:
+                if cursor.execute(_GET, (partition, key)).get != value:
+                    return False
+            for partition, key, value in writes:
+                if value is None:
+                    cursor.execute(_REMOVE, (partition, key))
+                else:
+                    cursor.execute(_SET, (partition, key, value))
+            return True
+
+        return bool(self._writes.submit(work))
+
+    def drop(self, partition: str) -> None:
+        """Removes a whole partition, in slices, between which others write."""
+
+        def work(cursor: apsw.Cursor) -> int:
+            cursor.execute(_DROP_SLICE, (partition, partition, _SLICE))
+            return cursor.connection.changes()
+
+        while self._writes.submit(work) == _SLICE:
+            pass
+
+    def close(self) -> None:
+        """Finishes writes in flight and releases the store; whoever uses it then gets Busy."""
+        self._closed = True
+        self._writes.close()
+        with self._opening:
+            readers = list(self._readers)
+        for connection in readers:
+            try:
+                connection.close()
+            except apsw.ThreadingViolationError:
+                continue  # a thread reads with it just now; it closes when that thread ends
+
+    def _start(self) -> None:
+        self._reader = _Reader()
+        self._opening = threading.Lock()
+        self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._writer = SqliteWriter(self._path, self._patience)
+        self._writes = GroupCommit(self._writer, self._patience)
+
+    def _connections(self) -> list[object]:
+        """Everything that a forked process must neither use nor close."""
+        return [self._reader, self._writes, *self._readers]
+
+    def _start_in_child(self) -> None:
+        self._writer.leave_to_parent()
+        self._start()
+
+    def _open_reader(self) -> apsw.Cursor:
+        try:
+            connection = open_connection(self._path, self._patience)
+            cursor = connection.cursor()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        with self._opening:
+            if self._closed:
+                connection.close()
+                raise Busy("the store is closed", kind="closed")
+            self._readers.add(connection)
+        self._reader.cursor = cursor
+        return cursor
+
+    def _page(
+        self, partition: str, start: bytes, end: bytes | None, amount: int
+    ) -> list[tuple[bytes, bytes]]:
+        cursor = self._reader.cursor or self._open_reader()
+        try:
+            if end is None:
+                rows = cursor.execute(_SCAN, (partition, start, amount)).fetchall()
+            else:
+                rows = cursor.execute(_SCAN_TO, (partition, start, end, amount)).fetchall()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        return cast("list[tuple[bytes, bytes]]", rows)
+
+
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_parents: list[object] = []
+"""In a forked process: the connections of its parent, kept because forgetting would close them."""
+
+
+def _before_fork() -> None:
+    for store in list(_stores):
+        _parents.extend(store._connections())  # noqa: SLF001  of this module
+
+
+def _after_fork_in_child() -> None:
+    for store in list(_stores):
+        store._start_in_child()  # noqa: SLF001  of this module
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_parents.clear, after_in_child=_after_fork_in_child
+)
