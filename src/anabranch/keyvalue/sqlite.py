@@ -23,9 +23,9 @@ from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
 from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
-from anabranch.keyvalue.sqlite_writer import SqliteWriter
+from anabranch.keyvalue.sqlite_writer import SQLiteWriter
 
-__all__ = ["SqliteStore"]
+__all__ = ["SQLiteStore"]
 
 _GET = "SELECT value FROM kv WHERE partition = ? AND key = ?"
 _SET = (
@@ -52,7 +52,7 @@ class _Reader(threading.local):
     cursor: apsw.Cursor | None = None
 
 
-class SqliteStore:
+class SQLiteStore:
     """A `KeyValueStore` in the SQLite file at `path`, which is made if it is not there.
 
     `patience_seconds` is how long a write waits for other processes before it is Busy. Raises
@@ -160,7 +160,7 @@ class SqliteStore:
         self._reader = _Reader()
         self._opening = threading.Lock()
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._writer = SqliteWriter(self._path, self._patience)
+        self._writer = SQLiteWriter(self._path, self._patience)
         self._writes = GroupCommit(self._writer, self._patience)
 
     def _connections(self) -> list[object]:
@@ -199,7 +199,7 @@ class SqliteStore:
         return cast("list[tuple[bytes, bytes]]", rows)
 
 
-_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 _parents: list[object] = []
 """In a forked process: the connections of its parent, kept because forgetting would close them."""
 

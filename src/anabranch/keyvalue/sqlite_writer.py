@@ -17,14 +17,14 @@ from anabranch.keyvalue.group_commit import Request
 from anabranch.keyvalue.sqlite_database import open_connection, translate
 from anabranch.keyvalue.write_turn import WriteTurn
 
-__all__ = ["SqliteWriter"]
+__all__ = ["SQLiteWriter"]
 
 _CHECKPOINT_PAGES = 2_000
 _RESTART_PAGES = 8_000
 _LONGEST_RESTART_MILLISECONDS = 200
 
 
-class SqliteWriter:
+class SQLiteWriter:
     """The `Transactions` of a SQLite database; opens it at the first."""
 
     def __init__(self, path: str, patience_seconds: float) -> None:

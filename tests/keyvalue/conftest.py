@@ -1,0 +1,31 @@
+"""The stores, each of which every test of the contract runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.sqlite import SQLiteStore
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "metadata.db"
+
+
+@pytest.fixture
+def sqlite(database: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(database)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest) -> KeyValueStore:
+    if request.param == "memory":
+        return MemoryStore()
+    return request.getfixturevalue("sqlite")

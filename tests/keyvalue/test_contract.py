@@ -1,0 +1,204 @@
+"""What every key-value store does, whichever it is."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+
+KEYS = [
+    b"",
+    b"\0",
+    b"\0\0",
+    b"a",
+    b"a\0",
+    b"a/b",
+    b"a0",
+    b"\x7f",
+    b"\x80",
+    b"\xff",
+    b"\xff\xff",
+    "ключ".encode(),
+    b"k" * 1_024,
+    b"k" * 1_025,
+    b"k" * 1_025 + b"\0",
+    b"\xff" * 70_000,
+]
+
+
+def fill(store: KeyValueStore, partition: str, keys: list[bytes]) -> None:
+    assert store.apply([Write(partition, key, b"=" + key) for key in keys])
+
+
+def test_absent_keys_have_no_value(store):
+    assert store.get("p", b"k") is None
+    assert store.get_many("p", [b"k", b""]) == [None, None]
+    assert list(store.scan("p")) == []
+
+
+def test_values_are_kept_byte_for_byte(store):
+    values = [b"", b"\0", bytes(range(256)), b"v" * 300_000]
+    for value in values:
+        assert store.apply([Write("p", b"k", value)])
+        assert store.get("p", b"k") == value
+
+
+def test_an_empty_value_is_not_an_absent_key(store):
+    store.apply([Write("p", b"k", b"")])
+    assert store.get("p", b"k") == b""
+    assert not store.apply([Write("p", b"x", b"")], [Expect("p", b"k", None)])
+    assert store.apply([Write("p", b"x", b"")], [Expect("p", b"k", b"")])
+
+
+def test_any_bytes_are_a_key(store):
+    fill(store, "p", KEYS)
+    assert [store.get("p", key) for key in KEYS] == [b"=" + key for key in KEYS]
+
+
+def test_get_many_answers_in_the_order_asked(store):
+    fill(store, "p", [b"a", b"b"])
+    assert store.get_many("p", [b"b", b"x", b"a", b"b"]) == [b"=b", None, b"=a", b"=b"]
+    assert store.get_many("p", []) == []
+
+
+def test_a_scan_is_in_the_order_of_bytes(store):
+    fill(store, "p", KEYS[::-1])
+    assert [key for key, _ in store.scan("p")] == sorted(KEYS)
+
+
+@pytest.mark.parametrize("limit", [None, 0, 1, 3, 100])
+@pytest.mark.parametrize("end", [None, b"", b"a", b"a0", b"\xff", b"\xff\xff\xff"])
+@pytest.mark.parametrize("start", [b"", b"a", b"a/", b"\xff\xff\xff\xff"])
+def test_a_scan_keeps_its_bounds(store, start, end, limit):
+    keys = KEYS[:-1]
+    fill(store, "p", keys)
+    expected = [key for key in sorted(keys) if key >= start and (end is None or key < end)]
+    assert [key for key, _ in store.scan("p", start, end, limit=limit)] == expected[:limit]
+
+
+def test_a_scan_crosses_its_pages(store):
+    keys = [b"%06d" % number for number in range(2_500)]
+    fill(store, "p", keys)
+    assert list(store.scan("p")) == [(key, b"=" + key) for key in keys]
+    assert len(list(store.scan("p", limit=2_001))) == 2_001
+    assert len(list(store.scan("p", b"000100", b"002400"))) == 2_300
+
+
+def test_a_scan_shows_what_was_there_throughout_once(store):
+    stays = [b"%06d" % number for number in range(0, 3_000, 2)]
+    goes = [b"%06d" % number for number in range(1, 3_000, 2)]
+    fill(store, "p", stays + goes)
+    seen = []
+    for number, (key, _) in enumerate(store.scan("p")):
+        seen.append(key)
+        if number % 100 == 0:
+            gone, came = goes.pop(), b"%06d+" % number
+            store.apply([Write("p", gone, None), Write("p", came, b"")])
+    assert seen == sorted(set(seen))
+    assert set(stays) <= set(seen)
+
+
+def test_partitions_do_not_mix(store):
+    for partition in ("a", "ab", "", "ä", "a/b"):
+        store.apply([Write(partition, b"k", partition.encode())])
+    assert list(store.scan("a")) == [(b"k", b"a")]
+    assert store.get("", b"k") == b""
+    assert store.get("ä", b"k") == "ä".encode()
+    assert store.get("b", b"k") is None
+
+
+def test_apply_writes_all_or_nothing(store):
+    store.apply([Write("p", b"a", b"1")])
+    wrong = [Expect("p", b"a", b"2"), Expect("p", b"a", None), Expect("q", b"a", b"1")]
+    for expectation in wrong:
+        assert not store.apply(
+            [Write("p", b"a", None), Write("q", b"b", b"")],
+            [Expect("p", b"a", b"1"), expectation],
+        )
+    assert store.get("p", b"a") == b"1"
+    assert store.get("q", b"b") is None
+    assert store.apply(
+        [Write("p", b"a", None), Write("q", b"b", b"")],
+        [Expect("p", b"a", b"1"), Expect("q", b"b", None)],
+    )
+    assert store.get("p", b"a") is None
+    assert store.get("q", b"b") == b""
+
+
+def test_expectations_are_of_the_time_before_the_writes(store):
+    assert store.apply([Write("p", b"a", b"1")], [Expect("p", b"a", None)])
+    assert store.apply([Write("p", b"a", b"2")], [Expect("p", b"a", b"1")])
+
+
+def test_of_two_writes_of_one_key_the_later_holds(store):
+    store.apply([Write("p", b"a", b"1"), Write("p", b"a", b"2")])
+    assert store.get("p", b"a") == b"2"
+    store.apply([Write("p", b"a", b"3"), Write("p", b"a", None)])
+    assert store.get("p", b"a") is None
+
+
+def test_nothing_to_write_may_still_be_asked(store):
+    assert store.apply([])
+    assert store.apply([], [Expect("p", b"a", None)])
+    assert not store.apply([], [Expect("p", b"a", b"")])
+
+
+def test_removing_what_is_not_there_does_nothing(store):
+    assert store.apply([Write("p", b"a", None)])
+    assert list(store.scan("p")) == []
+
+
+def test_drop_removes_one_partition(store):
+    fill(store, "p", [b"%05d" % number for number in range(3_210)])
+    fill(store, "pq", [b"a"])
+    store.drop("p")
+    store.drop("never there")
+    assert list(store.scan("p")) == []
+    assert store.get("pq", b"a") == b"=a"
+    fill(store, "p", [b"again"])
+    assert store.get("p", b"again") == b"=again"
+
+
+def test_racing_threads_lose_no_update(store):
+    workers, rounds = 8, 40
+    lost = [0] * workers
+
+    def count(worker: int) -> None:
+        for _ in range(rounds):
+            while True:
+                held = store.get("p", b"counter")
+                new = b"%d" % (int(held or 0) + 1)
+                if store.apply([Write("p", b"counter", new)], [Expect("p", b"counter", held)]):
+                    break
+                lost[worker] += 1
+
+    threads = [threading.Thread(target=count, args=(worker,)) for worker in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.get("p", b"counter") == b"%d" % (workers * rounds)
+
+
+def test_readers_see_whole_requests(store):
+    store.apply([Write("p", b"a", b"0"), Write("p", b"b", b"0")])
+    done = threading.Event()
+    torn = []
+
+    def read() -> None:
+        while not done.is_set():
+            a, b = store.get_many("p", [b"a", b"b"])
+            if a != b:
+                torn.append((a, b))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(300):
+        value = b"%d" % number
+        store.apply([Write("p", b"a", value), Write("p", b"b", value)])
+        assert store.get("p", b"b") == value
+    done.set()
+    reader.join()
+    assert torn == []
