@@ -1,0 +1,104 @@
+"""What a command means by an address: `lakefs://repository`, `…/ref` or `…/ref/path`.
+
+One function for each kind of place a command can want, so that a branch given where an object is
+wanted is refused before anything is asked of a server.
+"""
+
+from __future__ import annotations
+
+from anabranch.cli.cells import printable
+from anabranch.cli.failure import Usage
+from anabranch.errors import AnabranchError
+from anabranch.model.uri import LakeUri, parse_uri
+
+__all__ = [
+    "address",
+    "object_address",
+    "prefix_address",
+    "ref_address",
+    "ref_or_name",
+    "repository_address",
+    "same_repository",
+]
+
+_EXAMPLES = {
+    "repository": "lakefs://my-repository",
+    "ref": "lakefs://my-repository/main",
+    "object": "lakefs://my-repository/main/folder/file.parquet",
+}
+
+
+def address(repository: str, ref: str = "", key: str = "") -> str:
+    """Returns the address of a place as people write it, fit to be printed."""
+    text = f"lakefs://{repository}"
+    if ref:
+        text += f"/{ref}"
+    if key:
+        text += f"/{key}"
+    return printable(text)
+
+
+def repository_address(text: str) -> LakeUri:
+    """Returns the address of a repository; raises Usage for anything else."""
+    uri = _parse(text, "repository")
+    if uri.ref or uri.key:
+        raise _wrong(text, "repository", "names more than a repository")
+    return uri
+
+
+def ref_address(text: str) -> LakeUri:
+    """Returns the address of a branch, tag, commit or expression; raises Usage."""
+    uri = _parse(text, "ref")
+    if not uri.ref:
+        raise _wrong(text, "ref", "names no branch, tag or commit")
+    if uri.key:
+        raise _wrong(text, "ref", "names an object")
+    return uri
+
+
+def object_address(text: str) -> LakeUri:
+    """Returns the address of an object; raises Usage for anything else."""
+    uri = prefix_address(text)
+    if not uri.key:
+        raise _wrong(text, "object", "names no object")
+    return uri
+
+
+def prefix_address(text: str) -> LakeUri:
+    """Returns the address of an object or of all that begin so, the whole ref included."""
+    uri = _parse(text, "object")
+    if not uri.ref:
+        raise _wrong(text, "object", "names no branch, tag or commit")
+    return uri
+
+
+def ref_or_name(text: str) -> str | LakeUri:
+    """Returns the address of a ref, or its bare name where no address was written."""
+    return ref_address(text) if "://" in text else text
+
+
+def same_repository(repository: str, other: str | LakeUri) -> str:
+    """Returns the ref of `other`; raises Usage if it lies in another repository."""
+    if isinstance(other, str):
+        return other
+    if other.repository != repository:
+        raise Usage(
+            f"{other.repository} and {repository} are different repositories",
+            hint="Both addresses must lie in one repository.",
+        )
+    return other.ref
+
+
+def _parse(text: str, wanted: str) -> LakeUri:
+    try:
+        uri = parse_uri(text)
+    except AnabranchError as error:
+        raise Usage(error.message, kind=error.kind, hint=error.hint) from error
+    # in the path of a request these would climb to another one
+    if uri.ref in (".", ".."):
+        raise _wrong(text, wanted, f"{uri.ref!r} can be no ref")
+    return uri
+
+
+def _wrong(text: str, wanted: str, reason: str) -> Usage:
+    return Usage(f"{text!r} {reason}", hint=f"Write it like {_EXAMPLES[wanted]}")

@@ -1,0 +1,1 @@
+"""The commands about objects: one file for each thing they do."""

@@ -1,0 +1,32 @@
+"""`find-merge-base`: the commit where two histories part."""
+
+from __future__ import annotations
+
+from anabranch.cli.address import ref_address, ref_or_name, same_repository
+from anabranch.cli.call import Call
+from anabranch.cli.command import Argument, Command
+
+__all__ = ["COMMAND"]
+
+
+def _find(call: Call) -> None:
+    source = call.arguments.source
+    destination = same_repository(source.repository, call.arguments.destination)
+    found = call.connection.get(
+        "repositories", source.repository, "refs", source.ref, "merge", destination
+    )
+    call.output.done(call.output.paint(found["base_commit_id"], "id"), found)
+
+
+COMMAND = Command(
+    "find-merge-base",
+    "Show where two histories part",
+    _find,
+    arguments=(
+        Argument("SOURCE", "A branch, tag or commit: lakefs://REPOSITORY/REF", parse=ref_address),
+        Argument("DESTINATION", "A second one, by address or bare name", parse=ref_or_name),
+    ),
+    details="""Prints the id of the best common ancestor: the commit that a merge of the two
+compares both sides with.""",
+    examples=("find-merge-base lakefs://flights/fix-may main",),
+)

@@ -1,0 +1,94 @@
+"""The page of all commands, from the same declarations as the help.
+
+`python -m anabranch.cli.reference > docs/commands.md` writes it; a test holds it current.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anabranch.cli.command import (
+    CONNECTION_OPTIONS,
+    GENERAL_OPTIONS,
+    Command,
+    Group,
+    Option,
+)
+from anabranch.cli.help import usage
+from anabranch.cli.main import SECTIONS, SUMMARY, load
+
+__all__ = ["reference"]
+
+_PROGRAM = "anabranch"
+
+_INTRODUCTION = f"""# Commands
+
+{SUMMARY}.
+
+`{_PROGRAM}` and `{_PROGRAM[:3]}` are the same program. `{_PROGRAM} COMMAND --help` shows what this
+page says of a command. The page is made from the program: do not edit it, run
+`python -m anabranch.cli.reference > docs/commands.md`.
+
+On a terminal, results are tables with colours, short commit ids, sizes in units and local times;
+in a pipe, tab-separated lines without headings, whole ids, bytes and UTC; with `--json`, one JSON
+document. Errors and remarks go to standard error. The exit code is 0 when the work is done, 1
+when it failed, 2 when the command was not understood.
+"""
+
+
+def reference() -> str:
+    """Returns the page in Markdown."""
+    parts = [_INTRODUCTION, _shared()]
+    for title, words in SECTIONS:
+        parts.append(f"## {title}\n")
+        for word in words:
+            declared = load(word)
+            if isinstance(declared, Group):
+                parts.append(_group(declared))
+            else:
+                parts.append(_command(declared, declared.name, "###"))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _shared() -> str:
+    connects = _options("Options of commands that talk to a server", CONNECTION_OPTIONS)
+    return f"{_options('Options of every command', GENERAL_OPTIONS)}\n{connects}"
+
+
+def _group(group: Group) -> str:
+    parts = [f"### {_PROGRAM} {group.name}\n", f"{group.summary}.\n"]
+    if group.details:
+        parts.append(f"{group.details}\n")
+    parts += [_command(each, f"{group.name} {each.name}", "####") for each in group.commands]
+    return "\n".join(parts)
+
+
+def _command(command: Command, name: str, heading: str) -> str:
+    parts = [f"{heading} {_PROGRAM} {name}\n", f"{command.summary}.\n"]
+    parts.append(f"```\n{usage(_PROGRAM, command, name)}\n```\n")
+    if command.details:
+        parts.append(f"{command.details}\n")
+    if command.arguments:
+        rows = ((argument.name, argument.help) for argument in command.arguments)
+        parts.append(_table("Argument", rows))
+    if command.options:
+        parts.append(_options("Option", command.options))
+    if command.examples:
+        lines = "\n".join(f"{_PROGRAM} {example}" for example in command.examples)
+        parts.append(f"```sh\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+def _options(title: str, options: Iterable[Option]) -> str:
+    rows = ((f"{option.names} {option.value}".rstrip(), option.note) for option in options)
+    return _table(title, rows)
+
+
+def _table(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    lines = [f"| {title} | |", "|---|---|"]
+    lines += [f"| `{term}` | {meaning.replace('|', chr(92) + '|')} |" for term, meaning in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

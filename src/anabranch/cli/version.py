@@ -1,0 +1,46 @@
+"""`version`: the versions of this program and of the server."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from anabranch.cli.call import Call
+from anabranch.cli.command import Command
+from anabranch.cli.failure import Failure
+
+__all__ = ["COMMAND"]
+
+
+def _version(call: Call) -> None:
+    client = _client_version()
+    server = _server(call)
+    pairs = [
+        ("Client", client, ""),
+        ("Server", server.get("version") or server["error"], ""),
+        ("Address", call.settings.server, ""),
+    ]
+    call.output.details(pairs, {"client": client, "server": server})
+
+
+def _client_version() -> str:
+    try:
+        return version("anabranch")
+    except PackageNotFoundError:
+        return "unknown: not installed"
+
+
+def _server(call: Call) -> dict[str, Any]:
+    try:
+        config = call.connection.get("config")["version_config"]
+    except Failure as failure:
+        return {"error": failure.message, "address": call.settings.server}
+    return {"version": config.get("version", "unknown"), "address": call.settings.server}
+
+
+COMMAND = Command(
+    "version",
+    "Show the versions of client and server",
+    _version,
+    examples=("version", "version --json"),
+)

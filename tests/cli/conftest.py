@@ -1,0 +1,102 @@
+"""Runs commands in this process, on streams that are or are not a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import time
+from typing import Any, NamedTuple
+
+import pytest
+
+from anabranch.cli.main import main
+
+
+class Stream(io.TextIOWrapper):
+    """A text stream over bytes in memory that can say it is a terminal."""
+
+    def __init__(self, content: bytes = b"", *, terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(content), encoding="utf-8", write_through=True)
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def content(self) -> bytes:
+        return self.buffer.getvalue()
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    raw: bytes
+    err: str
+
+    @property
+    def out(self) -> str:
+        return self.raw.decode()
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def rows(self) -> list[list[str]]:
+        return [line.split("\t") for line in self.lines]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return json.loads(self.err)["error"]
+
+
+class Runner:
+    """Runs the command line in a home of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patch = monkeypatch
+
+    def __call__(self, *words: str, stdin: bytes | str = b"", terminal: bool = False) -> Ran:
+        content = stdin.encode() if isinstance(stdin, str) else stdin
+        out, err = Stream(terminal=terminal), Stream(terminal=terminal)
+        with self.patch.context() as patch:
+            patch.setattr(sys, "stdin", Stream(content, terminal=terminal and bool(content)))
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            code = main([str(word) for word in words])
+        return Ran(code, out.content(), err.content().decode())
+
+    def ok(self, *words: str, **options: Any) -> Ran:
+        """Runs a command that must succeed."""
+        ran = self(*words, **options)
+        assert ran.code == 0, ran.err
+        return ran
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home folder with nothing in it, and an environment that names no server."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("ANABRANCH_", "LAKECTL_", "XDG_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("NO_COLOR", "1")
+    time.tzset()
+    yield folder
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def run(home, monkeypatch):  # noqa: ARG001  the home must be there
+    """Runs commands without any server."""
+    return Runner(monkeypatch)

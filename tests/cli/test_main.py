@@ -1,0 +1,171 @@
+"""The entry point: help, mistakes, exit codes, and what is imported when."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from anabranch.cli.command import Group
+from anabranch.cli.main import SECTIONS, load, main
+
+pytestmark = pytest.mark.usefixtures("home")
+
+WORDS = [word for _, words in SECTIONS for word in words]
+SLOW_MODULES = ("httpx2", "rich", "yaml", "anabranch.library", "apsw", "asyncio")
+
+
+def commands():
+    for word in WORDS:
+        declared = load(word)
+        if isinstance(declared, Group):
+            yield from (([word.name, command.name], command) for command in declared.commands)
+        else:
+            yield [word.name], declared
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["--json", "--help"]])
+def test_the_help_of_the_program(run, words):
+    out = run.ok(*words).out
+    assert out.startswith("Git for data lakes")
+    for word in WORDS:
+        assert f"  {word.name} " in out
+        assert word.summary in out
+
+
+@pytest.mark.parametrize(
+    "word", [w for w in WORDS if isinstance(load(w), Group)], ids=lambda w: w.name
+)
+def test_the_help_of_a_group(run, word):
+    group = load(word)
+    for words in ([word.name], [word.name, "--help"], ["--help", word.name]):
+        out = run.ok(*words).out
+        assert all(f"  {c.name}" in out and c.summary in out for c in group.commands)
+    assert group.name == word.name
+    assert group.summary == word.summary
+
+
+@pytest.mark.parametrize(("words", "command"), list(commands()), ids=lambda v: str(v)[:20])
+def test_the_help_of_a_command_names_everything(run, words, command):
+    out = run.ok(*words, "--help").out
+    assert out.splitlines()[0] == command.summary
+    for argument in command.arguments:
+        assert f"  {argument.name} " in out
+    for option in (*command.options, *command.shared_options):
+        assert option.names in out
+    assert command.examples
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(("words", "command"), list(commands()), ids=lambda v: str(v)[:20])
+def test_examples_begin_with_the_command(words, command):
+    for example in command.examples:
+        start = words if example.startswith(" ".join(words)) else words[:1]
+        assert example.split()[: len(start)] == start
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["brnch"], "there is no command 'brnch'", "Did you mean branch?"),
+        (["qqq"], "there is no command 'qqq'", "`anabranch --help` shows the commands."),
+        (["repo", "lst"], "repo has no command 'lst'", "Did you mean list?"),
+        (["commit", "lakefs://flights/main"], "a commit needs a message", "-m"),
+        (["repo", "list", "--server", "x"], "'x' is not the address of a server", "http://"),
+        (["diff", "flights/main"], "does not begin with lakefs://", "lakefs://"),
+        (["fs", "stat", "lakefs://flights/main"], "names no object", "lakefs://"),
+        (["merge", "lakefs://abc/x", "lakefs://xyz/y"], "different repositories", "one"),
+        (["repo", "delete", "lakefs://flights"], "Nobody is here to answer", "--yes"),
+    ],
+)
+def test_mistakes_exit_with_2_and_a_hint_on_standard_error(run, words, message, hint):
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err.splitlines()[0]
+    assert hint in ran.err.splitlines()[-1]
+    assert ran.err.splitlines()[-1].startswith("hint:  ")
+
+
+def test_mistakes_as_json(run):
+    ran = run("brnch", "--json")
+    assert ran.error == {
+        "kind": "usage",
+        "message": "there is no command 'brnch'",
+        "hint": "Did you mean branch?",
+    }
+
+
+def test_a_server_that_is_not_there_exits_with_1(run):
+    ran = run("repo", "list", "--server", "http://127.0.0.1:9")
+    assert ran.code == 1
+    lines = ran.err.splitlines()
+    assert lines[0].startswith("error: cannot reach http://127.0.0.1:9: ")
+    assert lines[1] == "where: GET http://127.0.0.1:9/api/v1/repositories"
+    assert lines[2].startswith("hint:  Is the server running")
+
+
+def test_a_version_without_a_server(run):
+    ran = run.ok("version", "--server", "http://127.0.0.1:9", "--json")
+    assert ran.json["server"]["error"].startswith("cannot reach")
+    assert run.ok("--version").lines[0].startswith("Client:")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = [sys.executable, "-m", "anabranch.cli.main", "log", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+def test_colours_follow_the_wish(capsys):
+    assert main(["brnch"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["repo", "--help"], ["log", "--help"], ["brnch"]])
+def test_help_imports_nothing_slow(words):
+    code = (
+        "import sys; from anabranch.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "anabranch.cli.main" in loaded
+    assert not loaded & set(SLOW_MODULES)
+
+
+def test_a_request_does_not_import_what_only_some_need():
+    code = (
+        "import sys; from anabranch.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
+    )
+    words = ["repo", "list", "--server", "http://127.0.0.1:9"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "httpx2" in loaded
+    assert not loaded & {"rich", "yaml", "anabranch.library", "apsw", "asyncio"}
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["version"], ["repo", "list"]], ids=lambda words: words[0]
+)
+def test_a_command_starts_in_a_quarter_of_a_second_of_cpu(words):
+    def cpu() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "anabranch.cli.main", *words],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "ANABRANCH_SERVER": "http://127.0.0.1:9"},
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    # the least of several: others may be using the machine
+    assert min(cpu() for _ in range(5)) < 0.25

@@ -1,0 +1,45 @@
+"""What a server's refusal tells a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.cli.refusal import refusal
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "hint"),
+    [
+        (400, "commit: no changes", "no_changes", "--allow-empty-commit"),
+        (400, "uncommitted changes (dirty branch)", "dirty_branch", "branch reset"),
+        (401, "error authenticating request", "unauthenticated", "anabranch login"),
+        (401, "insufficient permissions", "denied", "administrator"),
+        (403, "cannot write to protected branch", "protected_branch", "merge"),
+        (403, "read-only repository", "read_only_repository", ""),
+        (403, "cannot delete repository default branch", "denied", "default branch"),
+        (404, "branch not found", "not_found", ""),
+        (409, "branch already exists: not unique", "already_exists", "another"),
+        (410, "repository in deletion", "gone", ""),
+        (412, "pre-commit hook aborted", "precondition_failed", "hook"),
+        (418, "teapot", "error", ""),
+        (429, "Too many attempts, try again later", "busy", "later"),
+        (500, "oops", "server_error", "log"),
+    ],
+)
+def test_messages_are_kept_and_explained(status, message, kind, hint):
+    failure = refusal(status, f'{{"message":"{message}"}}'.encode(), "GET http://x/y")
+    assert (failure.message, failure.kind, failure.status) == (message, kind, status)
+    assert hint in failure.hint
+    assert failure.where == f"GET http://x/y (HTTP {status})"
+    assert failure.exit_code == 1
+
+
+def test_answers_that_are_not_the_api():
+    assert "page for browsers" in refusal(404, b"<!DOCTYPE html><html>", "GET x").message
+    assert refusal(502, b"", "GET x").message == "the server answered with status 502"
+    assert refusal(500, b"[1]", "GET x").answer == [1]
+
+
+def test_a_conflict_without_a_message():
+    failure = refusal(409, b'{"reference":""}', "POST x")
+    assert (failure.message, failure.answer) == ("conflict", {"reference": ""})
