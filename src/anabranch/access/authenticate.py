@@ -41,9 +41,6 @@ class Remembering(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: float = 20.0
 
 
-_AS_LAKEFS = Remembering()
-
-
 class Authenticator:
     """Recognises who asks. Safe for use from many threads."""
 
@@ -56,7 +53,7 @@ class Authenticator:
         clock: Callable[[], float],
         ticks: Callable[[], float],
         random_bytes: Callable[[int], bytes],
-        remembering: Remembering = _AS_LAKEFS,
+        remembering: Remembering,
     ) -> None:
         self._users = users
         self._credentials = credentials

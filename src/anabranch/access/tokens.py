@@ -20,10 +20,13 @@ from joserfc.jwk import OctKey
 from anabranch.errors import Unauthenticated
 from anabranch.model.secret import Secret
 
-__all__ = ["SESSION_COOKIE", "IssuedToken", "Tokens", "VerifiedToken"]
+__all__ = ["SESSION_COOKIE", "WEEK", "IssuedToken", "Tokens", "VerifiedToken"]
 
 SESSION_COOKIE = "internal_auth_session"
 """The name of the cookie that holds a browser's token."""
+
+WEEK = 7 * 24 * 3600
+"""How long a login lasts, in seconds."""
 
 _Algorithm = Literal["HS256", "HS384", "HS512"]
 _ALGORITHMS = get_args(_Algorithm)
@@ -64,7 +67,7 @@ class Tokens:
         key: Secret,
         clock: Callable[[], float],
         new_id: Callable[[], str],
-        duration: float = 7 * 24 * 3600,
+        duration: float = WEEK,
     ) -> None:
         with warnings.catch_warnings():  # a short key is the operator's choice, as in lakeFS
             warnings.simplefilter("ignore", SecurityWarning)
