@@ -1,0 +1,74 @@
+"""The settings of lakeFS that mean nothing here: known, so that a lakeFS file can be read as it is.
+
+A name stands for everything beneath it too.
+"""
+
+from __future__ import annotations
+
+__all__ = ["is_known_to_lakefs"]
+
+_NAMES = (
+    "actions",
+    "auth.api",
+    "auth.authentication_api",
+    "auth.cache.jitter",
+    "auth.cookie_auth_verification",
+    "auth.cookie_domain",
+    "auth.login_max_duration",
+    "auth.oidc",
+    "auth.remote_authenticator",
+    "auth.ui_config",
+    "blockstore.azure",
+    "blockstore.gs",
+    "blockstore.local.import_hidden",
+    "blockstore.s3",
+    "blockstores",
+    "branch_ownership",
+    "committed.block_storage_prefix",
+    "committed.local_cache.max_uploaders_per_writer",
+    "committed.local_cache.metarange",
+    "committed.local_cache.metarange_proportion",
+    "committed.local_cache.range",
+    "committed.local_cache.range_proportion",
+    "committed.permanent",
+    "committed.sstable",
+    "database.cosmosdb",
+    "database.drop_tables",
+    "database.dynamodb",
+    "database.local.enable_logging",
+    "database.local.prefetch_size",
+    "database.local.sync_writes",
+    "database.postgres",
+    "database.redis",
+    "email",
+    "email_subscription",
+    "features",
+    "gateways.s3.fallback_url",
+    "gateways.s3.verify_unsupported",
+    "graveler",
+    "iceberg",
+    "installation.allow_inter_region_storage",
+    "installation.fixed_id",
+    "license",
+    "logging.audit_log_level",
+    "logging.file_max_size_mb",
+    "logging.files_keep",
+    "logging.output",
+    "logging.trace_request_headers",
+    "mds",
+    "plugins",
+    "security",
+    "stats",
+    "tls",
+    "ugc",
+    "ui",
+    "usage_report",
+)
+
+
+def is_known_to_lakefs(name: str, separator: str = ".") -> bool:
+    """Returns whether lakeFS has a setting of that name which has no effect here; the parts of
+    the name stand between separators.
+    """
+    known = (each.replace(".", separator) for each in _NAMES)
+    return any(name == each or name.startswith(each + separator) for each in known)

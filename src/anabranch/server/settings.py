@@ -1,0 +1,192 @@
+"""The settings of a server, as frozen structs: their names, types, defaults and meaning.
+
+A setting is named by its place (`blockstore.local.path`), and by the name that lakeFS gives it
+where it means the same. What stands in `Means` is what docs/settings.md says, word for word.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from anabranch.model.secret import Secret
+
+__all__ = ["Address", "Means", "Seconds", "Settings"]
+
+
+class Means(NamedTuple):
+    """What a setting means; `under_data` is its default's place in the data folder."""
+
+    meaning: str
+    under_data: str = ""
+
+
+class Address(NamedTuple):
+    """A host and a port to listen on; an empty host is every interface, port 0 any free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Seconds(float):
+    """A duration in seconds, written with units: `15m`, `1h30m`, `500ms`."""
+
+
+class _Group(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class LocalDatabase(_Group, frozen=True, kw_only=True):
+    """The embedded key-value store."""
+
+    path: Annotated[
+        Path, Means("Folder of the embedded key-value store", under_data="metadata")
+    ] = Path()
+
+
+class Database(_Group, frozen=True, kw_only=True):
+    """Where references and staging areas are kept."""
+
+    type: Annotated[
+        Literal["local", "mem"],
+        Means("Key-value store: `local` is SQLite in a folder, `mem` ends with the server"),
+    ] = "local"
+    local: LocalDatabase = LocalDatabase()
+
+
+class LocalBlockstore(_Group, frozen=True, kw_only=True):
+    """Objects in a folder."""
+
+    path: Annotated[Path, Means("Folder of the objects", under_data="block")] = Path()
+    import_enabled: Annotated[
+        bool, Means("Whether objects may be imported from folders of this machine")
+    ] = False
+    allowed_external_prefixes: Annotated[
+        tuple[str, ...], Means("Folders outside of the store that imports may read, by their paths")
+    ] = ()
+
+
+class Signing(_Group, frozen=True, kw_only=True):
+    """Signing of upload addresses."""
+
+    secret_key: Annotated[
+        Secret,
+        Means("Signs the addresses that clients upload to", under_data="keys/signing"),
+    ] = Secret("")
+
+
+class Blockstore(_Group, frozen=True, kw_only=True):
+    """Where the bytes of objects and tables are kept."""
+
+    type: Annotated[
+        Literal["local", "mem"],
+        Means("Block store: `local` is a folder, `mem` ends with the server"),
+    ] = "local"
+    default_namespace_prefix: Annotated[
+        str, Means("Beginning of the storage namespace that clients propose for a new repository")
+    ] = ""
+    local: LocalBlockstore = LocalBlockstore()
+    signing: Signing = Signing()
+
+
+class Encrypt(_Group, frozen=True, kw_only=True):
+    """The key of the installation."""
+
+    secret_key: Annotated[
+        Secret,
+        Means(
+            "Seals secret access keys and signs logins; whoever changes it locks everyone out",
+            under_data="keys/encrypt",
+        ),
+    ] = Secret("")
+
+
+class AuthCache(_Group, frozen=True, kw_only=True):
+    """What is remembered of those who ask."""
+
+    enabled: Annotated[bool, Means("Whether checked credentials are remembered")] = True
+    size: Annotated[int, Means("How many of them")] = 1024
+    ttl: Annotated[
+        Seconds, Means("For how long; a revoked key may work for that long elsewhere")
+    ] = Seconds(20)
+
+
+class Auth(_Group, frozen=True, kw_only=True):
+    """Who may."""
+
+    encrypt: Encrypt = Encrypt()
+    cache: AuthCache = AuthCache()
+    login_duration: Annotated[Seconds, Means("How long a login lasts")] = Seconds(168 * 3600)
+    logout_redirect_url: Annotated[str, Means("Where a browser goes after logging out")] = (
+        "/auth/login"
+    )
+
+
+class S3Gateway(_Group, frozen=True, kw_only=True):
+    """The S3 face."""
+
+    domain_name: Annotated[
+        tuple[str, ...], Means("Names of this server under which S3 clients put buckets")
+    ] = ("s3.local.lakefs.io",)
+    region: Annotated[str, Means("Region that S3 clients are told")] = "us-east-1"
+
+
+class Gateways(_Group, frozen=True, kw_only=True):
+    """Other faces than the REST API."""
+
+    s3: S3Gateway = S3Gateway()
+
+
+class Installation(_Group, frozen=True, kw_only=True):
+    """The administrator that a new installation gets by itself; all three or none."""
+
+    user_name: Annotated[str, Means("Administrator made when there is none yet")] = ""
+    access_key_id: Annotated[str, Means("The administrator's access key")] = ""
+    secret_access_key: Annotated[Secret, Means("The secret of that key")] = Secret("")
+
+
+class Logging(_Group, frozen=True, kw_only=True):
+    """What the server writes about itself, to standard error."""
+
+    level: Annotated[
+        Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "NONE"],
+        Means("The least that is written"),
+    ] = "INFO"
+    format: Annotated[Literal["text", "json"], Means("For people or for programs")] = "text"
+
+
+class LocalCache(_Group, frozen=True, kw_only=True):
+    """The cache of tables of stores that are not local."""
+
+    size_bytes: Annotated[int, Means("Size of the on-disk cache of tables, in bytes")] = 1 << 30
+    dir: Annotated[Path, Means("Folder of that cache", under_data="cache")] = Path()
+
+
+class Committed(_Group, frozen=True, kw_only=True):
+    """Metadata of commits."""
+
+    local_cache: LocalCache = LocalCache()
+
+
+class Settings(_Group, frozen=True, kw_only=True):
+    """All settings of a server."""
+
+    data: Annotated[Path, Means("Folder that holds all that is not placed elsewhere")] = Path(
+        "anabranch-data"
+    )
+    listen_address: Annotated[
+        Address, Means("Host and port to listen on; `:8000` is every interface")
+    ] = Address("127.0.0.1", 8000)
+    workers: Annotated[int, Means("Processes that serve; 0 is one for each core")] = 1
+    installation: Installation = Installation()
+    database: Database = Database()
+    blockstore: Blockstore = Blockstore()
+    auth: Auth = Auth()
+    gateways: Gateways = Gateways()
+    logging: Logging = Logging()
+    committed: Committed = Committed()

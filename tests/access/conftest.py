@@ -1,0 +1,63 @@
+"""An installation whose clock and randomness the test holds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from anabranch.access.access import Access
+from anabranch.access.authenticate import Remembering
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.model.secret import Secret
+
+START = 1_700_000_000
+KEY = Secret("THIS_MUST_BE_CHANGED_IN_PRODUCTION")
+AS_LAKEFS = Remembering()
+
+
+class Counted:
+    """A store that counts reads, to see what is remembered."""
+
+    def __init__(self, store: KeyValueStore) -> None:
+        self._store = store
+        self.reads = 0
+
+    def get(self, partition, key):
+        self.reads += 1
+        return self._store.get(partition, key)
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def spoil(self, partition, key, value):
+        """Sets or removes a record behind everyone's back."""
+        assert self._store.apply([(partition, key, value)])
+
+
+class House(Access):
+    """Access over one store, at a time that only the test moves."""
+
+    def __init__(self, store: KeyValueStore | None = None, remembering=AS_LAKEFS) -> None:
+        self.now = float(START)
+        self.store = Counted(store or MemoryStore())
+        super().__init__(
+            self.store,
+            KEY,
+            clock=lambda: self.now,
+            ticks=lambda: self.now,
+            random_bytes=random.randbytes,
+            remembering=remembering,
+        )
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+@pytest.fixture(scope="session")
+def house_over() -> type[House]:
+    """What makes a house over a store that is there: a second server, as it were."""
+    return House
