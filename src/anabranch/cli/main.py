@@ -51,6 +51,10 @@ SECTIONS = (
         (Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),),
     ),
     (
+        "Servers",
+        (Word("quickstart", "anabranch.cli.quickstart", "Start a server with a story to look at"),),
+    ),
+    (
         "This program",
         (
             Word("login", "anabranch.cli.login", "Write down a server and its credentials"),

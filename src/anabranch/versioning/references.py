@@ -66,7 +66,9 @@ class References:
         Raises NotFound, and Invalid for what is no commit.
         """
         if parse_expression(text).view == STAGING:
-            raise Invalid("reference to staging area with $ is not a commit", kind="invalid_reference")
+            raise Invalid(
+                "reference to staging area with $ is not a commit", kind="invalid_reference"
+            )
         return self._commits.get(repository, self.resolve(repository, text).commit_id)
 
     def _base(self, repository: Repository, name: str) -> Resolved:
