@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -10,6 +13,7 @@ import pytest
 from anabranch.access.credentials import KeyPair
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.model.secret import Secret
 
 QUICKSTART = KeyPair("AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"))
@@ -80,6 +84,56 @@ def test_of_many_servers_one_sets_up(house_over):
         assert [user.username for user in houses[0].users.all()] == [made[0].username]
         assert houses[0].credentials.find(made[0].access_key_id) == made[0]
         assert len(list(store.scan("basicAuth"))) == 2
+
+
+SERVER = """
+import sys
+from anabranch.access.access import Access
+from anabranch.errors import AlreadyExists
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.model.secret import Secret
+
+name, *databases = sys.argv[1:]
+houses = [Access(SQLiteStore(database), Secret("key")) for database in databases]
+print("ready", flush=True)
+for house in houses:
+    sys.stdin.readline()
+    try:
+        print(house.setup.run(name).access_key_id, house.setup.installation_id(), flush=True)
+    except AlreadyExists:
+        print("-", house.setup.installation_id(), flush=True)
+"""
+
+
+def test_of_many_processes_one_sets_up(tmp_path, house_over):
+    databases = [tmp_path / f"{number}.db" for number in range(6)]
+    servers = [
+        subprocess.Popen(
+            [sys.executable, "-c", SERVER, name, *map(str, databases)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        for name in ("ada", "bob", "eve")
+    ]
+    assert {server.stdout.readline() for server in servers} == {"ready\n"}
+    for database in databases:
+        for server in servers:
+            server.stdin.write("go\n")
+            server.stdin.flush()
+        said = [server.stdout.readline().split() for server in servers]
+        made = [key for key, _ in said if key != "-"]
+        assert len(made) == 1
+        assert len({installation for _, installation in said}) == 1
+        store = SQLiteStore(database)
+        keys = [key for key, _ in store.scan("basicAuth", end=b"users/")]
+        assert keys == [f"uCredentials/superAdmin/credentials/{made[0]}".encode()]
+        assert len(house_over(store).users.all()) == 1
+        store.close()
+    for server in servers:
+        server.communicate(timeout=60)
+        assert server.returncode == 0
 
 
 class LateStore:
