@@ -79,15 +79,21 @@ class BlockStore(Protocol):
         """Removes blocks; those that are not there are passed over."""
 
     def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
-        """Yields the blocks whose address begins with `prefix`, in order of their addresses'
-        bytes, after `after`.
+        """Yields the blocks whose address, as it is kept, begins with `prefix`, in order of
+        their addresses' bytes, after `after`.
         """
 
-    def copy(self, source: str, destination: str) -> Stored:
-        """Copies a block within the store. Raises Gone when there is no source."""
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
+        """Copies a block within the store, durably. Raises Gone when there is no source.
+
+        Who knows the source's MD5 gives it as `checksum`; it is then not read to compute it.
+        """
 
     def qualify(self, address: str) -> str:
-        """Returns the address as clients are shown it (a local one names its absolute folder)."""
+        """Returns the address as clients are shown it (a local one names its absolute folder).
+
+        One that is not this store's is returned as it is; nothing is raised.
+        """
 
     def unqualify(self, address: str) -> str:
         """Returns the address as it is kept, given either form. Raises Invalid for an address
@@ -95,4 +101,6 @@ class BlockStore(Protocol):
         """
 
     def local_path(self, address: str) -> str | None:
-        """Returns the path of the block's file on this machine, if it lies on one."""
+        """Returns the path of the block's file on this machine, whether it is there or not, or
+        None if the store's blocks are no files.
+        """

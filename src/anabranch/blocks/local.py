@@ -1,0 +1,256 @@
+"""A block store in a folder of this machine.
+
+A block is a file, written whole and synced before it has its name, and never changed afterwards.
+See `local_paths` for which file an address means, `local_files` for how one comes to be.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.blocks.local_cleaning import clean
+from anabranch.blocks.local_errors import NOT_THERE, gone, translate
+from anabranch.blocks.local_files import NewFile, TemporaryNames, unnamed_files_work
+from anabranch.blocks.local_folders import LocalFolders, make_durable
+from anabranch.blocks.local_listing import walk
+from anabranch.blocks.local_paths import (
+    SCHEME,
+    TEMPORARY,
+    Place,
+    place_of,
+    prefix_of,
+    relative_path,
+)
+from anabranch.blocks.local_pieces import PIECE_BYTES, Pieces, open_block
+from anabranch.errors import AlreadyExists, Busy, Invalid
+
+__all__ = ["LocalBlocks"]
+
+
+class LocalBlocks:
+    """A `BlockStore` in the folder `root`, which is made if it is not there.
+
+    `clock` gives seconds since 1970. Raises Busy for a folder that cannot be written.
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.config = StorageConfig(
+            blockstore_type="local",
+            blockstore_namespace_example="local://example-bucket/",
+            namespace_validity_regex="^local://",
+            default_namespace_prefix="local://data/",
+        )
+        self._clock = clock
+        self._root = str(Path(root).resolve())
+        self._folders = LocalFolders(self._root)
+        self._names = TemporaryNames(f"{self._root}/{TEMPORARY}")
+        try:
+            folder = Path(self._names.folder)
+            for missing in [
+                path for path in (*reversed(folder.parents), folder) if not path.is_dir()
+            ]:
+                make_durable(str(missing))
+            self._unnamed = unnamed_files_work(self._names)
+        except OSError as error:
+            raise Busy(
+                f"{self._root}: cannot write to the folder of blocks: {error.strerror}",
+                kind="storage_failed",
+                hint="Look at the folder's permissions and the disk's space.",
+            ) from error
+
+    def accepts(self, storage_namespace: str) -> bool:
+        """Returns whether a storage namespace is one of the root's folders."""
+        try:
+            place_of(storage_namespace.removesuffix("/"), self._root)
+        except Invalid:
+            return False
+        return True
+
+    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+        """Stores the chunks, one after another, and returns what they came to.
+
+        When `chunks` raises, or the disk is full (Busy, kind disk_full), nothing stays. With
+        `create`, raises AlreadyExists if the address is taken. Raises Invalid (kind name_clash)
+        where a folder has the block's name, or a block that of one of its folders.
+        """
+        place = place_of(address, self._root)
+        digest = hashlib.md5(usedforsecurity=False)
+        size = 0
+        with self._new_file(place, address) as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                size += len(chunk)
+                try:
+                    file.write(chunk)
+                except OSError as error:
+                    raise translate(error, address) from error
+            self._publish(file, place, address, create=create)
+        return Stored(size, digest.hexdigest(), int(self._clock()))
+
+    def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """Yields the bytes from `start`, to the end or `length` of them, in pieces of at most
+        1 MiB. Raises Gone at once when there is nothing there or it is shorter.
+        """
+        return Pieces(self._path(address), address, start, length)
+
+    def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
+        """Returns the same as `get`, as one string."""
+        with Pieces(self._path(address), address, start, length) as pieces:
+            first = next(pieces, b"")
+            return b"".join([first, *pieces]) if pieces.left else first
+
+    def stat(self, address: str) -> BlockInfo | None:
+        """Returns what is there, or None."""
+        place = place_of(address, self._root)
+        try:
+            status = os.lstat(self._path(address))
+        except NOT_THERE:
+            return None
+        except OSError as error:
+            raise translate(error, address) from error
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return BlockInfo(SCHEME + place.path, status.st_size, int(status.st_mtime))
+
+    def delete(self, addresses: Iterable[str]) -> None:
+        """Removes blocks; those that are not there are passed over."""
+        for address in addresses:
+            try:
+                os.unlink(self._path(address))
+            except (*NOT_THERE, IsADirectoryError):
+                continue
+            except OSError as error:
+                raise translate(error, address) from error
+
+    def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
+        """Yields the blocks whose address begins with `prefix`, in order, after `after`.
+
+        Addresses are in the form in which they are kept; `prefix` and `after` may be in either.
+        """
+        beginning = prefix_of(prefix, self._root)
+        self._folders.path(beginning.folder)
+        if after.startswith(SCHEME):
+            return walk(self._root, beginning, relative_path(after, self._root))
+        return walk(self._root, beginning, "") if after < SCHEME else iter(())
+
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
+        """Copies a block, sharing its disk space where the file system can. Raises Gone."""
+        place = place_of(destination, self._root)
+        descriptor, size = open_block(self._path(source), source)
+        try:
+            with self._new_file(place, destination) as file:
+                _transfer(descriptor, file, size, destination)
+                checksum = checksum or _md5(descriptor)
+                self._publish(file, place, destination, create=False)
+        finally:
+            os.close(descriptor)
+        return Stored(size, checksum, int(self._clock()))
+
+    def qualify(self, address: str) -> str:
+        """Returns the address with the root in it; one of another store as it is."""
+        if address.startswith(SCHEME) and not address.startswith("/", len(SCHEME)):
+            return f"{SCHEME}{self._root}/{address[len(SCHEME) :]}"
+        return address
+
+    def unqualify(self, address: str) -> str:
+        """Returns the address without the root. Raises Invalid for one outside the store."""
+        return SCHEME + place_of(address, self._root).path
+
+    def local_path(self, address: str) -> str:
+        """Returns the path of the block's file, whether it is there or not."""
+        return self._path(address)
+
+    def write_folder(self, prefix: str) -> str:
+        """Returns the path of the folder `prefix`, which is made if it is not there. What others
+        write into it under a name is a block, durable once they have synced it and the folder.
+        """
+        place = place_of(prefix, self._root)
+        try:
+            path = self._folders.make(place.path)
+            if not os.path.isdir(path):
+                self._folders.forget()  # somebody has removed it
+                self._folders.make(place.path)
+        except OSError as error:
+            raise translate(error, prefix) from error
+        return path
+
+    def clean_temporaries(self, older_than_seconds: float) -> int:
+        """Removes files left by writers that were killed, and returns how many. A file that was
+        written to within the last `older_than_seconds` may be in use, and stays.
+        """
+        return clean(self._root, self._clock() - older_than_seconds)
+
+    def _path(self, address: str) -> str:
+        place = place_of(address, self._root)
+        return f"{self._folders.path(place.folder)}/{place.name}"
+
+    def _new_file(self, place: Place, address: str) -> NewFile:
+        try:
+            try:
+                return self._open_new(place)
+            except FileNotFoundError:
+                self._folders.forget()  # somebody has removed a folder that was there
+                return self._open_new(place)
+        except OSError as error:
+            raise translate(error, address) from error
+
+    def _open_new(self, place: Place) -> NewFile:
+        return NewFile(self._folders.make(place.folder), self._names, unnamed=self._unnamed)
+
+    def _publish(self, file: NewFile, place: Place, address: str, *, create: bool) -> None:
+        try:
+            file.publish(place.name, create=create)
+        except FileExistsError as error:
+            raise AlreadyExists(f"{address}: there is a block already") from error
+        except OSError as error:
+            raise translate(error, address) from error
+
+
+def _transfer(source: int, file: NewFile, size: int, address: str) -> None:
+    """Copies a file's bytes, in the kernel if it can."""
+    try:
+        at = _transfer_in_kernel(source, file.descriptor, size)
+        while at < size:
+            piece = os.pread(source, PIECE_BYTES, at)
+            if not piece:
+                raise gone(address)
+            file.write(piece)
+            at += len(piece)
+    except OSError as error:
+        raise translate(error, address) from error
+
+
+def _transfer_in_kernel(source: int, target: int, size: int) -> int:
+    """Returns how many bytes were copied before the kernel would not go on."""
+    if not hasattr(os, "copy_file_range"):
+        return 0
+    at = 0
+    while at < size:
+        try:
+            copied = os.copy_file_range(source, target, size - at, offset_src=at)
+        except OSError as error:
+            if error.errno in (errno.EXDEV, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                break
+            raise
+        if copied == 0:
+            break
+        at += copied
+    return at
+
+
+def _md5(descriptor: int) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    at = 0
+    while piece := os.pread(descriptor, PIECE_BYTES, at):
+        digest.update(piece)
+        at += len(piece)
+    return digest.hexdigest()

@@ -1,0 +1,96 @@
+"""Reads a file of a local store in pieces."""
+
+from __future__ import annotations
+
+import os
+import stat
+from types import TracebackType
+from typing import Self
+
+from anabranch.blocks.local_errors import NOT_THERE, gone, translate
+from anabranch.errors import Gone
+
+__all__ = ["PIECE_BYTES", "Pieces", "open_block"]
+
+PIECE_BYTES = 1 << 20
+"""The most bytes in one piece."""
+
+# a named pipe in the block's place must not block who opens it
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def open_block(path: str, address: str) -> tuple[int, int]:
+    """Returns a descriptor of a block's file, which the caller closes, and its size in bytes.
+    Raises Gone for what is not there or no file.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except NOT_THERE as error:
+        raise gone(address) from error
+    except OSError as error:
+        raise translate(error, address) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise gone(address)
+    return descriptor, status.st_size
+
+
+class Pieces:
+    """The bytes of a file from `start`, to the end or `length` of them; an iterator.
+
+    Holds the file open until the last piece, `close`, or until it is forgotten, so that a block
+    which is deleted meanwhile is read to its end.
+    """
+
+    __slots__ = ("_address", "_at", "_descriptor", "left")
+
+    def __init__(self, path: str, address: str, start: int, length: int | None) -> None:
+        self._descriptor = -1
+        self._descriptor, size = open_block(path, address)
+        self._address = address
+        self._at = start
+        self.left = size - start if length is None else length
+        """How many bytes are still to come."""
+        if start < 0 or self.left < 0 or start + self.left > size:
+            self.close()
+            raise Gone(f"{address}: the data ends at byte {size}", kind="data_missing")
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        if not self.left or self._descriptor < 0:
+            self.close()
+            raise StopIteration
+        try:
+            piece = os.pread(self._descriptor, min(self.left, PIECE_BYTES), self._at)
+        except OSError as error:
+            self.close()
+            raise translate(error, self._address) from error
+        if not piece:
+            self.close()
+            raise Gone(f"{self._address}: the data ends too early", kind="data_missing")
+        self._at += len(piece)
+        self.left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Releases the file."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,137 @@
+"""A block store in memory, for tests and for repositories that need not outlive a process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.errors import AlreadyExists, Gone, Invalid
+
+__all__ = ["MemoryBlocks"]
+
+_SCHEME = "mem://"
+_PIECE_BYTES = 1 << 20
+_PAGE = 256
+
+
+class _Block(NamedTuple):
+    body: bytes
+    mtime: int
+
+
+class MemoryBlocks:
+    """A `BlockStore` in memory; what it holds ends with it. `clock` gives seconds since 1970."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self.config = StorageConfig(
+            blockstore_type="mem",
+            blockstore_namespace_example="mem://example-bucket/",
+            namespace_validity_regex="^mem://",
+            default_namespace_prefix="mem://data/",
+        )
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._blocks: dict[str, _Block] = {}
+        self._addresses: list[str] = []
+
+    def accepts(self, storage_namespace: str) -> bool:
+        """Returns whether a storage namespace can lie in this store."""
+        return storage_namespace.startswith(_SCHEME) and storage_namespace.strip("/") != "mem:"
+
+    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+        """Stores the chunks; with `create`, raises AlreadyExists if the address is taken."""
+        _check(address)
+        body = b"".join(chunks)
+        block = _Block(body, int(self._clock()))
+        with self._lock:
+            if address not in self._blocks:
+                insort(self._addresses, address)
+            elif create:
+                raise AlreadyExists(f"{address}: there is a block already")
+            self._blocks[address] = block
+        checksum = hashlib.md5(body, usedforsecurity=False).hexdigest()
+        return Stored(len(body), checksum, block.mtime)
+
+    def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """Yields the bytes from `start` in pieces of at most 1 MiB. Raises Gone at once."""
+        body = self.read(address, start, length)
+        return (body[at : at + _PIECE_BYTES] for at in range(0, len(body), _PIECE_BYTES))
+
+    def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
+        """Returns the bytes from `start`, to the end or `length` of them. Raises Gone."""
+        _check(address)
+        block = self._blocks.get(address)
+        if block is None:
+            raise Gone(f"{address}: there is no data", kind="data_missing")
+        end = len(block.body) if length is None else start + length
+        if not 0 <= start <= end <= len(block.body):
+            raise Gone(f"{address}: the data ends at byte {len(block.body)}", kind="data_missing")
+        return block.body[start:end]
+
+    def stat(self, address: str) -> BlockInfo | None:
+        """Returns what is there, or None."""
+        _check(address)
+        block = self._blocks.get(address)
+        return None if block is None else BlockInfo(address, len(block.body), block.mtime)
+
+    def delete(self, addresses: Iterable[str]) -> None:
+        """Removes blocks; those that are not there are passed over."""
+        for address in addresses:
+            _check(address)
+            with self._lock:
+                if self._blocks.pop(address, None) is not None:
+                    del self._addresses[bisect_left(self._addresses, address)]
+
+    def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
+        """Yields the blocks whose address begins with `prefix`, in order, after `after`."""
+        if not prefix.startswith(_SCHEME):
+            raise _not_ours(prefix)
+        return self._list(prefix, after)
+
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
+        """Copies a block. Raises Gone when there is no source."""
+        stored = self.put(destination, [self.read(source)])
+        return stored._replace(checksum=checksum or stored.checksum)
+
+    def qualify(self, address: str) -> str:
+        """Returns the address: there is but one form."""
+        return address
+
+    def unqualify(self, address: str) -> str:
+        """Returns the address. Raises Invalid for one outside the store."""
+        _check(address)
+        return address
+
+    def local_path(self, address: str) -> str | None:
+        """Returns None: blocks in memory are no files."""
+        _check(address)
+        return None
+
+    def _list(self, prefix: str, after: str) -> Iterator[BlockInfo]:
+        start = prefix if after < prefix else after + "\0"
+        while True:
+            with self._lock:
+                at = bisect_left(self._addresses, start)
+                page = [
+                    BlockInfo(address, len(self._blocks[address].body), self._blocks[address].mtime)
+                    for address in self._addresses[at : at + _PAGE]
+                    if address.startswith(prefix)
+                ]
+            yield from page
+            if len(page) < _PAGE:
+                return
+            start = page[-1].address + "\0"
+
+
+def _check(address: str) -> None:
+    if not address.startswith(_SCHEME) or address == _SCHEME:
+        raise _not_ours(address)
+
+
+def _not_ours(address: str) -> Invalid:
+    return Invalid(f"{address}: not an address of this store", kind="invalid_address")

@@ -1,0 +1,149 @@
+"""Brings the tables of commits to this machine, and those made here into the store.
+
+Tables are named by what is in them and never change. Those of a local folder are used where they
+lie; those of any other store are kept in a folder of this machine, which all its processes share.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from anabranch.blocks.cached_files import CachedFiles
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.table_addresses import table_address, tables_address
+from anabranch.errors import Corrupt, Gone
+
+__all__ = ["TableCache"]
+
+_SCRATCH = "scratch-"
+_PIECE_BYTES = 1 << 20
+_UPLOADS = 8
+
+
+class TableCache:
+    """The tables of a block store, as files of this machine.
+
+    Tables of a store elsewhere are kept in `folder`, at most `capacity_bytes` of them, except for
+    those asked for within `grace_seconds`. `verify` reads a whole table and returns its id.
+    """
+
+    def __init__(
+        self,
+        store: BlockStore,
+        folder: str | os.PathLike[str],
+        capacity_bytes: int,
+        *,
+        verify: Callable[[str], str],
+        grace_seconds: float = 2.0,
+    ) -> None:
+        self._store = store
+        self._local = store if isinstance(store, LocalBlocks) else None
+        self._files = CachedFiles(folder, capacity_bytes, grace_seconds)
+        self._verify = verify
+
+    def locate(self, storage_namespace: str, table_id: str) -> str:
+        """Returns the path of a table's file, which is brought there if it must be.
+
+        Raises Gone (kind metadata_missing) for a table that the store does not have, Corrupt for
+        one that is not what its id says, Invalid for what is no id.
+        """
+        address = table_address(storage_namespace, table_id)
+        if self._local is None:
+            return self._files.bring(
+                table_id,
+                lambda descriptor: self._download(address, descriptor),
+                lambda path: self._check(address, path, table_id),
+            )
+        path = self._local.local_path(address)
+        if not os.path.exists(path):
+            raise _missing(address)
+        return path
+
+    def write_folder(self, storage_namespace: str) -> str:
+        """Returns the path of a folder to write new tables into, which `adopt` then takes."""
+        if self._local is not None:
+            return self._local.write_folder(tables_address(storage_namespace))
+        return tempfile.mkdtemp(prefix=_SCRATCH, dir=self._files.folder)
+
+    def adopt(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> None:
+        """Makes tables that were written into `folder`, whole and synced, durable in the store.
+
+        A folder given by `write_folder` of a store elsewhere is gone afterwards. Raises Busy when
+        the store cannot take them; the folder is then as it was.
+        """
+        if self._local is not None and folder == self.write_folder(storage_namespace):
+            return  # they were written in their place
+        addresses = [table_address(storage_namespace, table_id) for table_id in table_ids]
+        paths = [f"{folder}/{table_id}" for table_id in table_ids]
+        if len(paths) <= 1:
+            for address, path in zip(addresses, paths, strict=True):
+                self._upload(address, path)
+        else:
+            with ThreadPoolExecutor(min(_UPLOADS, len(paths))) as pool:
+                list(pool.map(self._upload, addresses, paths))
+        if self._local is None and self._is_scratch(folder):
+            for table_id, path in zip(table_ids, paths, strict=True):
+                self._files.take(path, table_id)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._files.shrink()
+
+    def clean_temporaries(self, older_than_seconds: float) -> int:
+        """Removes folders for new tables that nobody has written into for so long; returns how
+        many.
+        """
+        before = time.time() - older_than_seconds  # the file system's clock
+        old = [
+            folder
+            for folder in Path(self._files.folder).glob(f"{_SCRATCH}*")
+            if folder.stat().st_mtime < before
+        ]
+        for folder in old:
+            shutil.rmtree(folder, ignore_errors=True)
+        return len(old)
+
+    def _is_scratch(self, folder: str) -> bool:
+        return os.path.dirname(folder) == self._files.folder
+
+    def _download(self, address: str, descriptor: int) -> None:
+        try:
+            pieces = self._store.get(address)
+        except Gone as error:
+            raise _missing(address) from error
+        for piece in pieces:
+            written = 0
+            while written < len(piece):
+                written += os.write(descriptor, piece[written:])
+
+    def _check(self, address: str, path: str, table_id: str) -> None:
+        try:
+            found = self._verify(path)
+        except Exception as error:
+            raise Corrupt(f"{address}: {error}", path=address) from error
+        if found != table_id:
+            raise Corrupt(f"{address}: the table's contents are those of {found}", path=address)
+
+    def _upload(self, address: str, path: str) -> None:
+        there = self._store.stat(address)
+        if there is None or there.size != os.path.getsize(path):
+            self._store.put(address, _pieces(path))
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
+
+
+def _missing(address: str) -> Gone:
+    return Gone(
+        f"{address}: the table is missing",
+        kind="metadata_missing",
+        hint="Restore the file from a backup.",
+    )

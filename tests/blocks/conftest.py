@@ -1,0 +1,45 @@
+"""The stores, each of which every test of the contract runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.memory import MemoryBlocks
+
+NAMESPACES = {"mem": "mem://space", "local": "local://space"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "blocks"
+
+
+@pytest.fixture
+def local(root: Path) -> LocalBlocks:
+    return LocalBlocks(root)
+
+
+@pytest.fixture
+def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
+    """A local store on a file system, or a machine, without files that have no name."""
+    monkeypatch.delattr("os.O_TMPFILE", raising=False)
+    return LocalBlocks(root)
+
+
+@pytest.fixture(params=["memory", "local", "named_local"])
+def store(request: pytest.FixtureRequest) -> BlockStore:
+    if request.param == "memory":
+        return MemoryBlocks()
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def at(store: BlockStore) -> Callable[[str], str]:
+    """Returns the address of a key in the store's namespace."""
+    namespace = NAMESPACES[store.config.blockstore_type]
+    return lambda key: f"{namespace}/{key}"
