@@ -24,6 +24,9 @@ pub enum Error {
     /// A request that makes no sense, or bytes given by the caller that are malformed.
     #[error("{0}")]
     Invalid(String),
+    /// The caller's own code, which finds the files of tables, failed.
+    #[error("{0}")]
+    Caller(Box<dyn std::error::Error + Send + Sync>),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -4,11 +4,13 @@
 //! - [`codec`]: what lies inside a record: identities, values, protobuf messages.
 //! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
 //! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
+//! - [`tree`]: all records of one commit, and what is done with them.
 
 pub mod codec;
 pub mod error;
 pub mod ranges;
 pub mod table;
+pub mod tree;
 pub mod varint;
 
 #[cfg(feature = "python")]

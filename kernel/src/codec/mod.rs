@@ -1,6 +1,7 @@
 //! What lies inside a record: the framed value, identities, and the protobuf messages.
 
 mod entry;
+mod entry_view;
 mod identity;
 mod range_info;
 mod staged;
@@ -8,6 +9,7 @@ mod value;
 mod wire;
 
 pub use entry::Entry;
+pub use entry_view::EntryView;
 pub use identity::{IdentityStream, commit_id, entry_identity, hex};
 pub use range_info::RangeInfo;
 pub use staged::StagedEntry;

@@ -28,6 +28,10 @@ impl From<Error> for PyErr {
             },
             Error::Order(_) => PyValueError::new_err(message),
             Error::Invalid(_) => KernelError::new_err(message),
+            Error::Caller(error) => match error.downcast::<PyErr>() {
+                Ok(error) => *error,
+                Err(_) => KernelError::new_err(message),
+            },
         }
     }
 }

@@ -1,8 +1,13 @@
 //! The face that Python sees: the module `anabranch._kernel`, described in `_kernel.pyi`.
 
+mod diffs;
 mod errors;
 mod identities;
+mod listing;
 mod tables;
+mod trees;
+mod values;
+mod writes;
 
 use pyo3::prelude::*;
 
@@ -10,5 +15,9 @@ use pyo3::prelude::*;
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     identities::register(module)?;
-    tables::register(module)
+    tables::register(module)?;
+    trees::register(module)?;
+    listing::register(module)?;
+    diffs::register(module)?;
+    writes::register(module)
 }

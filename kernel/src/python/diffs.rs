@@ -1,0 +1,36 @@
+//! Pages of differences.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::values::py_framed;
+use crate::tree;
+
+/// A page of differences: (kind, key, left, right).
+#[pyclass(module = "anabranch._kernel", frozen, get_all)]
+pub struct DiffPage {
+    rows: Py<PyList>,
+    has_more: bool,
+}
+
+impl DiffPage {
+    pub fn new(py: Python<'_>, page: &tree::DiffPage) -> PyResult<DiffPage> {
+        let rows = PyList::empty(py);
+        for row in &page.rows {
+            rows.append((
+                PyString::intern(py, row.kind.name()),
+                PyBytes::new(py, &row.key),
+                py_framed(py, row.left.as_deref())?,
+                py_framed(py, row.right.as_deref())?,
+            ))?;
+        }
+        Ok(DiffPage {
+            rows: rows.unbind(),
+            has_more: page.has_more,
+        })
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<DiffPage>()
+}

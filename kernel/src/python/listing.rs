@@ -1,0 +1,71 @@
+//! A page of a tree and of the staged changes that lie over it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use super::values::{PyChange, parts, py_value};
+use crate::tree;
+use crate::tree::stats_json::{Shown, object_stats};
+
+/// A page being filled.
+#[pyclass(module = "anabranch._kernel")]
+pub struct Listing {
+    pub listing: tree::Listing,
+}
+
+#[pymethods]
+impl Listing {
+    #[getter]
+    fn position<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.listing.position())
+    }
+
+    #[getter]
+    fn done(&self) -> bool {
+        self.listing.done()
+    }
+
+    #[getter]
+    fn has_more(&self) -> bool {
+        self.listing.has_more()
+    }
+
+    fn feed(&mut self, changes: Vec<PyChange<'_>>, last: bool) -> PyResult<()> {
+        let staged: Vec<tree::Staged<'_>> = changes.iter().map(parts).collect();
+        Ok(self.listing.feed(&staged, last)?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.listing.len()
+    }
+
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let items = self.listing.items().map(|item| {
+            let value = item.value.map(|value| py_value(py, value));
+            (PyBytes::new(py, item.key), value)
+        });
+        PyList::new(py, items)
+    }
+
+    fn last_key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let last = self.listing.items().last();
+        PyBytes::new(py, last.map_or(b"", |item| item.key))
+    }
+
+    fn object_stats_json<'py>(
+        &self,
+        py: Python<'py>,
+        storage_namespace: &str,
+        user_metadata: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let shown = Shown {
+            storage_namespace,
+            user_metadata,
+        };
+        Ok(PyBytes::new(py, &object_stats(&self.listing, shown)?))
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Listing>()
+}

@@ -1,0 +1,208 @@
+//! The pool of open tables, and trees.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::diffs::DiffPage;
+use super::identities::PyValue;
+use super::listing::Listing;
+use super::tables::{RangeInfo, Written};
+use super::values::{PyChange, parts, py_framed};
+use crate::error::{Error, Result};
+use crate::tree::{self, Changes, Locate, Pool, TableId, Window, compare_page, diff_page};
+
+/// Finds tables by calling Python.
+struct PyLocate(Py<PyAny>);
+
+impl Locate for PyLocate {
+    fn locate(&self, table_id: &str) -> Result<PathBuf> {
+        let found = Python::attach(|py| self.0.call1(py, (table_id,))?.extract(py));
+        found.map_err(|error: PyErr| Error::Caller(Box::new(error)))
+    }
+}
+
+/// A pool of open tables, which closes the least recently used ones.
+#[pyclass(module = "anabranch._kernel", frozen)]
+pub struct Tables {
+    pool: Arc<Pool>,
+}
+
+#[pymethods]
+impl Tables {
+    #[new]
+    #[pyo3(signature = (capacity = 4096))]
+    fn new(capacity: usize) -> Tables {
+        let pool = Arc::new(Pool::new(capacity));
+        Tables { pool }
+    }
+
+    fn tree(&self, metarange_id: &str, locate: Py<PyAny>) -> PyResult<Tree> {
+        let locate = Arc::new(PyLocate(locate));
+        let tree = tree::Tree::open(&self.pool, metarange_id, locate)?;
+        Ok(Tree { tree })
+    }
+
+    fn open_count(&self) -> usize {
+        self.pool.open_count()
+    }
+
+    fn forget(&self, table_id: &str) {
+        // What is no id has no open table.
+        if let Ok(id) = TableId::parse(table_id) {
+            self.pool.forget(id);
+        }
+    }
+}
+
+/// All entries of one commit, ordered by the bytes of their keys. Immutable.
+#[pyclass(module = "anabranch._kernel", frozen)]
+pub struct Tree {
+    pub tree: tree::Tree,
+}
+
+thread_local! {
+    /// Holds the block in which a look-up searches.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+#[pymethods]
+impl Tree {
+    #[getter]
+    fn metarange_id(&self) -> &str {
+        self.tree.metarange_id()
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.tree.count()).unwrap_or(usize::MAX)
+    }
+
+    fn __repr__(&self) -> String {
+        let (id, count) = (self.tree.metarange_id(), self.tree.count());
+        format!("<Tree '{id}' of {count} entries>")
+    }
+
+    fn ranges(&self) -> Vec<RangeInfo> {
+        let infos = self.tree.ranges().iter().cloned();
+        infos.map(|info| RangeInfo { info }).collect()
+    }
+
+    fn get<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Option<PyValue<'py>>> {
+        // Taken and put back, because finding a file may call Python, and so come here again.
+        let mut scratch = SCRATCH.take();
+        let found = self.tree.get(key, &mut scratch);
+        SCRATCH.replace(scratch);
+        py_framed(py, found?.as_deref())
+    }
+
+    fn get_many<'py>(
+        &self,
+        py: Python<'py>,
+        keys: Vec<Bound<'py, PyBytes>>,
+    ) -> PyResult<Vec<Option<PyValue<'py>>>> {
+        let mut packed = Vec::new();
+        let mut ends = Vec::with_capacity(keys.len());
+        for key in &keys {
+            packed.extend_from_slice(key.as_bytes());
+            ends.push(packed.len());
+        }
+        let found = py.detach(|| {
+            let (mut scratch, mut start) = (Vec::new(), 0);
+            ends.iter()
+                .map(|&end| {
+                    let key = &packed[start..end];
+                    start = end;
+                    self.tree.get(key, &mut scratch)
+                })
+                .collect::<Result<Vec<_>>>()
+        })?;
+        found
+            .iter()
+            .map(|value| py_framed(py, value.as_deref()))
+            .collect()
+    }
+
+    fn contains_prefix(&self, prefix: &[u8]) -> PyResult<bool> {
+        Ok(self.tree.contains_prefix(prefix)?)
+    }
+
+    #[pyo3(signature = (*, prefix = b"".as_slice(), after = b"".as_slice(), delimiter = b"".as_slice(), amount))]
+    fn listing(
+        &self,
+        prefix: &[u8],
+        after: &[u8],
+        delimiter: &[u8],
+        amount: usize,
+    ) -> PyResult<Listing> {
+        let window = window(prefix, after, delimiter);
+        let listing = tree::Listing::new(&self.tree, window, amount)?;
+        Ok(Listing { listing })
+    }
+
+    #[pyo3(signature = (other, *, prefix = b"".as_slice(), after = b"".as_slice(), delimiter = b"".as_slice(), amount))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        other: &Tree,
+        prefix: &[u8],
+        after: &[u8],
+        delimiter: &[u8],
+        amount: usize,
+    ) -> PyResult<DiffPage> {
+        let window = window(prefix, after, delimiter);
+        let page = py.detach(|| diff_page(&self.tree, &other.tree, &window, amount))?;
+        DiffPage::new(py, &page)
+    }
+
+    #[pyo3(signature = (source, base, *, prefix = b"".as_slice(), after = b"".as_slice(), delimiter = b"".as_slice(), amount))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn compare(
+        &self,
+        py: Python<'_>,
+        source: &Tree,
+        base: &Tree,
+        prefix: &[u8],
+        after: &[u8],
+        delimiter: &[u8],
+        amount: usize,
+    ) -> PyResult<DiffPage> {
+        let window = window(prefix, after, delimiter);
+        let page = py.detach(|| {
+            let (dest, source, base) = (&self.tree, &source.tree, &base.tree);
+            compare_page(dest, source, base, &window, amount)
+        })?;
+        DiffPage::new(py, &page)
+    }
+
+    fn apply(
+        &self,
+        py: Python<'_>,
+        changes: &Bound<'_, PyAny>,
+        folder: PathBuf,
+    ) -> PyResult<Written> {
+        let mut packed = Changes::default();
+        for change in changes.try_iter()? {
+            let change: PyChange<'_> = change?.extract()?;
+            let (key, value) = parts(&change);
+            packed.push(key, value)?;
+        }
+        let done = py.detach(|| tree::apply::apply(&self.tree, &packed, &folder))?;
+        Ok(done.into())
+    }
+}
+
+fn window(prefix: &[u8], after: &[u8], delimiter: &[u8]) -> Window {
+    Window {
+        prefix: prefix.to_vec(),
+        after: after.to_vec(),
+        delimiter: delimiter.to_vec(),
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Tables>()?;
+    module.add_class::<Tree>()
+}

@@ -1,0 +1,35 @@
+//! Records on their way between Python and here.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::identities::PyValue;
+use crate::codec::decode_value;
+use crate::error::Error;
+
+/// A key with a value or, in its place, None.
+pub type PyChange<'py> = (Bound<'py, PyBytes>, Option<PyValue<'py>>);
+
+/// An identity and data.
+pub type Parts<'a> = (&'a [u8], &'a [u8]);
+
+/// Returns the parts of a change.
+pub fn parts<'a>((key, value): &'a PyChange<'_>) -> (&'a [u8], Option<Parts<'a>>) {
+    let value = value.as_ref();
+    let value = value.map(|(identity, data)| (identity.as_bytes(), data.as_bytes()));
+    (key.as_bytes(), value)
+}
+
+/// Returns a value for Python.
+pub fn py_value<'py>(py: Python<'py>, (identity, data): Parts<'_>) -> PyValue<'py> {
+    (PyBytes::new(py, identity), PyBytes::new(py, data))
+}
+
+/// Returns a framed value for Python, None for None.
+pub fn py_framed<'py>(py: Python<'py>, framed: Option<&[u8]>) -> PyResult<Option<PyValue<'py>>> {
+    let Some(framed) = framed else {
+        return Ok(None);
+    };
+    let parts = decode_value(framed).ok_or(Error::Invalid("a value is malformed".into()))?;
+    Ok(Some(py_value(py, parts)))
+}

@@ -1,0 +1,101 @@
+//! Writing trees, and what was written.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::identities::PyValue;
+use super::tables::{RangeInfo, Written};
+use crate::codec::{self, encode_value};
+use crate::error::Result;
+use crate::ranges;
+use crate::table::sync_folder;
+use crate::tree::Outcome;
+use crate::tree::load::Loader;
+
+/// This many bytes of records are taken from Python before they are written without it.
+const BATCH: usize = 4 << 20;
+
+impl From<Outcome> for Written {
+    fn from(outcome: Outcome) -> Written {
+        Written {
+            metarange_id: outcome.metarange_id,
+            tables: outcome.tables,
+            count: outcome.count,
+            added: outcome.tally.added,
+            changed: outcome.tally.changed,
+            removed: outcome.tally.removed,
+        }
+    }
+}
+
+/// Records on their way from Python to a loader.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where keys and framed values end, in turn.
+    ends: Vec<usize>,
+}
+
+impl Batch {
+    fn push(&mut self, key: &[u8], (identity, data): (&[u8], &[u8])) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+        encode_value(identity, data, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn pour(&mut self, loader: &mut Loader) -> Result<()> {
+        let mut start = 0;
+        for ends in self.ends.chunks_exact(2) {
+            let (key, value) = (&self.bytes[start..ends[0]], &self.bytes[ends[0]..ends[1]]);
+            loader.add(key, value)?;
+            start = ends[1];
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+#[pyfunction]
+fn write_tree(py: Python<'_>, records: &Bound<'_, PyAny>, folder: PathBuf) -> PyResult<Written> {
+    let mut loader = Loader::new(&folder);
+    let mut batch = Batch::default();
+    for record in records.try_iter()? {
+        let (key, (identity, data)): (Bound<'_, PyBytes>, PyValue<'_>) = record?.extract()?;
+        batch.push(key.as_bytes(), (identity.as_bytes(), data.as_bytes()));
+        if batch.bytes.len() >= BATCH {
+            py.detach(|| batch.pour(&mut loader))?;
+        }
+    }
+    let done = py.detach(|| {
+        batch.pour(&mut loader)?;
+        loader.finish()
+    })?;
+    Ok(done.into())
+}
+
+#[pyfunction]
+fn write_metarange(
+    py: Python<'_>,
+    ranges: Vec<PyRef<'_, RangeInfo>>,
+    folder: PathBuf,
+) -> PyResult<String> {
+    let infos: Vec<codec::RangeInfo> = ranges.iter().map(|range| range.info.clone()).collect();
+    Ok(py.detach(|| write_list(&infos, &folder))?)
+}
+
+fn write_list(infos: &[codec::RangeInfo], folder: &Path) -> Result<String> {
+    let (id, written) = ranges::write_metarange(infos, folder)?;
+    if written {
+        sync_folder(folder)?;
+    }
+    Ok(id)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(write_tree, module)?)?;
+    module.add_function(wrap_pyfunction!(write_metarange, module)?)
+}

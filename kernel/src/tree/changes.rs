@@ -1,0 +1,107 @@
+//! Changes to be made in a tree, sorted by key.
+
+use std::ops::Range;
+
+use super::tree::Tree;
+use crate::codec::encode_value;
+use crate::error::{Error, Result};
+use crate::tree::diff::same_identity;
+use crate::tree::outcome::Tally;
+
+/// Changes in the order of their keys, all their bytes in one place.
+#[derive(Default)]
+pub struct Changes {
+    bytes: Vec<u8>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    key: Range<usize>,
+    /// The framed value; None deletes.
+    value: Option<Range<usize>>,
+}
+
+/// A change: the framed value that a key gets, None when it is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    pub key: &'a [u8],
+    pub value: Option<&'a [u8]>,
+}
+
+impl Changes {
+    /// Adds a change: an identity and data, None to delete. Fails with [`Error::Order`] unless
+    /// the key is greater than all before.
+    pub fn push(&mut self, key: &[u8], value: Option<(&[u8], &[u8])>) -> Result<()> {
+        if let Some(last) = self.len().checked_sub(1).map(|last| self.get(last).key)
+            && key <= last
+        {
+            let [key, last] = [key, last].map(String::from_utf8_lossy);
+            return Err(Error::Order(format!(
+                "the key {key:?} comes after {last:?}"
+            )));
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        if let Some((identity, data)) = value {
+            encode_value(identity, data, &mut self.bytes);
+        }
+        self.rows.push(Row {
+            key: start..key_end,
+            value: value.is_some().then_some(key_end..self.bytes.len()),
+        });
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn get(&self, number: usize) -> Change<'_> {
+        let row = &self.rows[number];
+        Change {
+            key: &self.bytes[row.key.clone()],
+            value: row.value.clone().map(|value| &self.bytes[value]),
+        }
+    }
+
+    /// Returns the number of changes whose key is at most `key`.
+    pub fn count_through(&self, key: &[u8]) -> usize {
+        self.rows
+            .partition_point(|row| &self.bytes[row.key.clone()] <= key)
+    }
+
+    /// Returns which of some changes have an effect on a tree, and counts what they do. A change
+    /// that gives a key the identity it has, or deletes what is not there, has none.
+    pub fn effective<'a>(
+        &'a self,
+        tree: &Tree,
+        numbers: Range<usize>,
+        tally: &mut Tally,
+    ) -> Result<Vec<Change<'a>>> {
+        let mut effective = Vec::new();
+        let mut cursor = tree.cursor();
+        for change in numbers.map(|number| self.get(number)) {
+            cursor.advance_to(change.key)?;
+            let there = cursor.key() == Some(change.key);
+            match (there, change.value) {
+                (false, None) => continue,
+                (false, Some(_)) => tally.added += 1,
+                (true, None) => tally.removed += 1,
+                (true, Some(value)) => {
+                    let same = same_identity(cursor.value()?, value);
+                    if same.ok_or_else(|| cursor.corrupt("a value is malformed"))? {
+                        continue;
+                    }
+                    tally.changed += 1;
+                }
+            }
+            effective.push(change);
+        }
+        Ok(effective)
+    }
+}

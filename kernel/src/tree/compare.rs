@@ -1,0 +1,154 @@
+//! Walks the keys at which a merge would change its destination, or cannot.
+//!
+//! With the identities of a key in destination, source and base: what the source did not change
+//! stays; what only the source changed is taken; what both changed alike stays; what both
+//! changed, differently, is a conflict. So only where source and base differ is there anything
+//! to look at.
+
+use super::cursor::TreeCursor;
+use super::diff::{DiffWalk, same_identity};
+use super::tree::Tree;
+use crate::error::Result;
+
+/// What a merge does with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The destination stays as it is.
+    Keep,
+    /// The destination gets what the source has, which may be nothing.
+    Take,
+    Conflict,
+}
+
+/// Returns what a merge does with a key, given its framed values, None where it is not there.
+/// Returns None when a value is malformed.
+pub fn verdict(dest: Option<&[u8]>, source: Option<&[u8]>, base: Option<&[u8]>) -> Option<Verdict> {
+    Some(if same(source, base)? || same(source, dest)? {
+        Verdict::Keep
+    } else if same(dest, base)? {
+        Verdict::Take
+    } else {
+        Verdict::Conflict
+    })
+}
+
+fn same(a: Option<&[u8]>, b: Option<&[u8]>) -> Option<bool> {
+    match (a, b) {
+        (Some(a), Some(b)) if a == b => Some(true),
+        (Some(a), Some(b)) => same_identity(a, b),
+        (None, None) => Some(true),
+        _ => Some(false),
+    }
+}
+
+/// A walk over what merging `source` into `dest` would do, given their base.
+pub struct CompareWalk {
+    changes: DiffWalk,
+    dest: TreeCursor,
+    verdict: Verdict,
+}
+
+/// A key that a merge would change, with the framed values of both sides.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    pub key: &'a [u8],
+    pub dest: Option<&'a [u8]>,
+    pub source: Option<&'a [u8]>,
+    pub is_conflict: bool,
+}
+
+impl CompareWalk {
+    /// Returns a walk that stands before the first key and ends before `limit`.
+    pub fn new(dest: &Tree, source: &Tree, base: &Tree, limit: Option<Vec<u8>>) -> CompareWalk {
+        CompareWalk {
+            changes: DiffWalk::new(base, source).passing_over(dest).until(limit),
+            dest: dest.cursor(),
+            verdict: Verdict::Keep,
+        }
+    }
+
+    /// Stands before the first comparison whose key is at least `key`.
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.dest.seek(key)?;
+        self.changes.seek(key)
+    }
+
+    /// Goes to the next key that is not kept; returns false when there is none.
+    pub fn advance(&mut self) -> Result<bool> {
+        while self.changes.advance()? {
+            let Some(change) = self.changes.current()? else {
+                break;
+            };
+            self.dest.advance_to(change.key)?;
+            let dest = match self.dest.key() == Some(change.key) {
+                true => Some(self.dest.value()?),
+                false => None,
+            };
+            self.verdict = verdict(dest, change.right, change.left)
+                .ok_or_else(|| self.dest.corrupt("a value is malformed"))?;
+            if self.verdict != Verdict::Keep {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the comparison at which the walk stopped, None before the first and at the end.
+    pub fn current(&mut self) -> Result<Option<Comparison<'_>>> {
+        let Some(change) = self.changes.current()? else {
+            return Ok(None);
+        };
+        let dest = match self.dest.key() == Some(change.key) {
+            true => Some(self.dest.value()?),
+            false => None,
+        };
+        Ok(Some(Comparison {
+            key: change.key,
+            dest,
+            source: change.right,
+            is_conflict: self.verdict == Verdict::Conflict,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{Conflict, Keep, Take};
+
+    /// Every way in which a key can be absent or have one of three identities on three sides.
+    #[test]
+    fn all_rows() {
+        let value = |name: &str| crate::tree::testing::value(name, "data");
+        let (x, y, z) = (value("x"), value("y"), value("z"));
+        let (x, y, z) = (Some(&x[..]), Some(&y[..]), Some(&z[..]));
+        for (dest, source, base, expected) in [
+            (x, x, x, Keep),
+            (None, None, x, Keep),
+            (x, x, None, Keep),
+            (y, y, x, Keep),
+            (y, x, x, Keep),
+            (None, x, x, Keep),
+            (x, None, None, Keep),
+            (x, y, x, Take),
+            (x, None, x, Take),
+            (None, x, None, Take),
+            (y, z, x, Conflict),
+            (y, z, None, Conflict),
+            (None, y, x, Conflict),
+            (y, None, x, Conflict),
+        ] {
+            assert_eq!(
+                verdict(dest, source, base),
+                Some(expected),
+                "{dest:?} {source:?} {base:?}"
+            );
+        }
+        let other_data = crate::tree::testing::value("x", "elsewhere");
+        assert_eq!(
+            verdict(Some(&other_data), y, x),
+            Some(Take),
+            "identity decides"
+        );
+    }
+}

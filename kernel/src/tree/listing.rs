@@ -1,0 +1,231 @@
+//! A page of a tree and of the staged changes that lie over it.
+//!
+//! Staged changes come in pieces, in order, and the page goes no further than they do: up to
+//! the last change of a piece everything staged is known. A staged value hides the tree's, a
+//! tombstone hides it without taking its place.
+
+use std::ops::Range;
+
+use super::cursor::TreeCursor;
+use super::tree::Tree;
+use super::window::{Window, successor, upper_bound};
+use crate::codec::decode_value;
+use crate::error::{Error, Result};
+
+/// A staged change: the identity and data of a value, None for a tombstone.
+pub type Staged<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);
+
+/// A page being filled.
+pub struct Listing {
+    cursor: TreeCursor,
+    window: Window,
+    amount: usize,
+    /// The bytes of all rows, one part behind the other.
+    bytes: Vec<u8>,
+    rows: Vec<Row>,
+    position: Vec<u8>,
+    done: bool,
+    has_more: bool,
+}
+
+struct Row {
+    key: Range<usize>,
+    /// The identity and the data; None for a common prefix.
+    value: Option<(Range<usize>, Range<usize>)>,
+}
+
+/// One item of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    pub key: &'a [u8],
+    /// The identity and the data; None for a common prefix.
+    pub value: Option<(&'a [u8], &'a [u8])>,
+}
+
+impl Listing {
+    /// Starts a page of at most `amount` items.
+    pub fn new(tree: &Tree, window: Window, amount: usize) -> Result<Listing> {
+        let mut listing = Listing {
+            cursor: tree.cursor(),
+            window,
+            amount,
+            bytes: Vec::new(),
+            rows: Vec::new(),
+            position: Vec::new(),
+            done: false,
+            has_more: false,
+        };
+        match listing.window.start() {
+            Some(start) => {
+                listing.cursor.seek(&start)?;
+                listing.position = start;
+            }
+            None => listing.done = true,
+        }
+        Ok(listing)
+    }
+
+    /// Returns the least key of which staged changes are wanted next.
+    pub fn position(&self) -> &[u8] {
+        &self.position
+    }
+
+    pub fn done(&self) -> bool {
+        self.done
+    }
+
+    /// Returns whether items follow the page; known when it is done.
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Continues up to the last of these changes, or to the page's or the tree's end when they
+    /// are the last. Fails with [`Error::Order`] when they are not sorted or begin before the
+    /// position.
+    pub fn feed(&mut self, staged: &[Staged<'_>], last: bool) -> Result<()> {
+        self.check_order(staged)?;
+        let mut staged = staged.iter().copied().peekable();
+        while !self.done {
+            let Some(&(key, value)) = staged.peek() else {
+                break;
+            };
+            if key < self.position.as_slice() {
+                // It belongs to a common prefix that is shown already.
+                staged.next();
+                continue;
+            }
+            if self.take_committed(Some(key))? {
+                continue;
+            }
+            staged.next();
+            self.take_staged(key, value)?;
+        }
+        while last && !self.done {
+            if !self.take_committed(None)? {
+                self.done = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_order(&self, staged: &[Staged<'_>]) -> Result<()> {
+        let sorted = staged.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let begins = staged
+            .first()
+            .is_none_or(|first| first.0 >= self.position.as_slice());
+        if self.done || (sorted && begins) {
+            return Ok(());
+        }
+        Err(Error::Order("staged changes are not in order".into()))
+    }
+
+    /// Takes the tree's next record if it comes before `limit`; returns false if none does.
+    fn take_committed(&mut self, limit: Option<&[u8]>) -> Result<bool> {
+        let Some(key) = self.cursor.key() else {
+            return Ok(false);
+        };
+        if limit.is_some_and(|limit| key >= limit) {
+            return Ok(false);
+        }
+        if !self.window.holds(key) {
+            return Ok(false);
+        }
+        if self.rows.len() == self.amount {
+            self.end_full();
+            return Ok(true);
+        }
+        if let Some(prefix) = self.window.common_prefix(key) {
+            let prefix = prefix.to_vec();
+            self.add_common_prefix(&prefix)?;
+            return Ok(true);
+        }
+        self.cursor.enter()?;
+        self.add_committed()?;
+        self.cursor.next()?;
+        Ok(true)
+    }
+
+    fn add_committed(&mut self) -> Result<()> {
+        let Some((key, value)) = self.cursor.record()? else {
+            return Ok(());
+        };
+        match decode_value(value) {
+            Some(value) => {
+                push_row(&mut self.rows, &mut self.bytes, key, Some(value));
+                Ok(())
+            }
+            None => Err(self.cursor.corrupt("a value is malformed")),
+        }
+    }
+
+    /// Takes a staged change; the tree's records before it are taken already.
+    fn take_staged(&mut self, key: &[u8], value: Option<(&[u8], &[u8])>) -> Result<()> {
+        if !self.window.holds(key) {
+            self.done |= key > self.window.prefix.as_slice();
+            return Ok(());
+        }
+        if self.cursor.key() == Some(key) {
+            self.cursor.next()?;
+        }
+        self.position = successor(key);
+        if value.is_none() {
+            return Ok(());
+        }
+        if self.rows.len() == self.amount {
+            self.end_full();
+        } else if let Some(prefix) = self.window.common_prefix(key) {
+            self.add_common_prefix(prefix)?;
+        } else {
+            push_row(&mut self.rows, &mut self.bytes, key, value);
+        }
+        Ok(())
+    }
+
+    fn add_common_prefix(&mut self, prefix: &[u8]) -> Result<()> {
+        push_row(&mut self.rows, &mut self.bytes, prefix, None);
+        match upper_bound(prefix) {
+            Some(bound) => {
+                self.cursor.advance_to(&bound)?;
+                self.position = bound;
+            }
+            None => self.done = true,
+        }
+        Ok(())
+    }
+
+    fn end_full(&mut self) {
+        self.has_more = true;
+        self.done = true;
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Returns the page's items in order.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = Item<'_>> {
+        self.rows.iter().map(|row| Item {
+            key: &self.bytes[row.key.clone()],
+            value: row
+                .value
+                .as_ref()
+                .map(|(identity, data)| (&self.bytes[identity.clone()], &self.bytes[data.clone()])),
+        })
+    }
+}
+
+fn push_row(rows: &mut Vec<Row>, bytes: &mut Vec<u8>, key: &[u8], value: Option<(&[u8], &[u8])>) {
+    let mut keep = |part: &[u8]| {
+        let start = bytes.len();
+        bytes.extend_from_slice(part);
+        start..bytes.len()
+    };
+    rows.push(Row {
+        key: keep(key),
+        value: value.map(|(identity, data)| (keep(identity), keep(data))),
+    });
+}

@@ -1,0 +1,48 @@
+//! Writes a tree from sorted records.
+
+use std::path::{Path, PathBuf};
+
+use super::outcome::{Outcome, Tally};
+use crate::codec::RangeInfo;
+use crate::error::Result;
+use crate::ranges::RangeWriter;
+use crate::table::sync_folder;
+
+/// A tree being written.
+pub struct Loader {
+    folder: PathBuf,
+    out: RangeWriter,
+}
+
+impl Loader {
+    pub fn new(folder: &Path) -> Loader {
+        Loader {
+            folder: folder.to_owned(),
+            out: RangeWriter::new(folder),
+        }
+    }
+
+    /// Adds a record; `value` is a framed value. Fails with [`crate::Error::Order`] unless the
+    /// key is greater than all before.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.out.add(key, value)
+    }
+
+    /// Ends the tree and writes its metarange.
+    pub fn finish(self) -> Result<Outcome> {
+        let (ranges, _) = self.out.finish()?;
+        let added = ranges.iter().map(|info| info.count as u64).sum();
+        let tally = Tally {
+            added,
+            ..Tally::default()
+        };
+        Outcome::write(&ranges, &[], tally, &self.folder)
+    }
+
+    /// Ends the last range and returns all of them, without a metarange.
+    pub fn finish_ranges(self) -> Result<Vec<RangeInfo>> {
+        let (ranges, _) = self.out.finish()?;
+        sync_folder(&self.folder)?;
+        Ok(ranges)
+    }
+}

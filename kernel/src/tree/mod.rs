@@ -1,0 +1,40 @@
+//! A tree: a metarange with its ranges, all the records of one commit in the order of their keys.
+//!
+//! - Open: [`Pool`] keeps tables open, [`Tree`] finds a key's range, [`TreeCursor`] walks.
+//! - Read: [`Listing`] is a page of a tree with staged changes over it, [`stats_json`] shows it.
+//! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
+//! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three.
+
+mod changes;
+mod cursor;
+mod diff_page;
+mod listing;
+mod outcome;
+mod parallel;
+mod pool;
+mod range_list;
+#[expect(
+    clippy::module_inception,
+    reason = "a tree is what the module is about"
+)]
+mod tree;
+mod window;
+
+pub mod apply;
+pub mod compare;
+pub mod diff;
+pub mod load;
+pub mod stats_json;
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use changes::{Change, Changes};
+pub use cursor::TreeCursor;
+pub use diff_page::{DiffPage, Kind, Row, compare_page, diff_page};
+pub use listing::{Item, Listing, Staged};
+pub use outcome::{Outcome, Tally};
+pub use pool::{Locate, Pool, TableId};
+pub use range_list::RangeList;
+pub use tree::Tree;
+pub use window::Window;

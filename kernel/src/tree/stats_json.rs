@@ -1,0 +1,206 @@
+//! A page of objects as the JSON that lakeFS answers: an array of `ObjectStats`.
+//!
+//! Keys are in alphabetical order, as Go's encoder of maps and the model's generator write them,
+//! so that a page is the same bytes every time. Whatever the bytes of an entry are, the JSON is
+//! valid: bytes that are not UTF-8 become replacement characters.
+
+use super::listing::{Item, Listing};
+use crate::codec::EntryView;
+use crate::error::Result;
+
+const DEFAULT_CONTENT_TYPE: &[u8] = b"application/octet-stream";
+
+/// The address types of an entry: its address stands behind the storage namespace, or is whole.
+/// In old entries, of neither type, the address itself must tell.
+const RELATIVE: i32 = 1;
+const FULL: i32 = 2;
+
+/// How a page is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Relative addresses are put behind it and a slash.
+    pub storage_namespace: &'a str,
+    /// Whether objects have the key `metadata`.
+    pub user_metadata: bool,
+}
+
+/// Returns the page as a JSON array. Fails with [`crate::Error::Invalid`] for a value that is
+/// no entry.
+pub fn object_stats(page: &Listing, shown: Shown<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(page.len() * 400 + 2);
+    out.push(b'[');
+    for (number, item) in page.items().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        put_item(&mut out, item, shown)?;
+    }
+    out.push(b']');
+    Ok(out)
+}
+
+fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
+    let Some((_, data)) = item.value else {
+        out.extend_from_slice(b"{\"checksum\":\"\",\"mtime\":0,\"path\":");
+        put_string(out, &[item.key]);
+        out.extend_from_slice(
+            b",\"path_type\":\"common_prefix\",\"physical_address\":\"\",\"size_bytes\":0}",
+        );
+        return Ok(());
+    };
+    let entry = EntryView::decode(data)?;
+    let content_type = match entry.content_type {
+        b"" => DEFAULT_CONTENT_TYPE,
+        given => given,
+    };
+    out.extend_from_slice(b"{\"checksum\":");
+    put_string(out, &[entry.checksum]);
+    out.extend_from_slice(b",\"content_type\":");
+    put_string(out, &[content_type]);
+    if shown.user_metadata && !entry.metadata.is_empty() {
+        out.extend_from_slice(b",\"metadata\":");
+        put_map(out, &entry.metadata);
+    }
+    out.extend_from_slice(b",\"mtime\":");
+    put_number(out, entry.mtime);
+    out.extend_from_slice(b",\"path\":");
+    put_string(out, &[item.key]);
+    out.extend_from_slice(b",\"path_type\":\"object\",\"physical_address\":");
+    if is_relative(&entry) {
+        put_string(
+            out,
+            &[shown.storage_namespace.as_bytes(), b"/", entry.address],
+        );
+    } else {
+        put_string(out, &[entry.address]);
+    }
+    out.extend_from_slice(b",\"size_bytes\":");
+    put_number(out, entry.size);
+    out.push(b'}');
+    Ok(())
+}
+
+fn is_relative(entry: &EntryView<'_>) -> bool {
+    match entry.address_type {
+        RELATIVE => true,
+        FULL => false,
+        _ => !has_scheme(entry.address),
+    }
+}
+
+/// Returns whether an address begins as a URI does: a letter, letters, digits and `+-.`, `://`.
+fn has_scheme(address: &[u8]) -> bool {
+    let Some(end) = address.windows(3).position(|part| part == b"://") else {
+        return false;
+    };
+    let scheme = &address[..end];
+    scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && scheme
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
+}
+
+fn put_map(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) {
+    let mut opening = b'{';
+    for (key, value) in pairs {
+        out.push(opening);
+        put_string(out, &[key]);
+        out.push(b':');
+        put_string(out, &[value]);
+        opening = b',';
+    }
+    out.push(b'}');
+}
+
+fn put_number(out: &mut Vec<u8>, number: i64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Appends one JSON string made of some parts.
+fn put_string(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    out.push(b'"');
+    for part in parts {
+        if part.iter().all(|&byte| is_plain(byte)) {
+            out.extend_from_slice(part);
+        } else {
+            put_escaped(out, part);
+        }
+    }
+    out.push(b'"');
+}
+
+fn is_plain(byte: u8) -> bool {
+    (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
+}
+
+fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for &byte in String::from_utf8_lossy(text).as_bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0..b' ' => {
+                let [high, low] = [byte >> 4, byte & 15].map(|half| HEX[usize::from(half)]);
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn string(text: &[u8]) -> String {
+        let mut out = Vec::new();
+        put_string(&mut out, &[text]);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn strings() {
+        assert_eq!(string(b"plain/~"), r#""plain/~""#);
+        assert_eq!(
+            string(b"\"\\\n\r\t\x00\x1f\x7f"),
+            "\"\\\"\\\\\\n\\r\\t\\u0000\\u001f\x7f\""
+        );
+        assert_eq!(string("ä€😀".as_bytes()), "\"ä€😀\"");
+        assert_eq!(string(b"a\xffb\xc3"), "\"a\u{fffd}b\u{fffd}\"");
+    }
+
+    #[test]
+    fn numbers() {
+        for number in [0, 7, 10, -1, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(out, number.to_string().into_bytes());
+        }
+    }
+
+    #[test]
+    fn schemes() {
+        for whole in ["s3://b/k", "local:///x", "a+b-c.1://"] {
+            assert!(has_scheme(whole.as_bytes()), "{whole}");
+        }
+        for relative in ["", "data/x", "://x", "1s://x", "a/b://x", "s3:/x"] {
+            assert!(!has_scheme(relative.as_bytes()), "{relative}");
+        }
+    }
+}
