@@ -1,0 +1,41 @@
+"""A lake for tests: a folder's stores, or the twins in memory, and a clock that stands still."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from anabranch.blocks.local import LocalBlocks
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+
+__all__ = ["Clock", "lake_in"]
+
+
+class Clock:
+    """A clock that only its owner moves; seconds since 1970."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """Returns the time."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Moves the clock on."""
+        self.now += seconds
+
+
+def lake_in(
+    folder: str | os.PathLike[str], clock: Clock, keyvalue: KeyValueStore | None = None
+) -> Lake:
+    """Returns a lake whose objects and tables lie in `folder`, its references in memory."""
+    return Lake(
+        MemoryStore() if keyvalue is None else keyvalue,
+        LocalBlocks(Path(folder) / "blocks", clock=clock),
+        cache_folder=Path(folder) / "cache",
+        signing_secret=b"a secret of tests",
+        clock=clock,
+    )
