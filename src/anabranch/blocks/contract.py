@@ -89,6 +89,11 @@ class BlockStore(Protocol):
         Who knows the source's MD5 gives it as `checksum`; it is then not read to compute it.
         """
 
+    def clean_temporaries(self, older_than_seconds: float) -> int:
+        """Removes what killed processes have left behind and nobody has written to for so long;
+        returns how many things that were.
+        """
+
     def qualify(self, address: str) -> str:
         """Returns the address as clients are shown it (a local one names its absolute folder).
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from anabranch.blocks.contract import BlockStore, StorageConfig
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
+from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
@@ -16,6 +17,10 @@ from anabranch.catalog.tags import Tags
 from anabranch.versioning.core import Core
 
 __all__ = ["Catalog"]
+
+_STAGING_SECONDS = 5.0
+_ABANDONED_SECONDS = 3600.0
+"""A temporary file into which nobody has written for an hour was left behind."""
 
 
 class Catalog:
@@ -31,8 +36,15 @@ class Catalog:
         signing_secret: bytes,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._core = core
+        self.core = core
         self._blocks = blocks
+        self._housekeeping = Housekeeping(
+            [
+                Chore(core.cleaner.clean, _STAGING_SECONDS),
+                Chore(lambda: blocks.clean_temporaries(_ABANDONED_SECONDS), _ABANDONED_SECONDS),
+                Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
+            ]
+        )
         self.repositories = Repositories(core, blocks)
         self.branches = Branches(core)
         self.tags = Tags(core)
@@ -46,9 +58,9 @@ class Catalog:
         return self._blocks.config
 
     def start(self) -> None:
-        """Starts what goes on in the background."""
-        self._core.cleaner.start()
+        """Starts the housekeeping."""
+        self._housekeeping.start()
 
     def close(self) -> None:
-        """Stops what goes on in the background."""
-        self._core.cleaner.stop()
+        """Stops the housekeeping."""
+        self._housekeeping.stop()

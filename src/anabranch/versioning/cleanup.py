@@ -7,10 +7,8 @@ older record of the branch: what they look up must not vanish under them.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 
-from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.versioning import keys
 
@@ -37,8 +35,6 @@ class Cleaner:
         self._keyvalue = keyvalue
         self._clock = clock
         self._grace = grace_seconds
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def clean(self) -> int:
         """Drops what has waited long enough and returns how many staging areas that were."""
@@ -52,24 +48,3 @@ class Cleaner:
             self._keyvalue.apply([Write(keys.CLEANUP, token, None)])
             dropped += 1
         return dropped
-
-    def start(self, interval_seconds: float = 5.0) -> None:
-        """Cleans from time to time, in a thread of its own, until `stop`."""
-        self._thread = threading.Thread(
-            target=self._run, args=(interval_seconds,), name="anabranch-cleaner", daemon=True
-        )
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the thread and waits for it."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self, interval_seconds: float) -> None:
-        while not self._stop.wait(interval_seconds):
-            try:
-                self.clean()
-            except AnabranchError:
-                # a store that cannot answer now is asked again at the next round
-                continue

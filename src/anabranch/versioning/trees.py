@@ -17,6 +17,7 @@ from anabranch.versioning.staging import Value
 __all__ = ["Trees", "translated"]
 
 _OPEN_TREES = 256
+_ABANDONED_SECONDS = 3600.0
 
 
 class Trees:
@@ -74,6 +75,10 @@ class Trees:
     def write_folder(self, repository: Repository) -> str:
         """Returns the folder into which the kernel writes a repository's new tables."""
         return self._tables.write_folder(repository.storage_namespace)
+
+    def clean_temporaries(self) -> None:
+        """Removes what killed processes have left of trees that they were writing."""
+        self._tables.clean_temporaries(_ABANDONED_SECONDS)
 
     def adopt(self, repository: Repository, folder: str, written: kernel.Written) -> str:
         """Makes written tables durable in the repository's store; returns the metarange id."""
