@@ -1,0 +1,313 @@
+"""Users, their keys, and logging in. There is one user, as in lakeFS without an outside service
+for authorization; `auth_groups.py` has what answers that it is not implemented.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from anabranch.access.credentials import Credential
+from anabranch.access.permissions import Action
+from anabranch.access.users import User as ModelUser
+from anabranch.errors import NotFound
+from anabranch.model.page import Page
+from anabranch.rest.answer import Answer, json_answer
+from anabranch.rest.call import Call
+from anabranch.rest.operation import Access, Need, Operation
+from anabranch.rest.pagination import PageOf, Pagination, amount_of, pagination_of
+from anabranch.rest.resources import on_anything, on_new_user, on_user
+from anabranch.rest.session import session_cookie
+
+__all__ = ["OPERATIONS", "CredentialsWithSecret", "OfUser", "UserList", "credentials_with_secret"]
+
+
+class User(msgspec.Struct, frozen=True):
+    """A user on the wire; `creation_date` in seconds since 1970."""
+
+    creation_date: int
+    id: str
+    email: str | UnsetType = UNSET
+    friendly_name: str | UnsetType = UNSET
+
+
+class UserList(msgspec.Struct, frozen=True):
+    """A page of users."""
+
+    pagination: Pagination
+    results: list[User]
+
+
+class CurrentUser(msgspec.Struct, frozen=True):
+    """Who asks."""
+
+    user: User
+
+
+class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """A user to make."""
+
+    id: str
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """An access key; `creation_date` in seconds since 1970."""
+
+    access_key_id: str
+    creation_date: int
+
+
+class CredentialsWithSecret(msgspec.Struct, frozen=True):
+    """An access key with its secret; `creation_date` in seconds since 1970."""
+
+    access_key_id: str
+    creation_date: int
+    secret_access_key: str
+
+
+class LoginInformation(msgspec.Struct, frozen=True, kw_only=True):
+    """A key pair to log in with."""
+
+    access_key_id: str
+    secret_access_key: str
+
+
+class AuthenticationToken(msgspec.Struct, frozen=True):
+    """A token; `token_expiration` in seconds since 1970."""
+
+    token: str
+    token_expiration: int
+
+
+class AuthCapabilities(msgspec.Struct, frozen=True):
+    """What the administration pages may offer."""
+
+    invite_user: bool
+
+
+class OfUser(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameter of everything that is a user's."""
+
+    user_id: str = msgspec.field(name="userId")
+
+
+class OfAccessKey(OfUser, frozen=True, kw_only=True):
+    """The parameters of one access key."""
+
+    access_key_id: str = msgspec.field(name="accessKeyId")
+
+
+def credentials_with_secret(credential: Credential) -> CredentialsWithSecret:
+    """Returns a new credential as it is shown this one time."""
+    return CredentialsWithSecret(
+        access_key_id=credential.access_key_id,
+        creation_date=credential.issued_date,
+        secret_access_key=credential.secret.reveal(),
+    )
+
+
+def get_current_user(call: Call[None, None]) -> CurrentUser:
+    """Returns who asks; nobody is a user without a name."""
+    if call.actor is None:
+        return CurrentUser(User(creation_date=0, id=""))
+    return CurrentUser(_user(call.services.users.get(call.actor.username)))
+
+
+def login(call: Call[None, LoginInformation]) -> Answer:
+    """Returns a token for a key pair, and sets it as the cookie of the web pages."""
+    asked = call.body
+    issued = call.services.authenticator.login(asked.access_key_id, asked.secret_access_key)
+    token = issued.token.reveal()
+    return json_answer(
+        200,
+        AuthenticationToken(token=token, token_expiration=issued.expires_at),
+        [session_cookie(token, secure=call.request.secure)],
+    )
+
+
+def get_auth_capabilities(_: Call[None, None]) -> AuthCapabilities:
+    """Returns what the administration pages may offer."""
+    return AuthCapabilities(invite_user=False)
+
+
+def oauth_callback(_: Call[None, None]) -> None:
+    """Does nothing: nobody logs in elsewhere."""
+
+
+def list_users(call: Call[PageOf, None]) -> UserList:
+    """Returns a page of users."""
+    asked = call.params
+    amount = amount_of(asked.amount)
+    users = sorted(
+        (
+            user
+            for user in call.services.users.all()
+            if user.username.startswith(asked.prefix) and user.username > asked.after
+        ),
+        key=lambda user: user.username.encode(),
+    )
+    page = Page(users[:amount], has_more=len(users) > amount)
+    return UserList(
+        pagination=pagination_of(page, max_per_page=0),
+        results=[_user(user) for user in page.items],
+    )
+
+
+def create_user(call: Call[None, UserCreation]) -> User:
+    """Makes the user, if there is none."""
+    user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
+    call.services.users.create(user)
+    call.services.authenticator.forget()
+    return _user(user)
+
+
+def get_user(call: Call[OfUser, None]) -> User:
+    """Returns a user."""
+    return _user(call.services.users.get(call.params.user_id))
+
+
+def delete_user(call: Call[OfUser, None]) -> None:
+    """Removes a user with the user's keys."""
+    call.services.users.delete(call.params.user_id)
+    call.services.authenticator.forget()
+
+
+def create_credentials(call: Call[OfUser, None]) -> CredentialsWithSecret:
+    """Makes an access key, if the user has none."""
+    user = call.services.users.get(call.params.user_id)
+    return credentials_with_secret(call.services.credentials.create(user.username))
+
+
+def get_credentials(call: Call[OfAccessKey, None]) -> Credentials:
+    """Returns what may be shown of an access key."""
+    credential = call.services.credentials.find(call.params.access_key_id)
+    if credential is None or credential.username != call.params.user_id:
+        raise NotFound("credentials not found", kind="credentials_not_found")
+    return Credentials(access_key_id=credential.access_key_id, creation_date=credential.issued_date)
+
+
+def _user(user: ModelUser) -> User:
+    return User(
+        creation_date=user.created_at,
+        id=user.username,
+        email=user.email,
+        friendly_name=user.friendly_name,
+    )
+
+
+_USERS = "/auth/users"
+_USER = _USERS + "/{userId}"
+
+OPERATIONS = (
+    Operation(
+        id="getCurrentUser",
+        tag="auth",
+        method="GET",
+        path="/user",
+        summary="get current user",
+        permission=Access.ANYONE,
+        response=CurrentUser,
+        quick=True,
+        handler=get_current_user,
+    ),
+    Operation(
+        id="login",
+        tag="auth",
+        method="POST",
+        path="/auth/login",
+        summary="perform a login",
+        permission=Access.NO_AUTH,
+        body=LoginInformation,
+        response=AuthenticationToken,
+        handler=login,
+    ),
+    Operation(
+        id="oauthCallback",
+        tag="auth",
+        method="GET",
+        path="/oidc/callback",
+        summary="come back from a login elsewhere, which does not exist here",
+        permission=Access.NO_AUTH,
+        quick=True,
+        handler=oauth_callback,
+    ),
+    Operation(
+        id="getAuthCapabilities",
+        tag="internal",
+        method="GET",
+        path="/auth/capabilities",
+        summary="list authentication capabilities supported",
+        permission=Access.NO_AUTH,
+        response=AuthCapabilities,
+        quick=True,
+        handler=get_auth_capabilities,
+    ),
+    Operation(
+        id="listUsers",
+        tag="auth",
+        method="GET",
+        path=_USERS,
+        summary="list users",
+        permission=(Need(Action.LIST_USERS, on_anything),),
+        params=PageOf,
+        response=UserList,
+        handler=list_users,
+    ),
+    Operation(
+        id="createUser",
+        tag="auth",
+        method="POST",
+        path=_USERS,
+        summary="create user",
+        permission=(Need(Action.CREATE_USER, on_new_user),),
+        body=UserCreation,
+        status=201,
+        response=User,
+        handler=create_user,
+    ),
+    Operation(
+        id="getUser",
+        tag="auth",
+        method="GET",
+        path=_USER,
+        summary="get user",
+        permission=(Need(Action.READ_USER, on_user),),
+        params=OfUser,
+        response=User,
+        handler=get_user,
+    ),
+    Operation(
+        id="deleteUser",
+        tag="auth",
+        method="DELETE",
+        path=_USER,
+        summary="delete user",
+        permission=(Need(Action.DELETE_USER, on_user),),
+        params=OfUser,
+        status=204,
+        handler=delete_user,
+    ),
+    Operation(
+        id="createCredentials",
+        tag="auth",
+        method="POST",
+        path=_USER + "/credentials",
+        summary="create credentials",
+        permission=(Need(Action.CREATE_CREDENTIALS, on_user),),
+        params=OfUser,
+        status=201,
+        response=CredentialsWithSecret,
+        handler=create_credentials,
+    ),
+    Operation(
+        id="getCredentials",
+        tag="auth",
+        method="GET",
+        path=_USER + "/credentials/{accessKeyId}",
+        summary="get credentials",
+        permission=(Need(Action.READ_CREDENTIALS, on_user),),
+        params=OfAccessKey,
+        response=Credentials,
+        handler=get_credentials,
+    ),
+)

@@ -1,0 +1,154 @@
+"""Configuration: what clients must know of the server and of its store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from anabranch.access.permissions import Action
+from anabranch.blocks.contract import StorageConfig as ModelStorageConfig
+from anabranch.rest.call import Call
+from anabranch.rest.operation import Access, Need, Operation
+from anabranch.rest.resources import on_anything
+from anabranch.rest.services import Version
+
+__all__ = ["OPERATIONS"]
+
+GRACE_PERIOD_SECONDS = 86400
+
+
+class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """lakeFS's StorageConfig, with its odd capital."""
+
+    blockstore_namespace_example: str
+    namespace_validity_regex: str = msgspec.field(name="blockstore_namespace_ValidityRegex")
+    blockstore_type: str
+    default_namespace_prefix: str | UnsetType = UNSET
+    import_support: bool
+    import_validity_regex: str
+    pre_sign_multipart_upload: bool | UnsetType = UNSET
+    pre_sign_support: bool
+    pre_sign_support_ui: bool
+
+
+class VersionConfig(msgspec.Struct, frozen=True):
+    """The server's version. Clients warn of an unknown `version_context`."""
+
+    version: str
+    version_context: str
+
+
+class UIConfig(msgspec.Struct, frozen=True):
+    """What the web pages must know; nothing so far."""
+
+    custom_viewers: list[dict[str, Any]] | UnsetType = UNSET
+
+
+class Config(msgspec.Struct, frozen=True):
+    """Everything at once."""
+
+    capabilities_config: dict[str, Any]
+    storage_config: StorageConfig
+    storage_config_list: list[StorageConfig]
+    ui_config: UIConfig
+    version_config: VersionConfig
+
+
+class GarbageCollectionConfig(msgspec.Struct, frozen=True):
+    """How long, in seconds, new objects are not collected."""
+
+    grace_period: int
+
+
+def get_config(call: Call[None, None]) -> Config:
+    """Returns everything at once."""
+    return Config(
+        capabilities_config={},
+        storage_config=_storage(call.services.catalog.config()),
+        storage_config_list=[],
+        ui_config=UIConfig(),
+        version_config=_version(call.services.version),
+    )
+
+
+def get_version(call: Call[None, None]) -> VersionConfig:
+    """Returns the version alone."""
+    return _version(call.services.version)
+
+
+def get_storage_config(call: Call[None, None]) -> StorageConfig:
+    """Returns what clients must know of the store alone."""
+    return _storage(call.services.catalog.config())
+
+
+def get_garbage_collection_config(_: Call[None, None]) -> GarbageCollectionConfig:
+    """Returns how long new objects are safe."""
+    return GarbageCollectionConfig(GRACE_PERIOD_SECONDS)
+
+
+def _version(version: Version) -> VersionConfig:
+    return VersionConfig(version=version.version, version_context=version.context)
+
+
+def _storage(config: ModelStorageConfig) -> StorageConfig:
+    return StorageConfig(
+        blockstore_namespace_example=config.blockstore_namespace_example,
+        namespace_validity_regex=config.namespace_validity_regex,
+        blockstore_type=config.blockstore_type,
+        default_namespace_prefix=config.default_namespace_prefix or UNSET,
+        import_support=config.import_support,
+        import_validity_regex=config.import_validity_regex,
+        pre_sign_multipart_upload=config.pre_sign_multipart_upload,
+        pre_sign_support=config.pre_sign_support,
+        pre_sign_support_ui=config.pre_sign_support_ui,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        id="getConfig",
+        tag="config",
+        method="GET",
+        path="/config",
+        summary="retrieve lakeFS configuration",
+        permission=Access.ANY_USER,
+        response=Config,
+        quick=True,
+        handler=get_config,
+    ),
+    Operation(
+        id="getLakeFSVersion",
+        tag="internal",
+        method="GET",
+        path="/config/version",
+        summary="get version of lakeFS server",
+        permission=Access.ANY_USER,
+        response=VersionConfig,
+        quick=True,
+        handler=get_version,
+    ),
+    Operation(
+        id="getStorageConfig",
+        tag="internal",
+        method="GET",
+        path="/config/storage",
+        summary="retrieve lakeFS storage configuration",
+        permission=(Need(Action.READ_CONFIG, on_anything),),
+        response=StorageConfig,
+        quick=True,
+        handler=get_storage_config,
+    ),
+    Operation(
+        id="getGarbageCollectionConfig",
+        tag="internal",
+        method="GET",
+        path="/config/garbage-collection",
+        summary="get information of gc settings",
+        permission=Access.ANY_USER,
+        response=GarbageCollectionConfig,
+        quick=True,
+        handler=get_garbage_collection_config,
+    ),
+)

@@ -1,0 +1,179 @@
+"""From bytes to a call's parameters and body, with lakeFS's words for what is wrong.
+
+lakeFS validates with kin-openapi before anything else looks at a request; clients show its
+messages to people, so the first line of ours reads like its.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from falcon.uri import parse_query_string
+
+from anabranch.errors import Invalid
+from anabranch.rest.call import Request
+from anabranch.rest.parameters import Location, Parameter, parameters_of
+
+__all__ = ["BodyDecoder", "ParamsDecoder"]
+
+T = TypeVar("T")
+
+_MISSING = re.compile(r"Object missing required field `(.+?)`(?: - at `(.+)`)?")
+_AT = re.compile(r"(.*) - at `(.+)`", re.DOTALL)
+_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
+_EMPTY = "Expected `str` of length >= 1"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+_WANTED = {
+    "str": "value must be a string",
+    "int": "value must be an integer",
+    "bool": "value must be a boolean",
+    "object": "value must be an object",
+    "array": "value must be an array",
+}
+
+
+class ParamsDecoder(Generic[T]):
+    """Decodes the parameters of one operation into its struct. `names` are the names of the
+    path's parameters by the names under which the router gives them.
+    """
+
+    def __init__(self, struct: type[T], names: Mapping[str, str]) -> None:
+        self._struct = struct
+        self._names = tuple(names.items())
+        parameters = parameters_of(struct, frozenset(names.values()))
+        self._by_name = {parameter.name: parameter for parameter in parameters}
+        self._headers = tuple(
+            (parameter.name, parameter.name.lower().encode())
+            for parameter in parameters
+            if parameter.location is Location.HEADER
+        )
+        self._query = frozenset(
+            parameter.name for parameter in parameters if parameter.location is Location.QUERY
+        )
+        self._lists = frozenset(parameter.name for parameter in parameters if parameter.is_list)
+
+    def decode(self, request: Request) -> T:
+        """Returns the parameters; raises Invalid."""
+        segments = request.segments
+        values: dict[str, Any] = {name: segments[segment] for segment, name in self._names}
+        if self._query and request.query:
+            self._add_query(values, request.query)
+        for name, key in self._headers:
+            text = request.header(key)
+            if text:
+                values[name] = text
+        try:
+            return msgspec.convert(values, self._struct, strict=False)
+        except msgspec.ValidationError as error:
+            raise self._refusal(str(error)) from None
+
+    def _add_query(self, values: dict[str, Any], query: bytes) -> None:
+        for name, value in parse_query_string(query.decode("latin-1"), keep_blank=True).items():
+            if name not in self._query:
+                continue
+            if name in self._lists:
+                values[name] = [value] if isinstance(value, str) else value
+            else:
+                values[name] = value if isinstance(value, str) else value[0]
+            if _REPLACEMENT in str(value) and not _is_utf8(query):
+                raise _refused(self._by_name[name], "value is not UTF-8")
+
+    def _refusal(self, message: str) -> Invalid:
+        missing = _MISSING.fullmatch(message)
+        if missing is not None:
+            name, reason = missing[1], "value is required but missing"
+        else:
+            place = _AT.fullmatch(message)
+            text, path = (place[1], place[2]) if place else (message, "$.")
+            name = path.removeprefix("$.").partition("[")[0]
+            reason = "empty value is not allowed" if text == _EMPTY else _reason(text)
+        return _refused(self._by_name[name], reason)
+
+
+class BodyDecoder(Generic[T]):
+    """Decodes the JSON body of one operation. An `optional` body that is absent is an empty one."""
+
+    def __init__(self, type_: type[T], *, optional: bool = False) -> None:
+        self._name = getattr(type_, "__name__", "")
+        self._optional = optional
+        self._decode: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
+
+    def decode(self, request: Request) -> T:
+        """Returns the body; raises Invalid."""
+        data = request.body
+        if not data:
+            if not self._optional:
+                raise self._invalid("value is required but missing")
+            data = b"{}"
+        else:
+            media_type = request.header(b"content-type").partition(";")[0].strip().lower()
+            if media_type != "application/json":
+                raise self._invalid(f'header Content-Type has unexpected value "{media_type}"')
+        try:
+            return self._decode(data)
+        except msgspec.ValidationError as error:
+            raise self._refusal(str(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise self._invalid(f"failed to decode request body: {error}") from None
+
+    def _refusal(self, message: str) -> Invalid:
+        missing = _MISSING.fullmatch(message)
+        if missing is not None:
+            field, path = missing[1], f"{missing[2] or '$'}.{missing[1]}"
+            reason = f'property "{field}" is missing'
+        else:
+            place = _AT.fullmatch(message)
+            text, path = (place[1], place[2]) if place else (message, "$")
+            reason = _reason(text)
+        pointer = re.sub(r"[.\[]", "/", path.removeprefix("$")).replace("]", "")
+        at = f'Error at "{pointer}": ' if pointer else ""
+        schema = f"doesn't match schema #/components/schemas/{self._name}: " if self._name else ""
+        return self._invalid(f"{schema}{at}{reason}")
+
+    def _invalid(self, reason: str) -> Invalid:
+        return Invalid(f"request body has an error: {reason}", kind="invalid_body")
+
+
+def _reason(text: str) -> str:
+    """Returns kin-openapi's words for what msgspec found wrong."""
+    wrong_type = _TYPE.match(text)
+    if wrong_type is not None:
+        if wrong_type["got"] == "null":
+            return "Value is not nullable"
+        wanted = wrong_type["wanted"].partition(" | ")[0]
+        return _WANTED.get(wanted, text)
+    for pattern, words in (
+        (r"Expected `\w+` <= (\S+)", r"number must be at most \1"),
+        (r"Expected `\w+` >= (\S+)", r"number must be at least \1"),
+        (
+            r"Expected `\w+` matching regex '(.*)'",
+            r'string doesn\'t match the regular expression "\1"',
+        ),
+        (r"Expected `str` of length >= (\d+)", r"minimum string length is \1"),
+        (r"Expected `array` of length >= (\d+)", r"minimum number of items is \1"),
+        (r"Invalid enum value (.*)", "value is not one of the allowed values"),
+    ):
+        match = re.fullmatch(pattern, text, re.DOTALL)
+        if match is not None:
+            return match.expand(words)
+    return text
+
+
+def _refused(parameter: Parameter, reason: str) -> Invalid:
+    return Invalid(
+        f'parameter "{parameter.name}" in {parameter.location.value} has an error: {reason}',
+        kind="invalid_parameter",
+    )
+
+
+def _is_utf8(query: bytes) -> bool:
+    try:
+        unquote_to_bytes(query).decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""Differences as the wire shows them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from anabranch.model.change import Change, ChangeKind
+from anabranch.model.page import Page
+from anabranch.rest.pagination import Pagination, pagination_of
+
+__all__ = ["Diff", "DiffList", "DiffObjectStat", "diff_list"]
+
+PathType = Literal["common_prefix", "object"]
+
+
+class DiffObjectStat(msgspec.Struct, frozen=True):
+    """What an object is on the right side of a difference; `mtime` in seconds since 1970."""
+
+    checksum: str
+    content_type: str
+    mtime: int
+    metadata: dict[str, str] | UnsetType = UNSET
+
+
+class Diff(msgspec.Struct, frozen=True):
+    """One path's difference. `size_bytes` is the right side's size, the left's if removed."""
+
+    path: str
+    path_type: PathType
+    type: ChangeKind
+    right: DiffObjectStat | UnsetType = UNSET
+    size_bytes: int | UnsetType = UNSET
+
+
+class DiffList(msgspec.Struct, frozen=True):
+    """A page of differences."""
+
+    pagination: Pagination
+    results: list[Diff]
+
+
+def diff_list(page: Page[Change], *, include_right_stats: bool = False) -> DiffList:
+    """Returns a page of changes as the wire shows it."""
+    results = [_diff(change, include_right_stats=include_right_stats) for change in page.items]
+    return DiffList(pagination=pagination_of(page), results=results)
+
+
+def _diff(change: Change, *, include_right_stats: bool) -> Diff:
+    if change.kind == "prefix_changed":
+        return Diff(path=change.path, path_type="common_prefix", type=change.kind)
+    sized = change.right or change.left
+    right: DiffObjectStat | UnsetType = UNSET
+    if include_right_stats and change.right is not None:
+        right = DiffObjectStat(
+            checksum=change.right.checksum,
+            content_type=change.right.content_type,
+            mtime=change.right.mtime,
+            metadata=change.right.metadata or UNSET,
+        )
+    return Diff(
+        path=change.path,
+        path_type="object",
+        type=change.kind,
+        right=right,
+        size_bytes=UNSET if sized is None else sized.size,
+    )

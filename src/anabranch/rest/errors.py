@@ -1,0 +1,96 @@
+"""Errors on the wire: which status each has, and the body that tells of it.
+
+The body is `{"message": …}` as in lakeFS. What lakeFS has no place for, the error's kind and what
+to do about it, goes into the headers `X-Anabranch-Kind` and `X-Anabranch-Hint`.
+"""
+
+from __future__ import annotations
+
+import http
+
+import msgspec
+
+from anabranch import errors
+from anabranch.errors import AnabranchError, MergeConflict, RangeNotSatisfiable
+from anabranch.rest.answer import Answer, header_safe, json_answer
+
+__all__ = [
+    "STATUS_BY_CLASS",
+    "STATUS_BY_KIND",
+    "Error",
+    "MergeConflictResult",
+    "answer_error",
+    "status_of",
+]
+
+STATUS_BY_KIND = {
+    "insufficient_permissions": http.HTTPStatus.UNAUTHORIZED,  # lakeFS says 401, never 403
+    "too_many_attempts": http.HTTPStatus.TOO_MANY_REQUESTS,
+    "body_too_large": http.HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "unsupported_by_store": http.HTTPStatus.BAD_REQUEST,
+}
+"""Statuses of kinds that differ from their class's."""
+
+STATUS_BY_CLASS = {
+    errors.NotFound: http.HTTPStatus.NOT_FOUND,
+    errors.Invalid: http.HTTPStatus.BAD_REQUEST,
+    errors.Unauthenticated: http.HTTPStatus.UNAUTHORIZED,
+    errors.Denied: http.HTTPStatus.FORBIDDEN,
+    errors.Conflict: http.HTTPStatus.CONFLICT,
+    errors.PreconditionFailed: http.HTTPStatus.PRECONDITION_FAILED,
+    errors.RangeNotSatisfiable: http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+    errors.Gone: http.HTTPStatus.GONE,
+    errors.Truncated: http.HTTPStatus.BAD_REQUEST,
+    errors.NotSupported: http.HTTPStatus.NOT_IMPLEMENTED,
+    errors.Busy: http.HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.Corrupt: http.HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""Statuses of the classes of the tree; a subclass has that of the nearest class above it."""
+
+RETRY_AFTER_SECONDS = "1"
+CONFLICTS_SHOWN = 100
+
+
+class Error(msgspec.Struct, frozen=True):
+    """lakeFS's body of every error."""
+
+    message: str
+
+
+class MergeConflictResult(msgspec.Struct, frozen=True):
+    """A merge that failed: lakeFS's MergeResult with no reference, and which paths conflict."""
+
+    conflict_count: int
+    conflicts: list[str]
+    message: str
+    reference: str = ""
+
+
+def status_of(error: AnabranchError) -> int:
+    """Returns the HTTP status that tells of an error."""
+    if error.kind in STATUS_BY_KIND:
+        return STATUS_BY_KIND[error.kind]
+    for cls in type(error).__mro__:
+        if cls in STATUS_BY_CLASS:
+            return STATUS_BY_CLASS[cls]
+    return http.HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def answer_error(error: AnabranchError) -> Answer:
+    """Returns the answer that tells of an error."""
+    status = status_of(error)
+    headers = [("X-Anabranch-Kind", header_safe(error.kind))]
+    if error.hint:
+        headers.append(("X-Anabranch-Hint", header_safe(error.hint)))
+    if status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+        headers.append(("Retry-After", RETRY_AFTER_SECONDS))
+    if isinstance(error, RangeNotSatisfiable):
+        headers.append(("Content-Range", f"bytes */{error.size}"))
+    body: object = Error(error.message)
+    if isinstance(error, MergeConflict):
+        body = MergeConflictResult(
+            conflict_count=error.count,
+            conflicts=list(error.paths[:CONFLICTS_SHOWN]),
+            message=error.message,
+        )
+    return json_answer(status, body, headers)

@@ -1,0 +1,99 @@
+"""An operation made ready to be called: one function from a request to an answer.
+
+The order of steps is lakeFS's: validation, then who asks, then whether they may, then the work.
+Everything here is synchronous and may run on any thread.
+"""
+
+from __future__ import annotations
+
+import http
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.access.actor import Actor
+from anabranch.access.decide import decide
+from anabranch.access.permissions import Permission
+from anabranch.errors import AnabranchError, NotFound, NotSupported
+from anabranch.rest.answer import Answer, json_answer
+from anabranch.rest.call import Call, Request
+from anabranch.rest.decoding import BodyDecoder, ParamsDecoder
+from anabranch.rest.errors import Error, answer_error
+from anabranch.rest.operation import Access, Need, Operation
+from anabranch.rest.services import Services
+from anabranch.rest.session import authenticate
+
+__all__ = ["Invocation", "not_found"]
+
+_log = logging.getLogger(__name__)
+
+
+class Invocation:
+    """An operation with the services it works on. `names` are its path's parameters by the names
+    the router has for them.
+    """
+
+    def __init__(
+        self, operation: Operation[Any, Any], services: Services, names: Mapping[str, str]
+    ) -> None:
+        self.operation = operation
+        self._services = services
+        self._handler = operation.handler
+        self._params = None if operation.params is None else ParamsDecoder(operation.params, names)
+        self._body = (
+            None
+            if operation.body is None
+            else BodyDecoder(operation.body, optional=operation.body_optional)
+        )
+        self._status = operation.status
+        self._access = operation.permission if isinstance(operation.permission, Access) else None
+        self._needs = operation.permission if isinstance(operation.permission, tuple) else ()
+
+    def __call__(self, request: Request) -> Answer:
+        """Returns the answer, whatever happens."""
+        try:
+            return self._perform(request)
+        except AnabranchError as error:
+            return answer_error(error)
+        except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
+            _log.exception("%s failed", self.operation.id)
+            return json_answer(http.HTTPStatus.INTERNAL_SERVER_ERROR, Error("internal error"))
+
+    def _perform(self, request: Request) -> Answer:
+        if "" in request.segments.values():
+            return answer_error(not_found())
+        params = None if self._params is None else self._params.decode(request)
+        body = None if self._body is None else self._body.decode(request)
+        actor = None
+        if self._access is not Access.NO_AUTH:
+            actor = authenticate(self._services.authenticator, request)
+        call = Call(self._services, request, params, body, actor)
+        self._permit(actor, call)
+        if self._handler is None:
+            raise NotSupported("Not Implemented", kind="not_implemented")
+        result = self._handler(call)
+        if isinstance(result, Answer):
+            return result
+        if result is None:
+            return Answer(self._status)
+        return json_answer(self._status, result)
+
+    def _permit(self, actor: Actor | None, call: Call[Any, Any]) -> None:
+        if self._needs:
+            decide(actor, _permissions(self._needs, call))
+        elif self._access is Access.ANY_USER:
+            decide(actor, ())
+
+
+def not_found() -> NotFound:
+    """Returns the error of a path, or of a method on a path, that the API does not have."""
+    return NotFound("invalid API endpoint", kind="invalid_endpoint")
+
+
+def _permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> list[Permission]:
+    permissions = []
+    for action, resource in needs:
+        named = resource(call)
+        names = [named] if isinstance(named, str) else named
+        permissions += [Permission(action, name) for name in names]
+    return permissions

@@ -1,0 +1,160 @@
+"""The OpenAPI document, made from the table of operations and from nothing else."""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from anabranch.rest.errors import Error
+from anabranch.rest.operation import Access, BodyKind, Operation
+from anabranch.rest.parameters import Location, Parameter, parameters_of
+from anabranch.rest.table import BASE_PATH
+
+__all__ = ["openapi"]
+
+_REFERENCES = "#/components/schemas/{name}"
+_JSON = "application/json"
+_SECURITY: list[dict[str, list[str]]] = [{"basic_auth": []}, {"jwt_token": []}, {"cookie_auth": []}]
+
+Json = dict[str, Any]
+
+
+def openapi(operations: Iterable[Operation[Any, Any]]) -> Json:
+    """Returns the document (OpenAPI 3.1), with the operations under the API's base path."""
+    operations = list(operations)
+    types = _types(operations)
+    found, components = msgspec.json.schema_components(types, ref_template=_REFERENCES)
+    schemas = {id(type_): schema for type_, schema in zip(types, found, strict=True)}
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        described = _operation(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Anabranch",
+            "description": "Git for data lakes, by lakeFS's HTTP API.",
+            "version": "1.0.0",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": BASE_PATH}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "basic_auth": {"type": "http", "scheme": "basic"},
+                "jwt_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "cookie_auth": {"type": "apiKey", "in": "cookie", "name": "internal_auth_session"},
+            },
+            "responses": {
+                "Error": {
+                    "description": "An error",
+                    "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
+                }
+            },
+        },
+    }
+
+
+def _types(operations: Iterable[Operation[Any, Any]]) -> list[Any]:
+    types: list[Any] = [Error]
+    for operation in operations:
+        types += [operation.body, operation.response]
+        types += [response.type for response in operation.others]
+    return [type_ for type_ in types if type_ is not None and type_ is not bytes]
+
+
+def _operation(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:
+    described: Json = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "security": [] if operation.permission is Access.NO_AUTH else _SECURITY,
+        "responses": _responses(operation, schemas),
+    }
+    if isinstance(operation.permission, tuple):
+        described["x-permissions"] = [str(need.action) for need in operation.permission]
+    parameters = _parameters(operation)
+    if parameters:
+        described["parameters"] = parameters
+    if operation.body_kind is BodyKind.JSON:
+        described["requestBody"] = {
+            "required": not operation.body_optional,
+            "content": {_JSON: {"schema": schemas[id(operation.body)]}},
+        }
+    elif operation.body_kind is BodyKind.STREAM:
+        described["requestBody"] = {"content": _UPLOADS}
+    return described
+
+
+_UPLOADS: Json = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "properties": {
+                "content": {
+                    "type": "string",
+                    "format": "binary",
+                    "description": 'Only a single file per upload which must be named "content".',
+                }
+            },
+            "required": ["content"],
+        }
+    },
+    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+}
+
+
+def _parameters(operation: Operation[Any, Any]) -> list[Json]:
+    return [
+        _parameter(parameter)
+        for parameter in parameters_of(operation.params, frozenset(operation.path_names))
+    ]
+
+
+def _parameter(parameter: Parameter) -> Json:
+    schema = msgspec.json.schema(parameter.annotation)
+    description = schema.pop("description", None)
+    if isinstance(parameter.default, str | int) and parameter.default != "":
+        schema["default"] = parameter.default
+    described: Json = {
+        "in": parameter.location.value,
+        "name": parameter.name,
+        "required": parameter.required or parameter.location is Location.PATH,
+        "schema": schema,
+    }
+    if description is not None:
+        described["description"] = description
+    return described
+
+
+def _responses(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:
+    responses: Json = {}
+    if operation.handler is not None:
+        responses[str(operation.status)] = _response(
+            http.HTTPStatus(operation.status).phrase,
+            operation.response,
+            operation.media_type,
+            schemas,
+        )
+    for other in operation.others:
+        responses[str(other.status)] = _response(
+            other.description, other.type, other.media_type, schemas
+        )
+    if operation.method == "HEAD":
+        responses["default"] = {"description": "An error"}
+        return responses
+    if operation.handler is None:
+        responses["501"] = {"$ref": "#/components/responses/Error"}
+    responses["default"] = {"$ref": "#/components/responses/Error"}
+    return responses
+
+
+def _response(description: str, type_: Any, media_type: str, schemas: dict[int, Json]) -> Json:
+    if type_ is None:
+        return {"description": description}
+    schema = {"type": "string", "format": "binary"} if type_ is bytes else schemas[id(type_)]
+    return {"description": description, "content": {media_type: {"schema": schema}}}

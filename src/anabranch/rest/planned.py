@@ -1,0 +1,167 @@
+"""Operations that are declared and not built yet, or that lakeFS too leaves to other services.
+
+They are part of the table already: their paths are known, their permissions are asked for, and
+they answer 501. Building one means taking its row out and declaring it in the file of its noun.
+
+A section begins with a tag, a path and what permissions are asked on; each row has an id, a method,
+what follows in the path (`-` for nothing) and the action (`-` where nobody needs to be known).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import msgspec
+
+from anabranch.access.permissions import Action
+from anabranch.rest import resources
+from anabranch.rest.operation import Access, Method, Need, Operation
+
+__all__ = ["OPERATIONS"]
+
+_TABLE = """
+auth /auth/groups anything
+    listGroups            GET    -                                     auth:ListGroups
+    createGroup           POST   -                                     auth:CreateGroup
+auth /auth/groups/{groupId} group
+    getGroup              GET    -                                     auth:ReadGroup
+    deleteGroup           DELETE -                                     auth:DeleteGroup
+    listGroupMembers      GET    /members                              auth:ReadGroup
+    addGroupMembership    PUT    /members/{userId}                     auth:AddGroupMember
+    deleteGroupMembership DELETE /members/{userId}                     auth:RemoveGroupMember
+    listGroupPolicies     GET    /policies                             auth:ReadGroup
+    attachPolicyToGroup   PUT    /policies/{policyId}                  auth:AttachPolicy
+    detachPolicyFromGroup DELETE /policies/{policyId}                  auth:DetachPolicy
+    setGroupACL           POST   /acl                                  auth:AttachPolicy
+    getGroupACL           GET    /acl                                  auth:ReadGroup
+auth /auth/policies anything
+    listPolicies          GET    -                                     auth:ListPolicies
+    createPolicy          POST   -                                     auth:CreatePolicy
+auth /auth/policies/{policyId} policy
+    getPolicy             GET    -                                     auth:ReadPolicy
+    updatePolicy          PUT    -                                     auth:UpdatePolicy
+    deletePolicy          DELETE -                                     auth:DeletePolicy
+auth /auth/users/{userId} user
+    listUserCredentials   GET    /credentials                          auth:ListCredentials
+    deleteCredentials     DELETE /credentials/{accessKeyId}            auth:DeleteCredentials
+    listUserGroups        GET    /groups                               auth:ReadUser
+    listUserPolicies      GET    /policies                             auth:ReadUser
+    attachPolicyToUser    PUT    /policies/{policyId}                  auth:AttachPolicy
+    detachPolicyFromUser  DELETE /policies/{policyId}                  auth:DetachPolicy
+external /auth/external/principal anything
+    externalPrincipalLogin POST  /login                                -
+external /auth/external/principals anything
+    getExternalPrincipal  GET    -                                     auth:ReadExternalPrincipal
+external /auth/users/{userId}/external/principals user
+    createUserExternalPrincipal POST   -       auth:CreateUserExternalPrincipal
+    deleteUserExternalPrincipal DELETE -       auth:DeleteUserExternalPrincipal
+    listUserExternalPrincipals  GET    /ls     auth:ReadUser
+repositories /repositories/{repository} repository
+    getGCRules            GET    /settings/gc_rules          retention:GetGarbageCollectionRules
+    setGCRules            PUT    /settings/gc_rules          retention:SetGarbageCollectionRules
+    deleteGCRules         DELETE /settings/gc_rules          retention:SetGarbageCollectionRules
+    getBranchProtectionRules GET /settings/branch_protection branches:GetBranchProtectionRules
+    setBranchProtectionRules PUT /settings/branch_protection branches:SetBranchProtectionRules
+    dumpSubmit            POST   /dump                                 fs:ListCommits
+    dumpStatus            GET    /dump                                 fs:ListCommits
+    restoreSubmit         POST   /restore                              fs:CreateCommit
+    restoreStatus         GET    /restore                              fs:CreateCommit
+import /repositories/{repository}/branches/{branch}/import branch
+    importStart           POST   -                                     fs:CreateCommit
+    importStatus          GET    -                                     fs:ReadBranch
+    importCancel          DELETE -                                     fs:ImportCancel
+experimental /sts anything
+    stsLogin              POST   /login                                -
+experimental /repositories/{repository}/branches/{branch} branch
+    hardResetBranch       PUT    /hard_reset                           fs:RevertBranch
+experimental /repositories/{repository}/branches/{branch}/staging/pmpu repository
+    createPresignMultipartUpload   POST   -                            fs:WriteObject
+    completePresignMultipartUpload PUT    /{uploadId}                  fs:WriteObject
+    abortPresignMultipartUpload    DELETE /{uploadId}                  fs:WriteObject
+    uploadPart                     PUT    /{uploadId}/parts/{partNumber}      fs:WriteObject
+    uploadPartCopy                 PUT    /{uploadId}/parts/{partNumber}/copy fs:WriteObject
+pulls /repositories/{repository}/pulls repository
+    listPullRequests      GET    -                                     pr:ListPullRequests
+    createPullRequest     POST   -                                     pr:WritePullRequest
+    getPullRequest        GET    /{pull_request}                       pr:ReadPullRequest
+    updatePullRequest     PATCH  /{pull_request}                       pr:WritePullRequest
+    mergePullRequest      PUT    /{pull_request}/merge                 pr:WritePullRequest
+actions /repositories/{repository}/actions/runs repository
+    listRepositoryRuns    GET    -                                     ci:ReadAction
+    getRun                GET    /{run_id}                             ci:ReadAction
+    listRunHooks          GET    /{run_id}/hooks                       ci:ReadAction
+    getRunHookOutput      GET    /{run_id}/hooks/{hook_run_id}/output  ci:ReadAction
+internal /usage-report anything
+    getUsageReportSummary GET    /summary                              fs:ReadConfig
+internal /repositories/{repository} repository
+    dumpRefs              PUT    /refs/dump                            fs:ListCommits
+    restoreRefs           PUT    /refs/restore                         fs:CreateCommit
+    CreateCommitRecord    POST   /commits                              fs:CreateCommit
+    createSymlinkFile     POST   /refs/{branch}/symlink                fs:WriteObject
+    createBranchProtectionRulePreflight  GET    /branch_protection/set_allowed
+                                               branches:SetBranchProtectionRules
+    internalGetBranchProtectionRules     GET    /branch_protection
+                                               branches:GetBranchProtectionRules
+    internalCreateBranchProtectionRule   POST   /branch_protection
+                                               branches:SetBranchProtectionRules
+    internalDeleteBranchProtectionRule   DELETE /branch_protection
+                                               branches:SetBranchProtectionRules
+    setGarbageCollectionRulesPreflight   GET    /gc/rules/set_allowed
+                                               retention:SetGarbageCollectionRules
+    internalGetGarbageCollectionRules    GET    /gc/rules
+                                               retention:GetGarbageCollectionRules
+    internalSetGarbageCollectionRules    POST   /gc/rules
+                                               retention:SetGarbageCollectionRules
+    internalDeleteGarbageCollectionRules DELETE /gc/rules
+                                               retention:SetGarbageCollectionRules
+    prepareGarbageCollectionCommits      POST   /gc/prepare_commits
+                                               retention:PrepareGarbageCollectionCommits
+    prepareGarbageCollectionCommitsAsync POST   /gc/prepare_commits/async
+                                               retention:PrepareGarbageCollectionCommits
+    prepareGarbageCollectionCommitsStatus GET   /gc/prepare_commits/status
+                                               retention:PrepareGarbageCollectionCommits
+    prepareGarbageCollectionUncommitted  POST   /gc/prepare_uncommited
+                                               retention:PrepareGarbageCollectionUncommitted
+"""
+
+
+def _operations() -> Iterator[Operation[Any, Any]]:
+    tag = base = resource = ""
+    words = iter(_TABLE.split())
+    for word in words:
+        method = next(words)
+        if method not in get_args(Method):
+            tag, base, resource = word, method, next(words)
+            continue
+        suffix, action = next(words), next(words)
+        path = base if suffix == "-" else base + suffix
+        permission: Access | tuple[Need, ...] = Access.NO_AUTH
+        if action != "-":
+            permission = (Need(Action(action), getattr(resources, f"on_{resource}")),)
+        yield Operation(
+            id=word,
+            tag=tag,
+            method=msgspec.convert(method, Method),
+            path=path,
+            summary="not implemented",
+            permission=permission,
+            params=_params(path),
+            status=501,
+        )
+
+
+def _params(path: str) -> Any:
+    """Returns a struct with the path's parameters, under Python's names for them."""
+    names = re.findall(r"\{(\w+)\}", path)
+    if not names:
+        return None
+    fields = [
+        (re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(), str, msgspec.field(name=name))
+        for name in names
+    ]
+    return msgspec.defstruct("PathOnly", fields, frozen=True, kw_only=True)
+
+
+OPERATIONS = tuple(_operations())

@@ -1,0 +1,42 @@
+"""Who asks, as a request tells: the Authorization header, or the cookie of the web pages."""
+
+from __future__ import annotations
+
+from anabranch.access.actor import Actor
+from anabranch.access.authenticate import Authenticator
+from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.rest.call import Request
+
+__all__ = ["authenticate", "ended_session_cookie", "session_cookie"]
+
+_LIFETIME_SECONDS = 2592000
+_COOKIE = SESSION_COOKIE.encode()
+
+
+def authenticate(authenticator: Authenticator, request: Request) -> Actor | None:
+    """Returns who asks, or None if the request does not tell. Raises Unauthenticated."""
+    authorization = request.header(b"authorization") or None
+    session = None
+    cookies = request.headers.get(b"cookie")
+    if cookies is not None and _COOKIE in cookies:
+        session = _cookie(request.header(b"cookie"))
+    return authenticator.authenticate(authorization, session)
+
+
+def session_cookie(token: str, *, secure: bool) -> tuple[str, str]:
+    """Returns the header that makes a browser keep a token."""
+    attributes = f"Path=/; Max-Age={_LIFETIME_SECONDS}; HttpOnly; SameSite=Lax"
+    return "Set-Cookie", f"{SESSION_COOKIE}={token}; {attributes}{'; Secure' if secure else ''}"
+
+
+def ended_session_cookie() -> tuple[str, str]:
+    """Returns the header that makes a browser forget its token."""
+    return "Set-Cookie", f"{SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+
+
+def _cookie(header: str) -> str | None:
+    for pair in header.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == SESSION_COOKIE:
+            return value.strip('"')
+    return None

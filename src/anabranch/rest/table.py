@@ -1,0 +1,47 @@
+"""The table of operations: everything the API can do, declared in the files of its nouns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.rest import (
+    auth,
+    branches,
+    commits,
+    config,
+    health,
+    metadata,
+    objects,
+    planned,
+    refs,
+    repositories,
+    setup,
+    staging,
+    statistics,
+    tags,
+    uploads,
+)
+from anabranch.rest.operation import Operation
+
+__all__ = ["BASE_PATH", "OPERATIONS"]
+
+BASE_PATH = "/api/v1"
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    *health.OPERATIONS,
+    *config.OPERATIONS,
+    *setup.OPERATIONS,
+    *statistics.OPERATIONS,
+    *auth.OPERATIONS,
+    *repositories.OPERATIONS,
+    *branches.OPERATIONS,
+    *tags.OPERATIONS,
+    *commits.OPERATIONS,
+    *refs.OPERATIONS,
+    *objects.OPERATIONS,
+    *uploads.OPERATIONS,
+    *staging.OPERATIONS,
+    *metadata.OPERATIONS,
+    *planned.OPERATIONS,
+)
+"""Every operation, once."""

@@ -1,0 +1,140 @@
+"""A path of the API as a resource of Falcon's: its operations by method, run on threads.
+
+Quick operations have a shorter way, in `edge.py`; they come here only when the stores are not
+local and nothing is quick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import falcon.asgi
+
+from anabranch.errors import AnabranchError
+from anabranch.rest.answer import JSON, Answer
+from anabranch.rest.call import Request
+from anabranch.rest.errors import answer_error
+from anabranch.rest.invocation import Invocation, not_found
+from anabranch.rest.operation import BodyKind, Operation
+from anabranch.rest.services import Services
+from anabranch.rest.table import BASE_PATH
+from anabranch.server.incoming import Incoming
+from anabranch.server.inflow import Inflow
+from anabranch.server.outflow import Outflow
+from anabranch.server.request_id import RequestIds
+from anabranch.server.workers import Workers
+
+__all__ = ["INCOMING", "ApiPath", "first_values", "invocations_by_path"]
+
+INCOMING = "anabranch.incoming"
+"""Where in the ASGI scope the request's body waits."""
+
+JSON_LIMIT = 8 * 1024 * 1024
+
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+class ApiPath:
+    """The operations of one path. `calls` run what is short, `transfers` wait for bodies."""
+
+    def __init__(
+        self,
+        invocations: Mapping[str, Invocation],
+        calls: Workers,
+        transfers: Workers,
+        request_ids: RequestIds,
+    ) -> None:
+        self.invocations = invocations
+        self._calls = calls
+        self._transfers = transfers
+        self._request_ids = request_ids
+
+    async def on_request(
+        self, req: falcon.asgi.Request, resp: falcon.asgi.Response, **segments: str
+    ) -> None:
+        """Answers any method."""
+        invocation = self.invocations.get(req.method)
+        scope = req.scope
+        headers = first_values(scope["headers"])
+        incoming: Incoming = scope[INCOMING]
+        if invocation is None:
+            answer = answer_error(not_found())
+        else:
+            request = Request(
+                segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
+            )
+            answer = await self._answer(invocation, request, incoming)
+        resp.append_header("X-Request-ID", self._request_ids.of(headers).decode())
+        self._write(answer, resp, incoming)
+
+    on_options = on_request
+
+    async def _answer(self, invocation: Invocation, request: Request, incoming: Incoming) -> Answer:
+        kind = invocation.operation.body_kind
+        try:
+            if kind is BodyKind.STREAM:
+                if not incoming.complete:
+                    return await self._transfer(invocation, request, incoming)
+                request.content = (incoming.taken(),)
+            elif kind is BodyKind.JSON:
+                request.body = await incoming.whole(JSON_LIMIT)
+            return await self._calls.run(invocation, request)
+        except AnabranchError as error:
+            return answer_error(error)
+
+    async def _transfer(
+        self, invocation: Invocation, request: Request, incoming: Incoming
+    ) -> Answer:
+        inflow = Inflow(incoming)
+        request.content = inflow
+        pump = asyncio.ensure_future(inflow.pump())
+        try:
+            return await self._transfers.run(invocation, request)
+        finally:
+            pump.cancel()
+
+    def _write(self, answer: Answer, resp: falcon.asgi.Response, incoming: Incoming) -> None:
+        resp.status = answer.status
+        for name, value in answer.headers:
+            resp.append_header(name, value)
+        if answer.content_type:
+            resp.content_type = answer.content_type
+            if answer.content_type == JSON:
+                resp.set_header("X-Content-Type-Options", "nosniff")
+        if answer.pieces is not None:
+            resp.stream = Outflow(answer.pieces, self._calls, incoming)
+            resp.content_length = answer.length
+        elif answer.length and not answer.body:
+            resp.content_length = answer.length
+        else:
+            resp.data = answer.body
+
+
+def first_values(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Returns the first value of each header."""
+    return dict(reversed(headers))
+
+
+def invocations_by_path(
+    operations: Iterable[Operation[Any, Any]], services: Services
+) -> dict[str, dict[str, Invocation]]:
+    """Returns the operations, ready to be called, by the router's template of their path and by
+    method. A template calls parameters by their position, since the router must call those of
+    all operations alike.
+    """
+    paths: dict[str, dict[str, Invocation]] = {}
+    for operation in operations:
+        parts = (BASE_PATH + operation.path).split("/")
+        names: dict[str, str] = {}
+        for position, part in enumerate(parts):
+            match = _NAME.fullmatch(part)
+            if match is not None:
+                segment = f"s{position}"
+                names[segment] = match[1]
+                parts[position] = f"{{{segment}}}"
+        methods = paths.setdefault("/".join(parts), {})
+        methods[operation.method] = Invocation(operation, services, names)
+    return paths

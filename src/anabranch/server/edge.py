@@ -1,0 +1,118 @@
+"""The edge: the ASGI application, between the asynchronous world of connections and the
+synchronous one of everything else.
+
+    quick operations ──── answered here, on the event loop, straight from the ASGI message
+    other operations ──── Falcon ── api_path.py ── a worker's thread
+    everything else ───── Falcon ── pages.py
+
+Quick operations go past Falcon's request and response, which cost half as much as all the rest of
+such an answer; they are found by the same router and answered by the same function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import falcon
+import falcon.asgi
+from falcon.routing import CompiledRouter
+
+from anabranch.rest.answer import JSON, Answer
+from anabranch.rest.call import Request
+from anabranch.rest.invocation import Invocation
+from anabranch.rest.services import Services
+from anabranch.rest.table import OPERATIONS
+from anabranch.server import pages
+from anabranch.server.api_path import INCOMING, ApiPath, first_values, invocations_by_path
+from anabranch.server.incoming import Event, Incoming, Receive
+from anabranch.server.request_id import RequestIds
+from anabranch.server.workers import Workers
+
+__all__ = ["Edge"]
+
+Scope = dict[str, Any]
+Send = Callable[[Event], Awaitable[None]]
+
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_NO_BODY = frozenset({204, 304})
+
+
+class Edge:
+    """The ASGI application. `local` says that the stores are on this machine, without which no
+    operation is quick.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        calls: Workers,
+        transfers: Workers,
+        request_ids: RequestIds,
+        local: bool = True,
+    ) -> None:
+        self._request_ids = request_ids
+        self._router = CompiledRouter()
+        self._falcon = falcon.asgi.App(router=self._router)
+        # an answer without a body has no type either
+        self._falcon.resp_options.default_media_type = None  # type: ignore[assignment]
+        self._falcon.router_options.default_to_on_request = True
+        pages.add_to(self._falcon)
+        self._quick: dict[tuple[object, str], Invocation] = {}
+        for template, invocations in invocations_by_path(OPERATIONS, services).items():
+            resource = ApiPath(invocations, calls, transfers, request_ids)
+            self._falcon.add_route(template, resource)
+            for method, invocation in invocations.items():
+                if local and invocation.operation.quick:
+                    self._quick[resource, method] = invocation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request (or takes part in the server's start and stop)."""
+        if scope["type"] != "http":
+            await self._falcon(scope, receive, send)
+            return
+        query: bytes = scope["query_string"]
+        if not query.isascii():
+            scope["query_string"] = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], query)
+        found = self._router.find(scope["path"])
+        if found is not None:
+            invocation = self._quick.get((found[0], scope["method"]))
+            if invocation is not None:
+                await self._answer(invocation, found[2], scope, send)
+                return
+        incoming = Incoming(receive)
+        scope[INCOMING] = incoming
+        await self._falcon(scope, incoming, send)
+
+    async def _answer(
+        self, invocation: Invocation, segments: dict[str, str], scope: Scope, send: Send
+    ) -> None:
+        headers = first_values(scope["headers"])
+        request = Request(
+            segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
+        )
+        answer = invocation(request)
+        await send(
+            {
+                "type": "http.response.start",
+                "status": answer.status,
+                "headers": _headers(answer, self._request_ids.of(headers)),
+            }
+        )
+        await send({"type": "http.response.body", "body": answer.body})
+
+
+def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:
+    headers = [(b"x-request-id", request_id)]
+    if answer.status not in _NO_BODY:
+        headers.append((b"content-length", b"%d" % answer.length))
+    if answer.content_type == JSON:
+        headers.append((b"content-type", b"application/json"))
+        headers.append((b"x-content-type-options", b"nosniff"))
+    elif answer.content_type:
+        headers.append((b"content-type", answer.content_type.encode("latin-1")))
+    for name, value in answer.headers:
+        headers.append((name.lower().encode(), value.encode("latin-1")))
+    return headers

@@ -1,0 +1,42 @@
+"""A body on its way to the client: read piece by piece on threads, sent as fast as it is taken.
+
+No thread is held while a slow client takes a piece, and nothing more is read for one that went
+away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from anabranch.server.incoming import Incoming
+from anabranch.server.workers import Workers
+
+__all__ = ["Outflow"]
+
+
+class Outflow:
+    """An asynchronous iterator over pieces that are read on the workers' threads."""
+
+    def __init__(self, pieces: Iterator[bytes], workers: Workers, incoming: Incoming) -> None:
+        self._pieces = pieces
+        self._workers = workers
+        self._gone = asyncio.ensure_future(incoming.gone())
+
+    def __aiter__(self) -> Outflow:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._gone.done():
+            raise StopAsyncIteration
+        piece = await self._workers.continue_with(next, self._pieces, None)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def close(self) -> None:
+        """Stops reading."""
+        self._gone.cancel()
+        close = getattr(self._pieces, "close", None)
+        if close is not None:
+            await self._workers.continue_with(close)
