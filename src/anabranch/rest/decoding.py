@@ -36,6 +36,21 @@ _WANTED = {
     "array": "value must be an array",
 }
 
+_REASONS = tuple(
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r"Expected `\w+` <= (\S+)", "number must be at most {}"),
+        (r"Expected `\w+` >= (\S+)", "number must be at least {}"),
+        (
+            r"Expected `\w+` matching regex '(.*)'",
+            'string doesn\'t match the regular expression "{}"',
+        ),
+        (r"Expected `str` of length >= (\d+)", "minimum string length is {}"),
+        (r"Expected `array` of length >= (\d+)", "minimum number of items is {}"),
+        (r"Invalid enum value .*", "value is not one of the allowed values"),
+    )
+)
+
 
 class ParamsDecoder(Generic[T]):
     """Decodes the parameters of one operation into its struct. `names` are the names of the
@@ -147,20 +162,10 @@ def _reason(text: str) -> str:
             return "Value is not nullable"
         wanted = wrong_type["wanted"].partition(" | ")[0]
         return _WANTED.get(wanted, text)
-    for pattern, words in (
-        (r"Expected `\w+` <= (\S+)", r"number must be at most \1"),
-        (r"Expected `\w+` >= (\S+)", r"number must be at least \1"),
-        (
-            r"Expected `\w+` matching regex '(.*)'",
-            r'string doesn\'t match the regular expression "\1"',
-        ),
-        (r"Expected `str` of length >= (\d+)", r"minimum string length is \1"),
-        (r"Expected `array` of length >= (\d+)", r"minimum number of items is \1"),
-        (r"Invalid enum value (.*)", "value is not one of the allowed values"),
-    ):
-        match = re.fullmatch(pattern, text, re.DOTALL)
+    for pattern, words in _REASONS:
+        match = pattern.fullmatch(text)
         if match is not None:
-            return match.expand(words)
+            return words.format(*match.groups())
     return text
 
 

@@ -75,10 +75,10 @@ class _Parts:
         self._have(2)
         if self._buffer.startswith(b"--"):
             return None
-        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
-            if len(self._buffer) > _LONGEST_HEADERS:
-                raise _no_form("the headers of a part are too long")
+        while (end := self._buffer.find(b"\r\n\r\n")) < 0 and len(self._buffer) <= _LONGEST_HEADERS:
             self._more()
+        if not 0 <= end <= _LONGEST_HEADERS:
+            raise _no_form("the headers of a part are too long")
         first, *lines = self._buffer[:end].split(b"\r\n")
         if first.strip(b" \t"):
             raise _no_form("a delimiter does not end its line")

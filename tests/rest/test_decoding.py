@@ -1,0 +1,187 @@
+"""What is wrong with a request, in lakeFS's words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta
+
+from anabranch.errors import Invalid
+from anabranch.rest.call import Request
+from anabranch.rest.decoding import BodyDecoder, ParamsDecoder
+from anabranch.rest.parameters import HEADER, Amount, InRepository, ObjectPath
+
+
+class Asked(InRepository, frozen=True, kw_only=True):
+    path: ObjectPath
+    amount: Amount = 100
+    flag: bool = False
+    kind: Literal["one", "two"] = "one"
+    many: tuple[str, ...] = ()
+    matches: Annotated[str, HEADER, Meta(pattern="^a+$")] = msgspec.field(
+        default="", name="If-Match"
+    )
+
+
+class Inner(msgspec.Struct):
+    size: int = 0
+
+
+class Body(msgspec.Struct):
+    name: Annotated[str, Meta(pattern="^[a-z]+$")]
+    keys: list[str] = []
+    labels: dict[str, str] = {}
+    inner: Inner = msgspec.field(default_factory=Inner)
+
+
+PARAMS = ParamsDecoder(Asked, {"s3": "repository"})
+BODY = BodyDecoder(Body)
+
+
+def params(query: str, **headers: str) -> Asked:
+    named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
+    return PARAMS.decode(Request({"s3": "sea"}, query.encode(), named))
+
+
+def body(text: str | bytes, content_type: str = "application/json") -> Body:
+    data = text.encode() if isinstance(text, str) else text
+    return BODY.decode(Request({}, b"", {b"content-type": content_type.encode()}, body=data))
+
+
+def test_parameters():
+    assert params(
+        "path=a%2Fb+c&amount=7&flag=true&kind=two&many=x&many=y,z&r=0.1", if_match="aaa"
+    ) == Asked(
+        repository="sea",
+        path="a/b c",
+        amount=7,
+        flag=True,
+        kind="two",
+        many=("x", "y,z"),
+        matches="aaa",
+    )
+
+
+def test_of_a_repeated_parameter_the_first_counts():
+    assert params("path=a&path=b&many=one").path == "a"
+
+
+@given(st.text(min_size=1).filter(lambda text: text.encode("utf-8", "ignore").decode() == text))
+def test_every_text_comes_through_percent_signs(text):
+    escaped = "".join(f"%{byte:02X}" for byte in text.encode())
+    assert params(f"path={escaped}").path == text
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", 'parameter "path" in query has an error: value is required but missing'),
+        ("path=", 'parameter "path" in query has an error: empty value is not allowed'),
+        ("path=%FF", 'parameter "path" in query has an error: value is not UTF-8'),
+        ("path=x&amount=y", 'parameter "amount" in query has an error: value must be an integer'),
+        (
+            "path=x&amount=1001",
+            'parameter "amount" in query has an error: number must be at most 1000',
+        ),
+        (
+            "path=x&amount=-2",
+            'parameter "amount" in query has an error: number must be at least -1',
+        ),
+        ("path=x&flag=maybe", 'parameter "flag" in query has an error: value must be a boolean'),
+        (
+            "path=x&kind=three",
+            'parameter "kind" in query has an error: value is not one of the allowed values',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_parameter(query, message):
+    with pytest.raises(Invalid) as caught:
+        params(query)
+    assert caught.value.message == message
+
+
+def test_a_replacement_character_that_was_sent_is_one():
+    assert params("path=%EF%BF%BD").path == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_what_is_wrong_with_a_header():
+    with pytest.raises(Invalid) as caught:
+        params("path=x", if_match="b")
+    assert caught.value.message == (
+        'parameter "If-Match" in header has an error: '
+        'string doesn\'t match the regular expression "^a+$"'
+    )
+
+
+def test_bodies():
+    assert body('{"name":"a","unknown":[{}]}', "application/json; charset=utf-8").name == "a"
+    assert BodyDecoder(Inner, optional=True).decode(Request({}, b"", {})) == Inner()
+
+
+SCHEMA = "request body has an error: doesn't match schema #/components/schemas/Body: "
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "request body has an error: value is required but missing"),
+        ("{}", SCHEMA + 'Error at "/name": property "name" is missing'),
+        ("[]", SCHEMA + "value must be an object"),
+        ('{"name":1}', SCHEMA + 'Error at "/name": value must be a string'),
+        ('{"name":null}', SCHEMA + 'Error at "/name": Value is not nullable'),
+        (
+            '{"name":"A"}',
+            SCHEMA + 'Error at "/name": string doesn\'t match the regular expression "^[a-z]+$"',
+        ),
+        ('{"name":"a","keys":[1]}', SCHEMA + 'Error at "/keys/0": value must be a string'),
+        (
+            '{"name":"a","inner":{"size":"x"}}',
+            SCHEMA + 'Error at "/inner/size": value must be an integer',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_body(text, message):
+    with pytest.raises(Invalid) as caught:
+        body(text)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b"tea",
+        b'{"name":"a"} {}',
+        b'{"name":"\xff"}',
+        b'{"name":"\\ud800"}',
+        b"\xff\xfe",
+        b'{"name":"a","unknown":' + b"[" * 100_000,
+    ],
+    ids=lambda data: repr(data[:20]),
+)
+def test_what_is_no_json_is_refused(data):
+    with pytest.raises(Invalid, match="failed to decode request body"):
+        body(data)
+
+
+def test_a_body_of_another_type_is_refused():
+    with pytest.raises(Invalid) as caught:
+        body('{"name":"a"}', "text/plain")
+    assert caught.value.message == (
+        'request body has an error: header Content-Type has unexpected value "text/plain"'
+    )
+
+
+@given(st.binary())
+def test_no_bytes_make_anything_else_of_decoding_than_a_body_or_a_refusal(data):
+    try:
+        decoded = body(data)
+    except Invalid as error:
+        said = error.message
+    else:
+        said = decoded
+    assert isinstance(said, Body) or said.startswith("request body has an error: ")

@@ -1,0 +1,158 @@
+"""The form parser against forms put together here, in every way they may be cut into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.errors import Invalid, Truncated
+from anabranch.rest.multipart import content_part
+
+BOUNDARY = "----b0undary"
+FORM = f"multipart/form-data; boundary={BOUNDARY}"
+
+
+def form(*parts: tuple[str, bytes], preamble: bytes = b"", epilogue: bytes = b"\r\n") -> bytes:
+    delimiter = b"--" + BOUNDARY.encode()
+    pieces = [preamble]
+    for index, (headers, content) in enumerate(parts):
+        pieces += [b"" if index == 0 and not preamble else b"\r\n", delimiter, b"\r\n"]
+        pieces += [headers.replace("\n", "\r\n").encode(), b"\r\n\r\n", content]
+    return b"".join([*pieces, b"\r\n", delimiter, b"--", epilogue])
+
+
+def content(name: str = "content", extra: str = "") -> str:
+    return f'Content-Disposition: form-data; name="{name}"{extra}'
+
+
+def read(body: bytes, cuts: list[int] | None = None) -> tuple[str, bytes]:
+    content_type, chunks = content_part(FORM, cut(body, cuts or []))
+    return content_type, b"".join(chunks)
+
+
+def cut(body: bytes, cuts: list[int]) -> list[bytes]:
+    places = [0, *sorted(place % (len(body) + 1) for place in cuts), len(body)]
+    return [body[start:end] for start, end in pairwise(places)]
+
+
+# bytes that look like delimiters are what a parser stumbles over
+tricky = st.lists(
+    st.sampled_from([b"\r", b"\n", b"-", b"--", b"\r\n--", b"\r\n------b0undar", b"x", b"\0"])
+    | st.binary(max_size=20),
+    max_size=30,
+).map(b"".join)
+contents = tricky.filter(lambda data: b"\r\n--" + BOUNDARY.encode() not in b"\r\n" + data + b"\r\n")
+
+
+@given(contents, contents, st.lists(st.integers(min_value=0), max_size=40), st.binary(max_size=40))
+def test_any_content_comes_through_any_cutting(wanted, other, cuts, preamble):
+    body = form(
+        (content("note"), other),
+        (content(extra='; filename="name=content"') + "\nContent-Type: text/x-tea", wanted),
+        (content(), other),
+        preamble=preamble.replace(b"-", b"_"),
+        epilogue=b"\r\nepilogue",
+    )
+    assert read(body, cuts) == ("text/x-tea", wanted)
+
+
+def test_byte_by_byte():
+    body = form((content() + "\nContent-Type: text/plain", b"\r\n--x\r\n"))
+    assert read(body, list(range(len(body)))) == ("text/plain", b"\r\n--x\r\n")
+
+
+@given(contents, st.integers(min_value=0), st.lists(st.integers(min_value=0), max_size=10))
+def test_a_form_that_stops_before_its_last_delimiter_is_refused(wanted, length, cuts):
+    body = form((content(), wanted))
+    shortened = body[: length % (len(body) - len(BOUNDARY) - 7)]
+    with pytest.raises(Invalid):
+        read(shortened, cuts)
+
+
+@pytest.mark.parametrize("taken", [0, 10, 90, 200])
+def test_what_breaks_the_body_off_breaks_the_content_off(taken):
+    body = form((content(), b"a" * 100))[:taken]
+
+    def chunks() -> Iterator[bytes]:
+        yield body
+        raise Truncated("gone")
+
+    with pytest.raises(Truncated):
+        list(content_part(FORM, chunks())[1])
+
+
+def test_a_break_after_the_content_but_within_the_form_counts_too():
+    def chunks() -> Iterator[bytes]:
+        yield form((content(), b"abc"))
+        raise Truncated("gone")
+
+    _, pieces = content_part(FORM, chunks())
+    with pytest.raises(Truncated):
+        list(pieces)
+
+
+def test_only_a_little_is_held_of_a_large_form():
+    size, chunk = 64 * 1024 * 1024, b"x" * 65536
+    head, tail = form((content(), b"|")).split(b"|")
+
+    def chunks() -> Iterator[bytes]:
+        yield head
+        for _ in range(size // len(chunk)):
+            yield chunk
+        yield tail
+
+    longest = total = 0
+    for piece in content_part(FORM, chunks())[1]:
+        longest, total = max(longest, len(piece)), total + len(piece)
+    assert total == size
+    assert longest <= 2 * len(chunk)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "wanted"),
+    [
+        (f'multipart/form-data; boundary="{BOUNDARY}"', b"tea"),
+        (f"Multipart/Form-Data; charset=utf-8; Boundary={BOUNDARY}", b"tea"),
+    ],
+)
+def test_boundaries_as_clients_write_them(content_type, wanted):
+    _, pieces = content_part(content_type, [form((content(), wanted))])
+    assert b"".join(pieces) == wanted
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["multipart/form-data", "multipart/form-data; boundary=", f"x; boundary={'b' * 300}"],
+)
+def test_a_form_without_a_usable_boundary_is_refused(content_type):
+    with pytest.raises(Invalid, match="boundary"):
+        content_part(content_type, [form((content(), b"tea"))])
+
+
+def test_a_form_without_content_is_refused():
+    with pytest.raises(Invalid, match="no part named content"):
+        read(form((content("file"), b"tea"), ("X: y", b"tea")))
+
+
+def test_endless_headers_and_endless_parts_are_refused():
+    with pytest.raises(Invalid, match="too long"):
+        read(form((content() + "\nX: " + "y" * 20000, b"tea")))
+    with pytest.raises(Invalid, match="no part named content"):
+        read(form(*[(content("x"), b"")] * 101, (content(), b"tea")))
+
+
+@pytest.mark.parametrize("disposition", ["form-data; name=content", 'form-data; NAME="con\\tent"'])
+def test_names_as_clients_write_them(disposition):
+    assert read(form((f"content-disposition: {disposition}", b"tea"))) == ("", b"tea")
+
+
+def test_a_part_without_headers_is_passed_over():
+    body = form((content(), b"tea")).replace(
+        b"--" + BOUNDARY.encode(), b"\r\n--" + BOUNDARY.encode(), 1
+    )
+    bare = b"--" + BOUNDARY.encode() + b"\r\n\r\nbare"
+    assert read(bare + body) == ("", b"tea")
