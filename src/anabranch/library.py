@@ -3,8 +3,9 @@
     with anabranch.open("lake") as lake:
         lake.repositories.create("sea", "local://sea")
 
-A folder holds `metadata.db` (references and staging, SQLite), `blocks/` (objects and tables) and
-`cache/`. Any number of processes may have it open, servers among them.
+A folder holds `metadata/` (references and staging, in SQLite), `block/` (objects and tables) and
+`cache/`, as a server's data folder does by default. Any number of processes may have it open,
+servers among them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.versioning.core import Core
 
-__all__ = ["CACHE_BYTES", "Lake", "open_lake"]
+__all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
 
+DATABASE_FILE = "metadata.db"
 CACHE_BYTES = 1 << 30
 _SECRET_BYTES = 32
 
@@ -75,10 +77,10 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
     written.
     """
     root = Path(folder)
-    root.mkdir(parents=True, exist_ok=True)
+    (root / "metadata").mkdir(parents=True, exist_ok=True)
     lake = Lake(
-        SQLiteStore(root / "metadata.db"),
-        LocalBlocks(root / "blocks"),
+        SQLiteStore(root / "metadata" / DATABASE_FILE),
+        LocalBlocks(root / "block"),
         cache_folder=root / "cache",
         # addresses given out by this process are linked through this process
         signing_secret=secrets.token_bytes(_SECRET_BYTES),

@@ -52,7 +52,10 @@ SECTIONS = (
     ),
     (
         "Servers",
-        (Word("quickstart", "anabranch.cli.quickstart", "Start a server with a story to look at"),),
+        (
+            Word("serve", "anabranch.cli.serve", "Serve a folder over HTTP"),
+            Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
+        ),
     ),
     (
         "This program",

@@ -110,13 +110,13 @@ def get_current_user(call: Call[None, None]) -> CurrentUser:
     """Returns who asks; nobody is a user without a name."""
     if call.actor is None:
         return CurrentUser(User(creation_date=0, id=""))
-    return CurrentUser(_user(call.services.users.get(call.actor.username)))
+    return CurrentUser(_user(call.services.access.users.get(call.actor.username)))
 
 
 def login(call: Call[None, LoginInformation]) -> Answer:
     """Returns a token for a key pair, and sets it as the cookie of the web pages."""
     asked = call.body
-    issued = call.services.authenticator.login(asked.access_key_id, asked.secret_access_key)
+    issued = call.services.access.authenticator.login(asked.access_key_id, asked.secret_access_key)
     token = issued.token.reveal()
     return json_answer(
         200,
@@ -141,7 +141,7 @@ def list_users(call: Call[PageOf, None]) -> UserList:
     users = sorted(
         (
             user
-            for user in call.services.users.all()
+            for user in call.services.access.users.all()
             if user.username.startswith(asked.prefix) and user.username > asked.after
         ),
         key=lambda user: user.username.encode(),
@@ -156,31 +156,31 @@ def list_users(call: Call[PageOf, None]) -> UserList:
 def create_user(call: Call[None, UserCreation]) -> User:
     """Makes the user, if there is none."""
     user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
-    call.services.users.create(user)
-    call.services.authenticator.forget()
+    call.services.access.users.create(user)
+    call.services.access.authenticator.forget()
     return _user(user)
 
 
 def get_user(call: Call[OfUser, None]) -> User:
     """Returns a user."""
-    return _user(call.services.users.get(call.params.user_id))
+    return _user(call.services.access.users.get(call.params.user_id))
 
 
 def delete_user(call: Call[OfUser, None]) -> None:
     """Removes a user with the user's keys."""
-    call.services.users.delete(call.params.user_id)
-    call.services.authenticator.forget()
+    call.services.access.users.delete(call.params.user_id)
+    call.services.access.authenticator.forget()
 
 
 def create_credentials(call: Call[OfUser, None]) -> CredentialsWithSecret:
     """Makes an access key, if the user has none."""
-    user = call.services.users.get(call.params.user_id)
-    return credentials_with_secret(call.services.credentials.create(user.username))
+    user = call.services.access.users.get(call.params.user_id)
+    return credentials_with_secret(call.services.access.credentials.create(user.username))
 
 
 def get_credentials(call: Call[OfAccessKey, None]) -> Credentials:
     """Returns what may be shown of an access key."""
-    credential = call.services.credentials.find(call.params.access_key_id)
+    credential = call.services.access.credentials.find(call.params.access_key_id)
     if credential is None or credential.username != call.params.user_id:
         raise NotFound("credentials not found", kind="credentials_not_found")
     return Credentials(access_key_id=credential.access_key_id, creation_date=credential.issued_date)

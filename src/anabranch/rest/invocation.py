@@ -66,7 +66,7 @@ class Invocation:
         body = None if self._body is None else self._body.decode(request)
         actor = None
         if self._access is not Access.NO_AUTH:
-            actor = authenticate(self._services.authenticator, request)
+            actor = authenticate(self._services.access.authenticator, request)
         call = Call(self._services, request, params, body, actor)
         self._permit(actor, call)
         if self._handler is None:

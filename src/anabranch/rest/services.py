@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from anabranch.access.authenticate import Authenticator
-from anabranch.access.credentials import Credentials
-from anabranch.access.setup import Setup
-from anabranch.access.users import Users
+from anabranch.access.access import Access
 from anabranch.catalog.catalog import Catalog
 
 __all__ = ["Services", "Version"]
@@ -25,9 +22,6 @@ class Services(NamedTuple):
     """Everything that operations use; `clock` gives seconds since 1970."""
 
     catalog: Catalog
-    authenticator: Authenticator
-    users: Users
-    credentials: Credentials
-    setup: Setup
+    access: Access
     version: Version
     clock: Callable[[], float]

@@ -62,7 +62,7 @@ class SetupState(msgspec.Struct, frozen=True, kw_only=True):
 
 def get_setup_state(call: Call[None, None]) -> SetupState:
     """Returns whether the installation has its administrator."""
-    done = call.services.setup.is_done()
+    done = call.services.access.setup.is_done()
     return SetupState(state="initialized" if done else "not_initialized")
 
 
@@ -70,7 +70,7 @@ def setup(call: Call[None, Setup]) -> CredentialsWithSecret:
     """Makes the administrator; the answer is the only time the secret is shown."""
     key = call.body.key
     pair = None if key is None else KeyPair(key.access_key_id, Secret(key.secret_access_key))
-    return credentials_with_secret(call.services.setup.run(call.body.username, pair))
+    return credentials_with_secret(call.services.access.setup.run(call.body.username, pair))
 
 
 def setup_comm_prefs(_: Call[None, CommPrefsInput]) -> None:

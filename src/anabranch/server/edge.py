@@ -11,8 +11,9 @@ such an answer; they are found by the same router and answered by the same funct
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import falcon
@@ -39,9 +40,19 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _NO_BODY = frozenset({204, 304})
 
 
+class _Lifespan:
+    """Falcon's way to be told that the server stops."""
+
+    def __init__(self, on_shutdown: Callable[[], None]) -> None:
+        self._on_shutdown = on_shutdown
+
+    async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:  # noqa: ARG002
+        await asyncio.to_thread(self._on_shutdown)
+
+
 class Edge:
     """The ASGI application. `local` says that the stores are on this machine, without which no
-    operation is quick.
+    operation is quick; `on_shutdown` is called when the server stops.
     """
 
     def __init__(
@@ -51,11 +62,12 @@ class Edge:
         calls: Workers,
         transfers: Workers,
         request_ids: RequestIds,
+        on_shutdown: Callable[[], None] = lambda: None,
         local: bool = True,
     ) -> None:
         self._request_ids = request_ids
         self._router = CompiledRouter()
-        self._falcon = falcon.asgi.App(router=self._router)
+        self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
         # an answer without a body has no type either
         self._falcon.resp_options.default_media_type = None  # type: ignore[assignment]
         self._falcon.router_options.default_to_on_request = True

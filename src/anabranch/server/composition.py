@@ -1,0 +1,111 @@
+"""The composition: every object of a server, built once from its settings."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from importlib.metadata import PackageNotFoundError, version
+
+from anabranch.access.access import Access
+from anabranch.access.authenticate import Remembering
+from anabranch.access.credentials import KeyPair
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.memory import MemoryBlocks
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.library import DATABASE_FILE, Lake
+from anabranch.rest.services import Services, Version
+from anabranch.server.edge import Edge
+from anabranch.server.installation_keys import with_keys
+from anabranch.server.request_id import RequestIds
+from anabranch.server.settings import Settings
+from anabranch.server.workers import Workers
+
+__all__ = ["API_VERSION", "Composition"]
+
+API_VERSION = "1.84.0"
+"""The version of lakeFS whose API this is; clients compare it with what they need."""
+
+CALL_THREADS, CALLS_WAITING = 64, 512
+TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
+
+
+class Composition:
+    """A server's objects. `edge` is the application to serve; `close` ends it."""
+
+    def __init__(self, settings: Settings) -> None:
+        settings = with_keys(settings, secrets.token_bytes)
+        self._settings = settings
+        keyvalue = _keyvalue(settings)
+        self.lake = Lake(
+            keyvalue,
+            _blocks(settings),
+            cache_folder=settings.committed.local_cache.dir,
+            cache_bytes=settings.committed.local_cache.size_bytes,
+            signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
+        )
+        self.services = _services(settings, keyvalue, self.lake)
+        self._calls = Workers("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
+        self._transfers = Workers("transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING)
+        self.edge = Edge(
+            self.services,
+            calls=self._calls,
+            transfers=self._transfers,
+            request_ids=RequestIds(secrets.token_hex(8)),
+            on_shutdown=self.close,
+        )
+
+    def start(self) -> None:
+        """Makes the administrator that the settings ask for, and starts what goes on in the
+        background.
+        """
+        administrator = self._settings.installation
+        if administrator.user_name:
+            pair = KeyPair(administrator.access_key_id, administrator.secret_access_key)
+            self.services.access.setup.ensure(administrator.user_name, pair)
+        self.lake.start()
+
+    def close(self) -> None:
+        """Finishes what goes on and closes the stores."""
+        self._transfers.close()
+        self._calls.close()
+        self.lake.close()
+
+
+def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Services:
+    cache = settings.auth.cache
+    access = Access(
+        keyvalue,
+        settings.auth.encrypt.secret_key,
+        login_duration=settings.auth.login_duration,
+        remembering=Remembering(size=cache.size, lifetime=cache.ttl if cache.enabled else 0),
+    )
+    return Services(
+        catalog=lake,
+        access=access,
+        version=Version(f"{API_VERSION}+anabranch.{_own_version()}"),
+        clock=time.time,
+    )
+
+
+def _keyvalue(settings: Settings) -> KeyValueStore:
+    if settings.database.type == "mem":
+        return MemoryStore()
+    folder = settings.database.local.path
+    folder.mkdir(parents=True, exist_ok=True)
+    return SQLiteStore(folder / DATABASE_FILE)
+
+
+def _blocks(settings: Settings) -> BlockStore:
+    if settings.blockstore.type == "mem":
+        return MemoryBlocks()
+    return LocalBlocks(settings.blockstore.local.path)
+
+
+def _own_version() -> str:
+    try:
+        return version("anabranch")
+    except PackageNotFoundError:
+        return "0"
