@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
+
+from anabranch.testing.server import Server, running_server
 
 
 @pytest.hookimpl(wrapper=True)
@@ -16,3 +19,10 @@ def pytest_runtest_makereport(item, call):  # noqa: ARG001  pytest names the arg
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {reason}"
     return report
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real server over a folder of its own, shared by all tests that ask for it."""
+    with running_server(tmp_path_factory.mktemp("lake")) as running:
+        yield running

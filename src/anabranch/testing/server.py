@@ -1,0 +1,120 @@
+"""A real server for tests: a process of its own, on a free port, with an administrator."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anabranch
+
+__all__ = ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "USER_NAME", "Server", "running_server"]
+
+USER_NAME = "tester"
+ACCESS_KEY_ID = "AKIAJTESTTESTTESTTEQ"
+SECRET_ACCESS_KEY = "a-secret-that-is-known-to-every-test"  # noqa: S105  and to nobody else
+
+_LISTENING = "listening on "
+_GRACE_SECONDS = 30
+
+
+class Server(NamedTuple):
+    """A server that runs: where it is, who its administrator is, its (first) process, and the
+    file with its log.
+    """
+
+    url: str
+    access_key_id: str
+    secret_access_key: str
+    process: subprocess.Popen[str]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        """The id of its process; of several workers, of the one that started them."""
+        return self.process.pid
+
+    @property
+    def api(self) -> str:
+        """The address of its API."""
+        return f"{self.url}/api/v1"
+
+    @property
+    def auth(self) -> tuple[str, str]:
+        """The administrator's key pair."""
+        return self.access_key_id, self.secret_access_key
+
+    def stop(self) -> int:
+        """Asks it to stop and returns its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+@contextmanager
+def running_server(
+    data: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    listen: str = "127.0.0.1:0",
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Server]:
+    """Runs a server over the folder `data` and gives it when it listens; stops it afterwards.
+
+    `env` is added to the environment. Raises AssertionError with its own words if it does not
+    start.
+    """
+    source = str(Path(anabranch.__file__).parent.parent)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")},
+        "PYTHONPATH": os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")])),
+        "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
+        "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
+        "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+        **(env or {}),
+    }
+    command = [sys.executable, "-m", "anabranch", "serve", "--data", str(data)]
+    options = ["--listen", listen, "--workers", str(workers)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("w") as errors:
+            process = subprocess.Popen(
+                [*command, *options],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        try:
+            url = _address(process)
+            if not url:
+                process.wait(_GRACE_SECONDS)
+                raise AssertionError(f"the server did not start:\n{log.read_text()}")
+            server = Server(url, ACCESS_KEY_ID, SECRET_ACCESS_KEY, process, log)
+            yield server
+            if process.poll() is None:
+                server.stop()
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Returns the address that a starting server prints, the empty string if it ends instead."""
+    for line in process.stdout or ():
+        _, found, address = line.partition(_LISTENING)
+        if found:
+            return address.strip()
+    return ""
