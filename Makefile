@@ -40,9 +40,13 @@ test: install components ## everything but the slow sweeps
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 .PHONY: test-all
-test-all: install components ## everything, slow sweeps included
+test-all: install components fuzz ## everything, slow sweeps included
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
+
+.PHONY: fuzz
+fuzz: ## a minute of libFuzzer on the reader of tables, where cargo-fuzz is
+	@tools/fuzz 60
 
 .PHONY: check
 check: install ## format, lint, types, layers
