@@ -47,6 +47,8 @@ def _play(call: Call, url: str) -> None:
     """Plays the flights story, unless the folder already has it."""
     output = call.output
     try:
+        from lakefs.exceptions import LakeFSException  # noqa: PLC0415  an extra
+
         from anabranch.examples import flights  # noqa: PLC0415  brings pandas
     except ImportError as error:
         raise Failure(
@@ -62,7 +64,7 @@ def _play(call: Call, url: str) -> None:
     began = time.perf_counter()
     try:
         flights.play(story, lambda line, took: output.line(f"  {took:6.2f} s  {line}"))
-    except flights.StoryError as error:
+    except (flights.StoryError, LakeFSException) as error:
         raise Failure(f"the story went wrong: {error}") from error
     output.line(f"  {time.perf_counter() - began:6.2f} s  in all")
 
