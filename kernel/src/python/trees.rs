@@ -12,7 +12,9 @@ use super::identities::PyValue;
 use super::listing::Listing;
 use super::tables::{RangeInfo, Written};
 use super::values::{PyChange, parts, py_framed};
+use super::writes::{Merged, strategy_named};
 use crate::error::{Error, Result};
+use crate::tree::merge::Sides;
 use crate::tree::{self, Changes, Locate, Pool, TableId, Window, compare_page, diff_page};
 
 /// Finds tables by calling Python.
@@ -191,6 +193,28 @@ impl Tree {
         }
         let done = py.detach(|| tree::apply::apply(&self.tree, &packed, &folder))?;
         Ok(done.into())
+    }
+
+    #[pyo3(signature = (source, base, folder, *, strategy = "", max_conflicts = 1000))]
+    fn merge(
+        &self,
+        py: Python<'_>,
+        source: &Tree,
+        base: &Tree,
+        folder: PathBuf,
+        strategy: &str,
+        max_conflicts: usize,
+    ) -> PyResult<Merged> {
+        let strategy = strategy_named(strategy)?;
+        let done = py.detach(|| {
+            let sides = Sides {
+                dest: &self.tree,
+                source: &source.tree,
+                base: &base.tree,
+            };
+            tree::merge::merge(sides, &folder, strategy, max_conflicts)
+        })?;
+        Merged::new(py, done)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use super::identities::PyValue;
 use super::tables::{RangeInfo, Written};
@@ -13,6 +14,7 @@ use crate::ranges;
 use crate::table::sync_folder;
 use crate::tree::Outcome;
 use crate::tree::load::Loader;
+use crate::tree::merge::{self, Strategy};
 
 /// This many bytes of records are taken from Python before they are written without it.
 const BATCH: usize = 4 << 20;
@@ -27,6 +29,39 @@ impl From<Outcome> for Written {
             changed: outcome.tally.changed,
             removed: outcome.tally.removed,
         }
+    }
+}
+
+/// What a merge came to.
+#[pyclass(module = "anabranch._kernel", frozen, get_all)]
+pub struct Merged {
+    written: Option<Py<Written>>,
+    conflicts: Py<PyList>,
+    conflict_count: u64,
+}
+
+impl Merged {
+    pub fn new(py: Python<'_>, merged: merge::Merged) -> PyResult<Merged> {
+        let keys = merged.conflicts.iter().map(|key| PyBytes::new(py, key));
+        let conflicts = PyList::new(py, keys)?.unbind();
+        let written = merged
+            .outcome
+            .map(|outcome| Py::new(py, Written::from(outcome)));
+        Ok(Merged {
+            written: written.transpose()?,
+            conflicts,
+            conflict_count: merged.conflict_count,
+        })
+    }
+}
+
+/// Returns the strategy with a name. Fails with ValueError.
+pub fn strategy_named(name: &str) -> PyResult<Strategy> {
+    match name {
+        "" => Ok(Strategy::None),
+        "source-wins" => Ok(Strategy::SourceWins),
+        "dest-wins" => Ok(Strategy::DestWins),
+        _ => Err(PyValueError::new_err(format!("unknown strategy {name:?}"))),
     }
 }
 
@@ -96,6 +131,7 @@ fn write_list(infos: &[codec::RangeInfo], folder: &Path) -> Result<String> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Merged>()?;
     module.add_function(wrap_pyfunction!(write_tree, module)?)?;
     module.add_function(wrap_pyfunction!(write_metarange, module)?)
 }

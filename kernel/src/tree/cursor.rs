@@ -189,14 +189,18 @@ impl TreeCursor {
         }
     }
 
-    /// Returns a key that no key of that block of the range entered is above, and below which
-    /// no other record follows. `None` when no range is entered.
-    pub fn block_end(&self, block: usize) -> Option<Vec<u8>> {
-        let table = self.inside.as_ref()?.table();
+    /// Returns a key that ends that many blocks, of which the first lies ahead: they have no
+    /// key above it, and no record below it follows them. `None` when there are not as many.
+    pub fn blocks_end(&self, count: usize) -> Option<Vec<u8>> {
+        let (table, first) = self.block_ahead()?;
+        let last = first + count.checked_sub(1)?;
+        if last >= table.block_count() {
+            return None;
+        }
         // Behind the last block of a range there may be room up to its separator, which the
         // next range uses.
         let max_key = &self.tree.ranges()[self.range].max_key;
-        Some(table.separator(block).min(max_key.clone()))
+        Some(table.separator(last).min(max_key.clone()))
     }
 
     /// Passes over that many blocks of the range entered, from that of the record on.

@@ -6,6 +6,7 @@
 //! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three.
 
 mod changes;
+mod copy;
 mod cursor;
 mod diff_page;
 mod listing;
@@ -24,8 +25,11 @@ pub mod apply;
 pub mod compare;
 pub mod diff;
 pub mod load;
+pub mod merge;
 pub mod stats_json;
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 

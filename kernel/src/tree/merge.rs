@@ -1,0 +1,332 @@
+//! Merges two trees, given their base.
+//!
+//! First it is found out what the merge does (see [`super::compare`]); only when nothing is in
+//! conflict, or a strategy decides, is the new tree written. Then the three trees are walked
+//! together. As far as two of them are the same, which ids of ranges and bytes of blocks tell,
+//! the result is the third, or either, and is copied: whole ranges by their ids, blocks as they
+//! are stored. What is left is decided key by key.
+//!
+//! A key that ends ranges of both sides by its hash is in the result whatever the merge does,
+//! and ends a range there. So a merge is done in pieces between such keys, at the same time.
+
+use std::path::Path;
+
+use super::compare::{CompareWalk, Verdict, verdict};
+use super::copy::copy_through;
+use super::cursor::TreeCursor;
+use super::diff::{equal_blocks, equal_ranges};
+use super::diff_page::{Kind, kind};
+use super::outcome::{Outcome, Tally};
+use super::parallel;
+use super::tree::Tree;
+use super::window::successor;
+use crate::codec::RangeInfo;
+use crate::error::Result;
+use crate::ranges::{RangeWriter, break_after};
+
+/// What decides where both sides changed a key, differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Nothing: it is a conflict.
+    #[default]
+    None,
+    SourceWins,
+    DestWins,
+}
+
+/// What a merge came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// None when there are conflicts.
+    pub outcome: Option<Outcome>,
+    /// The first conflicting keys, in order.
+    pub conflicts: Vec<Vec<u8>>,
+    pub conflict_count: u64,
+}
+
+/// The trees of a merge.
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    pub dest: &'a Tree,
+    pub source: &'a Tree,
+    pub base: &'a Tree,
+}
+
+/// Writes the merge of `sides.source` into `sides.dest` into `folder`. Of conflicts at most
+/// `max_conflicts` are listed, all are counted.
+pub fn merge(
+    sides: Sides<'_>,
+    folder: &Path,
+    strategy: Strategy,
+    max_conflicts: usize,
+) -> Result<Merged> {
+    let pieces = pieces(sides);
+    let findings = parallel::each(pieces.len(), |number| {
+        pieces[number].look(sides, strategy, max_conflicts)
+    })?;
+    let mut all = Findings::default();
+    for findings in &findings {
+        all.add(findings, max_conflicts);
+    }
+    if all.conflict_count > 0 {
+        return Ok(Merged {
+            outcome: None,
+            conflicts: all.conflicts,
+            conflict_count: all.conflict_count,
+        });
+    }
+    let outcome = if all.tally.is_zero() {
+        Outcome::existing(sides.dest, all.tally)
+    } else if sides.dest.metarange_id() == sides.base.metarange_id() {
+        Outcome::existing(sides.source, all.tally)
+    } else {
+        let ranges = parallel::each(pieces.len(), |number| {
+            let changes = !findings[number].tally.is_zero();
+            pieces[number].write(sides, strategy, changes, folder)
+        })?;
+        let origins = [sides.dest, sides.source];
+        Outcome::write(&ranges.concat(), &origins, all.tally, folder)?
+    };
+    Ok(Merged {
+        outcome: Some(outcome),
+        ..Merged::default()
+    })
+}
+
+/// The keys from `start` on, up to `end` and with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Piece {
+    start: Vec<u8>,
+    end: Option<Vec<u8>>,
+}
+
+/// Parts the keys where both sides have a range that ends with a key whose hash cuts.
+fn pieces(sides: Sides<'_>) -> Vec<Piece> {
+    let mut pieces = vec![Piece::default()];
+    for info in sides.dest.ranges() {
+        let end = &info.max_key;
+        let there = sides.source.ranges().get(sides.source.find_range(end));
+        if there.is_some_and(|other| other.max_key == *end) && break_after(end, 0) {
+            if let Some(open) = pieces.last_mut() {
+                open.end = Some(end.clone());
+            }
+            pieces.push(Piece {
+                start: successor(end),
+                end: None,
+            });
+        }
+    }
+    pieces
+}
+
+/// What a merge does in a piece.
+#[derive(Default)]
+struct Findings {
+    tally: Tally,
+    conflicts: Vec<Vec<u8>>,
+    conflict_count: u64,
+}
+
+impl Findings {
+    fn add(&mut self, next: &Findings, max_conflicts: usize) {
+        self.tally.add(next.tally);
+        self.conflict_count += next.conflict_count;
+        let room = max_conflicts - self.conflicts.len();
+        self.conflicts
+            .extend(next.conflicts.iter().take(room).cloned());
+    }
+}
+
+impl Piece {
+    fn look(&self, sides: Sides<'_>, strategy: Strategy, max_conflicts: usize) -> Result<Findings> {
+        let limit = self.end.as_deref().map(successor);
+        let mut walk = CompareWalk::new(sides.dest, sides.source, sides.base, limit);
+        let mut findings = Findings::default();
+        walk.seek(&self.start)?;
+        while walk.advance()? {
+            let Some(found) = walk.current()? else {
+                break;
+            };
+            if found.is_conflict && strategy == Strategy::None {
+                findings.conflict_count += 1;
+                if findings.conflicts.len() < max_conflicts {
+                    findings.conflicts.push(found.key.to_vec());
+                }
+            } else if !found.is_conflict || strategy == Strategy::SourceWins {
+                let tally = &mut findings.tally;
+                match kind(found.dest.is_some(), found.source.is_some()) {
+                    Kind::Added => tally.added += 1,
+                    Kind::Removed => tally.removed += 1,
+                    _ => tally.changed += 1,
+                }
+            }
+        }
+        Ok(findings)
+    }
+
+    fn write(
+        &self,
+        sides: Sides<'_>,
+        strategy: Strategy,
+        changes: bool,
+        folder: &Path,
+    ) -> Result<Vec<RangeInfo>> {
+        let mut out = RangeWriter::new(folder);
+        let at_start = |tree: &Tree| {
+            let mut cursor = tree.cursor();
+            cursor.seek(&self.start).map(|()| cursor)
+        };
+        let mut walk = MergeWalk {
+            dest: at_start(sides.dest)?,
+            source: at_start(sides.source)?,
+            base: at_start(sides.base)?,
+            end: self.end.as_deref(),
+            strategy,
+            out: &mut out,
+        };
+        if changes {
+            walk.run()?;
+        } else {
+            copy_through(&mut walk.dest, walk.end, walk.out)?;
+        }
+        Ok(out.finish()?.0)
+    }
+}
+
+/// A walk through three trees that writes what a merge makes of them.
+struct MergeWalk<'a> {
+    dest: TreeCursor,
+    source: TreeCursor,
+    base: TreeCursor,
+    /// The last key, at which ranges of `dest` and `source` end.
+    end: Option<&'a [u8]>,
+    strategy: Strategy,
+    out: &'a mut RangeWriter,
+}
+
+impl MergeWalk<'_> {
+    fn run(&mut self) -> Result<()> {
+        let mut key = Vec::new();
+        loop {
+            if self.pass_ranges()? || self.pass_blocks()? {
+                continue;
+            }
+            let keys = [self.dest.key(), self.source.key(), self.base.key()];
+            let Some(least) = keys.into_iter().flatten().min() else {
+                return Ok(());
+            };
+            if self.end.is_some_and(|end| least > end) {
+                return Ok(());
+            }
+            key.clear();
+            key.extend_from_slice(least);
+            self.take_record(&key)?;
+        }
+    }
+
+    /// Takes the keys on which two sides agree by the ids of their ranges; returns whether there
+    /// were any.
+    fn pass_ranges(&mut self) -> Result<bool> {
+        if let Some((count, end)) = self.agreement(&self.source, &self.base) {
+            self.source.skip_ranges(count);
+            self.base.skip_ranges(count);
+            copy_through(&mut self.dest, Some(&end), self.out)?;
+        } else if let Some((count, end)) = self.agreement(&self.dest, &self.base) {
+            self.dest.skip_ranges(count);
+            self.base.skip_ranges(count);
+            copy_through(&mut self.source, Some(&end), self.out)?;
+        } else if let Some((count, end)) = self.agreement(&self.dest, &self.source) {
+            self.source.skip_ranges(count);
+            self.base.advance_past(&end)?;
+            copy_through(&mut self.dest, Some(&end), self.out)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Returns how many equal ranges lie ahead of two sides, within the piece, and the last key
+    /// of them; None when there are none.
+    fn agreement(&self, one: &TreeCursor, other: &TreeCursor) -> Option<(usize, Vec<u8>)> {
+        let ahead = &one.whole_ranges()[..equal_ranges(one, other)];
+        let within = match self.end {
+            Some(end) => ahead.partition_point(|info| info.max_key.as_slice() <= end),
+            None => ahead.len(),
+        };
+        let last = ahead[..within].last()?;
+        Some((within, last.max_key.clone()))
+    }
+
+    /// Takes the keys on which two sides agree by the bytes of their blocks; returns whether
+    /// there were any.
+    fn pass_blocks(&mut self) -> Result<bool> {
+        let Self {
+            dest, source, base, ..
+        } = self;
+        if let Some(end) = skip_agreeing_blocks(source, base, self.end)? {
+            copy_through(dest, Some(&end), self.out)?;
+        } else if let Some(end) = skip_agreeing_blocks(dest, base, self.end)? {
+            copy_through(source, Some(&end), self.out)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Decides about the least key that any side has, and goes behind it.
+    fn take_record(&mut self, key: &[u8]) -> Result<()> {
+        let dest = value_at(&mut self.dest, key)?;
+        let source = value_at(&mut self.source, key)?;
+        let base = value_at(&mut self.base, key)?;
+        let Some(verdict) = verdict(dest, source, base) else {
+            return Err(self.dest.corrupt("a value is malformed"));
+        };
+        let source_is_taken = match verdict {
+            Verdict::Keep => false,
+            Verdict::Take => true,
+            Verdict::Conflict => self.strategy == Strategy::SourceWins,
+        };
+        if let Some(value) = if source_is_taken { source } else { dest } {
+            self.out.add(key, value)?;
+        }
+        for cursor in [&mut self.dest, &mut self.source, &mut self.base] {
+            if cursor.key() == Some(key) {
+                cursor.next()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value_at<'a>(cursor: &'a mut TreeCursor, key: &[u8]) -> Result<Option<&'a [u8]>> {
+    match cursor.key() == Some(key) {
+        true => cursor.value().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Passes over the equal blocks that lie ahead of two sides. Returns a key up to which the two
+/// then have the same records, None when there were no such blocks.
+fn skip_agreeing_blocks(
+    one: &mut TreeCursor,
+    other: &mut TreeCursor,
+    end: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>> {
+    if !one.is_ahead_of_block() || !other.is_ahead_of_block() || one.key() != other.key() {
+        return Ok(None);
+    }
+    one.enter()?;
+    other.enter()?;
+    let count = equal_blocks(one, other)?;
+    let ends = [one.blocks_end(count), other.blocks_end(count)];
+    let [Some(one_end), Some(other_end)] = ends else {
+        return Ok(None);
+    };
+    one.skip_blocks(count)?;
+    other.skip_blocks(count)?;
+    let least = one_end.min(other_end);
+    Ok(Some(match end {
+        Some(end) if end < least.as_slice() => end.to_vec(),
+        _ => least,
+    }))
+}

@@ -1,0 +1,287 @@
+//! Trees against plain maps, and apply against its rule followed one record at a time.
+//!
+//! The keys are few, so that changes meet; among them are keys that end ranges, and values are
+//! long enough to fill blocks, so that a small tree has many ranges and blocks.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+
+use super::apply::apply;
+use super::merge::{Merged, Sides, Strategy as Resolve, merge};
+use super::testing::{Folder, value};
+use super::{Changes, DiffPage, Kind, Outcome, Row, Tally, Tree, Window, compare_page, diff_page};
+use crate::codec::RangeInfo;
+use crate::ranges::{RangeWriter, break_after};
+
+type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+type Edits = BTreeMap<usize, Option<u8>>;
+
+/// Sixteen keys that end ranges, and six between each two.
+static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let names = (0u32..).map(|n| format!("k{n:07}").into_bytes());
+    let mut keys = Vec::new();
+    let mut between = 0;
+    for name in names {
+        let cuts = break_after(&name, 0);
+        if cuts || between < 6 {
+            keys.push(name);
+            between = if cuts { 0 } else { between + 1 };
+        }
+        if keys.len() == 16 * 7 {
+            return keys;
+        }
+    }
+    keys
+});
+
+/// Returns a value whose identity is one of a few; its data, of up to 1.5 KB, do not compress.
+fn valued(key: usize, identity: u8) -> Vec<u8> {
+    let mut state = key as u64 * 7 + u64::from(identity) + 1;
+    let noise = (0..key % 4 * 500).map(|_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        char::from(b' ' + (state >> 58) as u8)
+    });
+    value(&format!("identity {identity}"), &noise.collect::<String>())
+}
+
+fn records() -> impl Strategy<Value = Edits> {
+    let dense = prop::collection::btree_map(0..16 * 7usize, (0..3u8).prop_map(Some), 60..112);
+    prop_oneof![edits(60), dense]
+}
+
+fn edits(most: usize) -> impl Strategy<Value = Edits> {
+    prop::collection::btree_map(0..16 * 7usize, prop::option::weighted(0.7, 0..3u8), 0..most)
+}
+
+fn edited(records: &Records, edits: &Edits) -> Records {
+    let mut records = records.clone();
+    for (&key, identity) in edits {
+        match identity {
+            Some(identity) => records.insert(KEYS[key].clone(), valued(key, *identity)),
+            None => records.remove(&KEYS[key]),
+        };
+    }
+    records
+}
+
+fn packed(edits: &Edits) -> Changes {
+    let mut changes = Changes::default();
+    for (&key, identity) in edits {
+        let value = identity.map(|identity| valued(key, identity));
+        let parts = value.as_deref().and_then(crate::codec::decode_value);
+        changes.push(&KEYS[key], parts).unwrap();
+    }
+    changes
+}
+
+fn read(tree: &Tree) -> Records {
+    let mut records = Records::new();
+    let mut cursor = tree.cursor();
+    while let Some((key, value)) = cursor.record().unwrap() {
+        records.insert(key.to_vec(), value.to_vec());
+        cursor.next().unwrap();
+    }
+    assert_eq!(records.len() as u64, tree.count());
+    records
+}
+
+fn kind_of(left: Option<&Vec<u8>>, right: Option<&Vec<u8>>) -> Kind {
+    match (left, right) {
+        (None, _) => Kind::Added,
+        (_, None) => Kind::Removed,
+        _ => Kind::Changed,
+    }
+}
+
+fn model_diff(left: &Records, right: &Records) -> Vec<Row> {
+    let keys = KEYS.iter().filter(|key| left.get(*key) != right.get(*key));
+    keys.map(|key| Row {
+        kind: kind_of(left.get(key), right.get(key)),
+        key: key.clone(),
+        left: left.get(key).cloned(),
+        right: right.get(key).cloned(),
+    })
+    .collect()
+}
+
+fn model_compare(dest: &Records, source: &Records, base: &Records) -> Vec<Row> {
+    let all = model_diff(dest, source).into_iter();
+    let changed = all.filter(|row| source.get(&row.key) != base.get(&row.key));
+    changed
+        .map(|row| match dest.get(&row.key) == base.get(&row.key) {
+            true => row,
+            false => Row {
+                kind: Kind::Conflict,
+                ..row
+            },
+        })
+        .collect()
+}
+
+fn tally_of(rows: &[Row]) -> Tally {
+    let count = |kind: Kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
+    Tally {
+        added: count(Kind::Added),
+        changed: count(Kind::Changed),
+        removed: count(Kind::Removed),
+    }
+}
+
+/// Follows the rule of a commit one record at a time, on one thread.
+fn apply_by_the_rule(folder: &Folder, base: &Tree, effective: &[Row]) -> Vec<RangeInfo> {
+    let mut out = RangeWriter::new(folder.path());
+    let mut changes = effective.iter().peekable();
+    for info in base.ranges() {
+        if changes
+            .peek()
+            .is_none_or(|change| change.key > info.max_key)
+        {
+            out.add_range(info.clone()).unwrap();
+            continue;
+        }
+        let mut cursor = base.cursor();
+        cursor.seek(&info.min_key).unwrap();
+        while let Some((key, value)) = cursor.record().unwrap() {
+            if key > info.max_key.as_slice() {
+                break;
+            }
+            while let Some(change) = changes.next_if(|change| change.key.as_slice() < key) {
+                out.add(&change.key, change.right.as_ref().unwrap())
+                    .unwrap();
+            }
+            match changes.next_if(|change| change.key == key) {
+                Some(change) => {
+                    if let Some(value) = &change.right {
+                        out.add(key, value).unwrap();
+                    }
+                }
+                None => out.add(key, value).unwrap(),
+            }
+            cursor.next().unwrap();
+        }
+    }
+    for change in changes {
+        out.add(&change.key, change.right.as_ref().unwrap())
+            .unwrap();
+    }
+    out.finish().unwrap().0
+}
+
+/// A tree, and what it holds, that came about by commits, so that its cuts tell its history.
+fn committed(folder: &Folder, history: &[Edits]) -> (Tree, Records) {
+    let (mut tree, mut records) = (folder.open(""), Records::new());
+    for edits in history {
+        let outcome = apply(&tree, &packed(edits), folder.path()).unwrap();
+        tree = folder.open(&outcome.metarange_id);
+        records = edited(&records, edits);
+    }
+    (tree, records)
+}
+
+fn page(rows: Vec<Row>) -> DiffPage {
+    DiffPage {
+        rows,
+        has_more: false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn applying_follows_the_rule(history in prop::collection::vec(records(), 1..4), last in edits(20)) {
+        let folder = Folder::new();
+        let (base, before) = committed(&folder, &history);
+        prop_assert_eq!(&read(&base), &before);
+        let after = edited(&before, &last);
+        let changes = model_diff(&before, &after);
+        let outcome = apply(&base, &packed(&last), folder.path()).unwrap();
+        prop_assert_eq!(outcome.tally, tally_of(&changes));
+        prop_assert_eq!(outcome.count, after.len() as u64);
+        let tree = folder.open(&outcome.metarange_id);
+        prop_assert_eq!(&read(&tree), &after);
+        if changes.is_empty() {
+            prop_assert_eq!(outcome, Outcome::existing(&base, Tally::default()));
+        } else {
+            let by_the_rule = apply_by_the_rule(&folder, &base, &changes);
+            prop_assert_eq!(tree.ranges(), by_the_rule);
+        }
+    }
+
+    #[test]
+    fn a_tree_written_at_once_is_one_applied_to_nothing(edits in records()) {
+        let folder = Folder::new();
+        let (tree, records) = committed(&folder, std::slice::from_ref(&edits));
+        let at_once = folder.tree(&records);
+        prop_assert_eq!(at_once.metarange_id(), tree.metarange_id());
+    }
+
+    #[test]
+    fn differences_are_those_of_maps(shared in records(), one in edits(20), other in edits(20)) {
+        let folder = Folder::new();
+        let (left, left_records) = committed(&folder, &[shared.clone(), one]);
+        let (right, right_records) = committed(&folder, &[shared, other]);
+        let expected = model_diff(&left_records, &right_records);
+        let found = diff_page(&left, &right, &Window::default(), 1000).unwrap();
+        prop_assert_eq!(found, page(expected));
+    }
+
+    #[test]
+    fn merges_are_those_of_maps(
+        shared in prop::collection::vec(records(), 0..3),
+        ours in prop::collection::vec(edits(12), 0..3),
+        theirs in prop::collection::vec(edits(12), 0..3),
+        resolve in prop::sample::select(vec![Resolve::None, Resolve::SourceWins, Resolve::DestWins]),
+    ) {
+        let folder = Folder::new();
+        let (base, base_records) = committed(&folder, &shared);
+        let (dest, dest_records) = committed(&folder, &[shared.clone(), ours].concat());
+        let (source, source_records) = committed(&folder, &[shared, theirs].concat());
+        let rows = model_compare(&dest_records, &source_records, &base_records);
+        let compared = compare_page(&dest, &source, &base, &Window::default(), 1000).unwrap();
+        prop_assert_eq!(&compared, &page(rows.clone()));
+
+        let sides = Sides { dest: &dest, source: &source, base: &base };
+        let merged = merge(sides, folder.path(), resolve, 3).unwrap();
+        let conflicts: Vec<&Row> = rows.iter().filter(|row| row.kind == Kind::Conflict).collect();
+        if resolve == Resolve::None && !conflicts.is_empty() {
+            let first = conflicts.iter().take(3).map(|row| row.key.clone());
+            prop_assert_eq!(merged, Merged {
+                outcome: None,
+                conflicts: first.collect(),
+                conflict_count: conflicts.len() as u64,
+            });
+            return Ok(());
+        }
+        let mut expected = dest_records.clone();
+        let taken = rows.iter().filter(|row| {
+            row.kind != Kind::Conflict || resolve == Resolve::SourceWins
+        });
+        for row in taken {
+            match &row.right {
+                Some(value) => expected.insert(row.key.clone(), value.clone()),
+                None => expected.remove(&row.key),
+            };
+        }
+        prop_assert!(merged.conflicts.is_empty() && merged.conflict_count == 0);
+        let outcome = merged.outcome.unwrap();
+        let tree = folder.open(&outcome.metarange_id);
+        prop_assert_eq!(&read(&tree), &expected);
+        prop_assert_eq!(outcome.tally, tally_of(&model_diff(&dest_records, &expected)));
+        prop_assert_eq!(outcome.count, expected.len() as u64);
+    }
+}
+
+#[test]
+fn many_ranges_are_found_in_the_trees_of_these_tests() {
+    let folder = Folder::new();
+    let all: Edits = (0..KEYS.len()).map(|key| (key, Some(1))).collect();
+    let (tree, _) = committed(&folder, &[all]);
+    assert_eq!(tree.ranges().len(), 16);
+    let blocks: usize = (0..16).map(|n| tree.table(n).unwrap().block_count()).sum();
+    assert!(blocks > 24, "{blocks}");
+}
