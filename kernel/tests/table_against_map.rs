@@ -114,7 +114,8 @@ proptest! {
         let mut survey = BlockSurvey::default();
         for block in 0..table.block_count() {
             survey.load(&table, block).unwrap();
-            prop_assert!(survey.is_canonical());
+            // The one block of an empty table is no more than a restart.
+            prop_assert!(survey.is_canonical() || records.is_empty());
         }
     }
 
