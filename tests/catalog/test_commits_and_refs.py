@@ -226,6 +226,6 @@ def test_reverting_and_picking_merges_needs_a_parent(lake):
     with pytest.raises(Invalid, match="does not have the given parent number"):
         lake.branches.cherry_pick("sea", "y", "main", parent_number=3, committer="ada")
     with pytest.raises(Invalid, match="does not have the given parent number"):
-        lake.branches.revert("sea", "main", "main~2", parent_number=1, committer="ada")
+        lake.branches.revert("sea", "main", "main~3", parent_number=1, committer="ada")
     lake.branches.revert("sea", "main", "main", parent_number=1, committer="ada")
     assert content(lake, "main") == {"a": b"1", "c": b"3"}
