@@ -239,7 +239,7 @@ def test_a_commit_is_cherry_picked(lake, main):
     assert made.metadata["cherry-pick-origin"] == picked.id
     assert listed(main) == ["a"]
     with pytest.raises(BadRequestException):
-        main.cherry_pick("main~2")
+        main.cherry_pick("main~1")
 
 
 def test_what_is_not_built_is_a_server_error(main):

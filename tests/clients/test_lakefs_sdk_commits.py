@@ -7,6 +7,7 @@ import time
 
 import lakefs_sdk
 import pytest
+
 from anabranch.testing.server import USER_NAME
 
 

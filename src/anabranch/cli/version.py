@@ -18,6 +18,7 @@ def _version(call: Call) -> None:
     pairs = [
         ("Client", client, ""),
         ("Server", server.get("version") or server["error"], ""),
+        ("API of lakeFS", server.get("api", ""), ""),
         ("Address", call.settings.server, ""),
     ]
     call.output.details(pairs, {"client": client, "server": server})
@@ -35,7 +36,10 @@ def _server(call: Call) -> dict[str, Any]:
         config = call.connection.get("config")["version_config"]
     except Failure as failure:
         return {"error": failure.message, "address": call.settings.server}
-    return {"version": config.get("version", "unknown"), "address": call.settings.server}
+    api = config.get("version", "unknown")
+    # a real lakeFS has no version of ours
+    own = config.get("anabranch_version", api)
+    return {"version": own, "api": api, "address": call.settings.server}
 
 
 COMMAND = Command(

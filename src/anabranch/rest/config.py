@@ -34,8 +34,9 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionConfig(msgspec.Struct, frozen=True):
-    """The server's version. Clients warn of an unknown `version_context`."""
+    """lakeFS's version and our own. Clients warn of an unknown `version_context`."""
 
+    anabranch_version: str
     version: str
     version_context: str
 
@@ -89,7 +90,11 @@ def get_garbage_collection_config(_: Call[None, None]) -> GarbageCollectionConfi
 
 
 def _version(version: Version) -> VersionConfig:
-    return VersionConfig(version=version.version, version_context=version.context)
+    return VersionConfig(
+        anabranch_version=version.anabranch,
+        version=version.version,
+        version_context=version.context,
+    )
 
 
 def _storage(config: ModelStorageConfig) -> StorageConfig:

@@ -12,9 +12,12 @@ __all__ = ["Services", "Version"]
 
 
 class Version(NamedTuple):
-    """What the server says it is: our own version, and whose API it speaks."""
+    """What the server says it is: the version of lakeFS whose API it speaks, which clients take
+    apart as numbers between dots, and its own.
+    """
 
     version: str
+    anabranch: str
     context: str = "lakeFS"
 
 

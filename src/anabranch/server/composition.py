@@ -85,7 +85,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
     return Services(
         catalog=lake,
         access=access,
-        version=Version(f"{API_VERSION}+anabranch.{_own_version()}"),
+        version=Version(API_VERSION, _own_version()),
         clock=time.time,
     )
 
