@@ -23,7 +23,8 @@ $(VENV)/.libraries: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps -e .
 	touch $@
 
 .PHONY: quickstart

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from anabranch import _kernel as kernel
+from anabranch.access.kept_key import kept_key
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.table_cache import TableCache
@@ -31,7 +32,6 @@ __all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
 
 DATABASE_FILE = "metadata.db"
 CACHE_BYTES = 1 << 30
-_SECRET_BYTES = 32
 
 
 class Lake(Catalog):
@@ -78,12 +78,12 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
     """
     root = Path(folder)
     (root / "metadata").mkdir(parents=True, exist_ok=True)
+    signing = kept_key(root / "keys" / "signing", secrets.token_bytes)
     lake = Lake(
         SQLiteStore(root / "metadata" / DATABASE_FILE),
         LocalBlocks(root / "block"),
         cache_folder=root / "cache",
-        # addresses given out by this process are linked through this process
-        signing_secret=secrets.token_bytes(_SECRET_BYTES),
+        signing_secret=signing.reveal().encode(),
     )
     lake.start()
     return lake

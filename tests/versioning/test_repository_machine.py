@@ -212,9 +212,10 @@ class TestRepository(RepositoryMachine.TestCase):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 class TestRepositoryLong(RepositoryMachine.TestCase):
     settings = settings(
-        max_examples=1000,
+        max_examples=300,
         stateful_step_count=60,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -1,0 +1,97 @@
+"""A lake in-process: the README's words hold, and a server may be on the same folder."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import anabranch
+from anabranch.errors import Corrupt
+from anabranch.testing.server import running_server
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_readme_s_example(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"<!-- tested -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert len(examples) == 1
+    exec(compile(examples[0], "README.md", "exec"), {})  # noqa: S102  the point of the test
+
+
+def test_what_one_process_wrote_the_next_one_reads(tmp_path):
+    with anabranch.open(tmp_path / "lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "a", [b"1"])
+        address = lake.staging.new_address("sea", "main", "b")
+        lake.blocks.put(lake.blocks.unqualify(address), [b"2"])
+    with anabranch.open(tmp_path / "lake") as lake:
+        assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"
+        lake.staging.link("sea", "main", "b", address=address, checksum="c", size=1)
+        assert lake.objects.open("sea", "main", "b").read_bytes() == b"2"
+
+
+def test_two_lakes_on_one_folder_commit_in_turns(tmp_path):
+    with anabranch.open(tmp_path) as one, anabranch.open(tmp_path) as other:
+        one.repositories.create("sea", "local://sea")
+
+        def write(number):
+            lake = (one, other)[number % 2]
+            lake.objects.upload("sea", "main", f"{number:03}", [b"%d" % number])
+            return lake.commits.commit(
+                "sea", "main", message=str(number), committer="ada", allow_empty=True
+            ).id
+
+        with ThreadPoolExecutor(8) as pool:
+            commits = list(pool.map(write, range(60)))
+        log = one.commits.log("sea", "main", amount=100)
+        assert {commit.id for commit in log.items} >= set(commits)
+        assert len(log.items) == 61
+        page = other.objects.listing("sea", "main@", amount=100)
+        assert [item.path for item in page.items] == [f"{number:03}" for number in range(60)]
+
+
+def test_a_library_beside_a_server(tmp_path):
+    with running_server(tmp_path) as server, anabranch.open(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        with httpx2.Client(base_url=server.api, auth=server.auth) as client:
+            answer = client.post(
+                "/repositories/sea/branches/main/objects",
+                params={"path": "a"},
+                content=b"over HTTP",
+            )
+            assert answer.status_code == 201
+            assert lake.objects.open("sea", "main", "a").read_bytes() == b"over HTTP"
+            lake.commits.commit("sea", "main", message="in-process", committer="ada")
+            log = client.get("/repositories/sea/refs/main/commits").json()["results"]
+            assert [commit["message"] for commit in log] == ["in-process", "Repository created"]
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut"])
+def test_damaged_metadata_is_named_and_never_believed(tmp_path, damage):
+    with anabranch.open(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        for number in range(50):
+            lake.objects.upload("sea", "main", f"{number:03}", [b"1"])
+        lake.commits.commit("sea", "main", message="m", committer="ada")
+    tables = [path for path in (tmp_path / "block/sea/_lakefs").iterdir() if len(path.name) == 64]
+    assert len(tables) == 2
+    for table in tables:
+        whole = table.read_bytes()
+        middle = len(whole) // 3
+        damaged = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        table.chmod(0o600)
+        table.write_bytes(damaged if damage == "flip" else whole[:-10])
+        with anabranch.open(tmp_path) as lake, pytest.raises(Corrupt) as error:
+            lake.objects.listing("sea", "main", amount=100)
+        assert table.name in error.value.message
+        table.write_bytes(whole)
+
+
+def test_an_unknown_name_of_the_package():
+    with pytest.raises(AttributeError, match="no attribute 'lake'"):
+        anabranch.lake  # noqa: B018
