@@ -5,7 +5,9 @@
 //! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
 //! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
 //! - [`tree`]: all records of one commit, and what is done with them.
+//! - [`arrow`]: records as columns, to and from whoever works with those.
 
+pub mod arrow;
 pub mod codec;
 pub mod error;
 pub mod ranges;

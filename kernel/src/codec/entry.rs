@@ -1,19 +1,7 @@
-//! The metadata of one object, as the protobuf message `catalog.Entry`.
-//!
-//! Go writes the pairs of a map in random order, so bytes of the same entry may differ between
-//! writers; ours are sorted by key. Identities never depend on these bytes.
+//! The metadata of one object, with texts of its own.
 
-use super::identity::entry_identity;
-use super::wire::{Fields, put_bytes, put_int, put_message};
-use crate::error::Result;
-
-const ADDRESS: u64 = 1;
-const LAST_MODIFIED: u64 = 2;
-const SIZE: u64 = 3;
-const E_TAG: u64 = 4;
-const METADATA: u64 = 5;
-const ADDRESS_TYPE: u64 = 6;
-const CONTENT_TYPE: u64 = 7;
+use super::entry_view::EntryView;
+use crate::error::{Error, Result};
 
 /// An object: where its bytes are and what is known of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,91 +23,56 @@ pub struct Entry {
 impl Entry {
     /// Returns what tells this content from another; the address has no part in it.
     pub fn identity(&self) -> [u8; 32] {
-        entry_identity(
-            self.size,
-            &self.checksum,
-            &self.metadata,
-            &self.content_type,
-        )
+        self.view().identity()
     }
 
     /// Returns the protobuf form.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(160);
-        put_bytes(&mut out, ADDRESS, self.address.as_bytes());
-        let mut time = Vec::with_capacity(16);
-        put_int(&mut time, 1, self.mtime);
-        put_int(&mut time, 2, i64::from(self.mtime_nanos));
-        put_message(&mut out, LAST_MODIFIED, &time);
-        put_int(&mut out, SIZE, self.size);
-        put_bytes(&mut out, E_TAG, self.checksum.as_bytes());
-        let mut sorted: Vec<&(String, String)> = self.metadata.iter().collect();
-        sorted.sort();
-        for (key, value) in sorted {
-            let mut pair = Vec::with_capacity(key.len() + value.len() + 4);
-            put_message(&mut pair, 1, key.as_bytes());
-            put_message(&mut pair, 2, value.as_bytes());
-            put_message(&mut out, METADATA, &pair);
-        }
-        put_int(&mut out, ADDRESS_TYPE, i64::from(self.address_type));
-        put_bytes(&mut out, CONTENT_TYPE, self.content_type.as_bytes());
+        self.view().encode(&mut out);
         out
     }
 
-    /// Reads the protobuf form. Of fields that come twice the last counts, unknown ones are
-    /// skipped. Fails with [`crate::Error::Invalid`].
+    /// Reads the protobuf form, whose texts must be UTF-8. Of fields that come twice the last
+    /// counts, unknown ones are skipped. Fails with [`Error::Invalid`].
     pub fn decode(data: &[u8]) -> Result<Entry> {
-        let mut entry = Entry::default();
-        let mut fields = Fields::of(data);
-        while let Some((field, value)) = fields.next()? {
-            match field {
-                ADDRESS => entry.address = value.text()?.to_owned(),
-                LAST_MODIFIED => entry.decode_time(value.bytes()?)?,
-                SIZE => entry.size = value.int()?,
-                E_TAG => entry.checksum = value.text()?.to_owned(),
-                METADATA => entry.metadata.push(decode_pair(value.bytes()?)?),
-                ADDRESS_TYPE => entry.address_type = value.int32()?,
-                CONTENT_TYPE => entry.content_type = value.text()?.to_owned(),
-                _ => {}
-            }
-        }
-        entry.sort_metadata();
-        Ok(entry)
+        let view = EntryView::decode(data)?;
+        let pairs = view.metadata.iter();
+        Ok(Entry {
+            address: text(view.address)?,
+            address_type: view.address_type,
+            mtime: view.mtime,
+            mtime_nanos: view.mtime_nanos,
+            size: view.size,
+            checksum: text(view.checksum)?,
+            metadata: pairs
+                .map(|(key, value)| Ok((text(key)?, text(value)?)))
+                .collect::<Result<_>>()?,
+            content_type: text(view.content_type)?,
+        })
     }
 
-    fn decode_time(&mut self, message: &[u8]) -> Result<()> {
-        let mut fields = Fields::of(message);
-        while let Some((field, value)) = fields.next()? {
-            match field {
-                1 => self.mtime = value.int()?,
-                2 => self.mtime_nanos = value.int32()?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Sorts the pairs by key and keeps the last one of each key, as a map would.
-    fn sort_metadata(&mut self) {
-        if self.metadata.len() > 1 {
-            self.metadata.reverse();
-            self.metadata.sort_by(|a, b| a.0.cmp(&b.0));
-            self.metadata.dedup_by(|next, kept| next.0 == kept.0);
-        }
+    fn view(&self) -> EntryView<'_> {
+        let pairs = self.metadata.iter();
+        let mut view = EntryView {
+            address: self.address.as_bytes(),
+            address_type: self.address_type,
+            mtime: self.mtime,
+            mtime_nanos: self.mtime_nanos,
+            size: self.size,
+            checksum: self.checksum.as_bytes(),
+            metadata: pairs.map(|(k, v)| (k.as_bytes(), v.as_bytes())).collect(),
+            content_type: self.content_type.as_bytes(),
+        };
+        view.sort_metadata();
+        view
     }
 }
 
-fn decode_pair(message: &[u8]) -> Result<(String, String)> {
-    let mut pair = (String::new(), String::new());
-    let mut fields = Fields::of(message);
-    while let Some((field, value)) = fields.next()? {
-        match field {
-            1 => pair.0 = value.text()?.to_owned(),
-            2 => pair.1 = value.text()?.to_owned(),
-            _ => {}
-        }
-    }
-    Ok(pair)
+fn text(bytes: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(bytes);
+    let text = text.map_err(|_| Error::Invalid("malformed message: a string is not UTF-8".into()));
+    text.map(str::to_owned)
 }
 
 #[cfg(test)]

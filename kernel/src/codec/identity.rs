@@ -39,10 +39,11 @@ impl IdentityStream {
         self.digest.update(value);
     }
 
-    pub fn string(&mut self, value: &str) {
+    pub fn string(&mut self, value: impl AsRef<[u8]>) {
+        let value = value.as_ref();
         self.digest.update([1]);
         self.int(value.len() as i64);
-        self.digest.update(value.as_bytes());
+        self.digest.update(value);
     }
 
     pub fn strings<S: AsRef<str>>(&mut self, values: &[S]) {
@@ -54,9 +55,9 @@ impl IdentityStream {
     }
 
     /// Adds a map; the pairs may come in any order.
-    pub fn map(&mut self, pairs: &[(String, String)]) {
-        let mut sorted: Vec<&(String, String)> = pairs.iter().collect();
-        sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    pub fn map<T: AsRef<[u8]>>(&mut self, pairs: &[(T, T)]) {
+        let mut sorted: Vec<&(T, T)> = pairs.iter().collect();
+        sorted.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
         self.digest.update([4]);
         self.int(sorted.len() as i64);
         for (key, value) in sorted {
@@ -87,11 +88,11 @@ pub fn hex(digest: &[u8; 32]) -> String {
 }
 
 /// Returns what tells one object's content from another's.
-pub fn entry_identity(
+pub fn entry_identity<T: AsRef<[u8]>>(
     size: i64,
-    checksum: &str,
-    metadata: &[(String, String)],
-    content_type: &str,
+    checksum: &[u8],
+    metadata: &[(T, T)],
+    content_type: &[u8],
 ) -> [u8; 32] {
     let mut stream = IdentityStream::new();
     stream.int(size);
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn known_entry() {
-        let identity = entry_identity(5, "abc", &[], "text/plain");
+        let identity = entry_identity::<&str>(5, b"abc", &[], b"text/plain");
         assert_eq!(
             hex(&identity),
             "f623b19aa609c5f1652c60b7bb5592528b6048b6ec7ae9fd3b652c5d547a04e6"
@@ -150,9 +151,9 @@ mod tests {
     #[test]
     fn order_of_metadata_is_of_no_account() {
         let pair = |key: &str| (key.to_owned(), "v".to_owned());
-        let forward = entry_identity(1, "c", &[pair("a"), pair("b")], "");
-        let backward = entry_identity(1, "c", &[pair("b"), pair("a")], "");
+        let forward = entry_identity(1, b"c", &[pair("a"), pair("b")], b"");
+        let backward = entry_identity(1, b"c", &[pair("b"), pair("a")], b"");
         assert_eq!(forward, backward);
-        assert_ne!(forward, entry_identity(1, "c", &[pair("a")], ""));
+        assert_ne!(forward, entry_identity(1, b"c", &[pair("a")], b""));
     }
 }

@@ -61,10 +61,6 @@ impl<'a> Value<'a> {
             _ => Err(malformed("bytes were expected")),
         }
     }
-
-    pub fn text(self) -> Result<&'a str> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| malformed("a string is not UTF-8"))
-    }
 }
 
 /// The fields of a message, in the order in which they lie.

@@ -42,6 +42,7 @@ fn entry_identity<'py>(
     metadata: &Bound<'py, PyAny>,
     content_type: &str,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let (checksum, content_type) = (checksum.as_bytes(), content_type.as_bytes());
     let identity = codec::entry_identity(size, checksum, &pairs(metadata)?, content_type);
     Ok(PyBytes::new(py, &identity))
 }

@@ -1,5 +1,6 @@
 //! The face that Python sees: the module `anabranch._kernel`, described in `_kernel.pyi`.
 
+mod arrow;
 mod diffs;
 mod errors;
 mod identities;
@@ -19,5 +20,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     trees::register(module)?;
     listing::register(module)?;
     diffs::register(module)?;
-    writes::register(module)
+    writes::register(module)?;
+    arrow::register(module)
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::arrow::ArrowStream;
 use super::diffs::DiffPage;
 use super::identities::PyValue;
 use super::listing::Listing;
 use super::tables::{RangeInfo, Written};
 use super::values::{PyChange, parts, py_framed};
 use super::writes::{Merged, strategy_named};
+use crate::arrow::scan::Scan;
 use crate::error::{Error, Result};
 use crate::tree::merge::Sides;
 use crate::tree::{self, Changes, Locate, Pool, TableId, Window, compare_page, diff_page};
@@ -193,6 +195,19 @@ impl Tree {
         }
         let done = py.detach(|| tree::apply::apply(&self.tree, &packed, &folder))?;
         Ok(done.into())
+    }
+
+    #[pyo3(signature = (*, prefix = b"".as_slice(), after = b"".as_slice(), decoded = true, batch = 65536))]
+    fn scan(
+        &self,
+        prefix: &[u8],
+        after: &[u8],
+        decoded: bool,
+        batch: usize,
+    ) -> PyResult<ArrowStream> {
+        let window = window(prefix, after, b"");
+        let scan = Scan::new(&self.tree, window, decoded, batch)?;
+        Ok(ArrowStream::new(scan))
     }
 
     #[pyo3(signature = (source, base, folder, *, strategy = "", max_conflicts = 1000))]

@@ -1,0 +1,105 @@
+//! Streams of Arrow record batches, handed over in PyCapsules: no copy, and no library in common
+//! but the layout of the Arrow C stream interface.
+
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::tables::{RangeInfo, Written};
+use crate::arrow::load::load;
+use crate::arrow::scan::Scan;
+use crate::error::Result;
+use crate::tree::load::Loader;
+
+/// The name that the interface gives to capsules.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A stream of record batches, which can be taken once.
+#[pyclass(module = "anabranch._kernel", frozen)]
+pub struct ArrowStream {
+    scan: Mutex<Option<Scan>>,
+}
+
+impl ArrowStream {
+    pub fn new(scan: Scan) -> ArrowStream {
+        ArrowStream {
+            scan: Mutex::new(Some(scan)),
+        }
+    }
+}
+
+#[pymethods]
+impl ArrowStream {
+    /// Returns the stream; who takes it reads it as it is, no schema can be requested.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let scan = self
+            .scan
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let scan = scan.ok_or_else(|| PyValueError::new_err("the stream was taken already"))?;
+        let stream = FFI_ArrowArrayStream::new(Box::new(scan));
+        PyCapsule::new_with_value(py, stream, STREAM)
+    }
+}
+
+/// Takes the stream out of whatever offers one.
+fn take_stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let offered = source.getattr_opt("__arrow_c_stream__")?;
+    let offered = offered.ok_or_else(|| {
+        PyTypeError::new_err("the source has no __arrow_c_stream__: it is no Arrow stream")
+    })?;
+    let capsule = offered.call0()?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let stream = capsule.pointer_checked(Some(STREAM))?;
+    // SAFETY: a capsule of this name holds a stream of this layout. Moving it out leaves one
+    // behind that is marked as released, which is how a stream is taken.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr().cast()) };
+    reader.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn loaded(source: &Bound<'_, PyAny>, folder: &Path) -> PyResult<Loader> {
+    let reader = take_stream(source)?;
+    let mut loader = Loader::new(folder);
+    source
+        .py()
+        .detach(|| -> Result<Loader> {
+            load(reader, &mut loader)?;
+            Ok(loader)
+        })
+        .map_err(PyErr::from)
+}
+
+#[pyfunction]
+fn write_arrow(py: Python<'_>, source: &Bound<'_, PyAny>, folder: PathBuf) -> PyResult<Written> {
+    let loader = loaded(source, &folder)?;
+    Ok(py.detach(|| loader.finish())?.into())
+}
+
+#[pyfunction]
+fn write_ranges_arrow(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    folder: PathBuf,
+) -> PyResult<Vec<RangeInfo>> {
+    let loader = loaded(source, &folder)?;
+    let infos = py.detach(|| loader.finish_ranges())?;
+    Ok(infos.into_iter().map(|info| RangeInfo { info }).collect())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ArrowStream>()?;
+    module.add_function(wrap_pyfunction!(write_arrow, module)?)?;
+    module.add_function(wrap_pyfunction!(write_ranges_arrow, module)?)
+}
