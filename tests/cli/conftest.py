@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+import uuid
 from typing import Any, NamedTuple
 
 import pytest
@@ -100,3 +101,55 @@ def home(tmp_path, monkeypatch):
 def run(home, monkeypatch):  # noqa: ARG001  the home must be there
     """Runs commands without any server."""
     return Runner(monkeypatch)
+
+
+@pytest.fixture
+def ana(request, run, monkeypatch):
+    """Runs commands against the server of the tests."""
+    server = request.getfixturevalue("server")
+    monkeypatch.setenv("ANABRANCH_SERVER", server.url)
+    monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
+    monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)
+    return run
+
+
+class Lake:
+    """A repository of one test, and short words to fill it."""
+
+    def __init__(self, ana: Runner, name: str) -> None:
+        self.ana = ana
+        self.name = name
+        self.uri = f"lakefs://{name}"
+        ana.ok("repo", "create", self.uri, f"local://{name}")
+
+    def at(self, place: str) -> str:
+        return f"{self.uri}/{place}"
+
+    def put(self, place: str, content: bytes | str) -> None:
+        self.ana.ok("fs", "upload", "-s", "-", self.at(place), stdin=content)
+
+    def commit(self, branch: str, message: str, **contents: str) -> str:
+        """Writes one object for each keyword, commits, and returns the commit's id."""
+        for name, content in contents.items():
+            self.put(f"{branch}/{name}", content)
+        ran = self.ana.ok("commit", self.at(branch), "-m", message, "--json")
+        return ran.json["id"]
+
+    def branch(self, name: str, source: str = "main") -> None:
+        self.ana.ok("branch", "create", self.at(name), "-s", source)
+
+    def merge(self, source: str, into: str, *options: str) -> str:
+        ran = self.ana.ok("merge", self.at(source), into, "--json", *options)
+        return ran.json["reference"]
+
+    def head(self, ref: str) -> str:
+        return self.ana.ok("show", self.at(ref), "--json").json["id"]
+
+    def read(self, place: str) -> bytes:
+        return self.ana.ok("fs", "cat", self.at(place)).raw
+
+
+@pytest.fixture
+def lake(ana):
+    """An empty repository with the branch main."""
+    return Lake(ana, f"cli-{uuid.uuid4().hex[:12]}")
