@@ -10,7 +10,7 @@ from email.utils import formatdate
 import pytest
 
 from anabranch.cli.connection import ATTEMPTS, Connection
-from anabranch.cli.failure import Failure
+from anabranch.cli.failure import Failure, Usage
 from anabranch.cli.settings import Settings
 
 
@@ -37,7 +37,10 @@ class Script:
 
     def play(self, answers: list[bytes]) -> None:
         for reply in answers:
-            connection, _ = self.socket.accept()
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return  # the test is over
             with connection, connection.makefile("rb") as reader:
                 self.requests.append(self.read(reader))
                 connection.sendall(reply)
@@ -64,7 +67,7 @@ def play() -> Iterator:
     def start(*answers: bytes):
         script = Script(list(answers))
         settings = Settings(script.url, "key", "secret", {})
-        connection = Connection(settings, sleep=waits.append)
+        connection = Connection(settings, {}, sleep=waits.append)
         scripts.append((script, connection))
         return script, connection, waits
 
@@ -167,8 +170,8 @@ def test_a_body_that_ends_early_is_an_error(play):
     _, connection, _ = play(answer("200 OK", b"abc", length=10), answer("200 OK", b"{", length=9))
 
     def read():
-        with connection.download("x") as chunks:
-            list(chunks)
+        with connection.download("x") as content:
+            list(content.chunks)
 
     assert fail(read).kind == "unreachable"
     assert fail(lambda: connection.get("x")).kind == "unreachable"
@@ -186,8 +189,9 @@ def test_answers_of_other_programs(play):
 
 def test_downloads_are_not_decompressed(play):
     script, connection, _ = play(answer("200 OK", b"\x1f\x8bzip", "Content-Encoding: gzip"))
-    with connection.download("x") as chunks:
-        assert b"".join(chunks) == b"\x1f\x8bzip"
+    with connection.download("x") as content:
+        assert content.size == 5
+        assert b"".join(content.chunks) == b"\x1f\x8bzip"
     assert b"Accept-Encoding: identity" in script.requests[0]
 
 
@@ -218,3 +222,42 @@ def test_listings_are_fetched_page_by_page(play):
     assert [item["id"] for item in few] == ["a", "b"]
     assert few.next_offset == "b"
     assert b"?amount=2 " in script.requests[3]
+
+
+@pytest.mark.parametrize("pieces", [[b"abc"], [b"abc", b"defg"]])
+def test_a_file_that_changes_under_the_upload_is_refused(play, pieces):
+    _, connection, _ = play(answer("201 Created"))
+    failure = fail(
+        lambda: connection.upload(
+            "x", content=lambda: iter(pieces), size=4, content_type="a/b", repeatable=True
+        )
+    )
+    assert failure.message == "the file changed while it was being read"
+
+
+def test_a_file_that_cannot_be_read_is_not_blamed_on_the_server(play, tmp_path):
+    _, connection, _ = play(answer("201 Created"))
+
+    def content():
+        yield (tmp_path / "missing").read_bytes()
+
+    failure = fail(
+        lambda: connection.upload("x", content=content, size=4, content_type="a/b", repeatable=True)
+    )
+    assert (failure.kind, failure.where) == ("file_error", str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("server", ["http://host:port", "http://[::1"])
+def test_addresses_that_cannot_be_taken_apart(server):
+    with pytest.raises(Usage, match="http"):
+        Connection(Settings(server, "", "", {}), {})
+
+
+def test_a_server_below_a_path(play):
+    script, _, _ = play(answer("200 OK"), answer("404 Not Found"))
+    connection = Connection(Settings(f"{script.url}/lake", "", "", {}), {})
+    connection.get("x")
+    assert script.requests[0].startswith(b"GET /lake/api/v1/x ")
+    assert b"Authorization" not in script.requests[0]
+    where = fail(lambda: connection.get("x")).where
+    assert where == f"GET {script.url}/lake/api/v1/x (HTTP 404)"

@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -220,14 +221,17 @@ def test_a_reader_that_goes_away(lake):
         assert process.wait() == 1
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_memory_does_not_grow_with_the_file(lake, tmp_path):
     size = 200 << 20
     big = tmp_path / "big"
     with big.open("wb") as out:
         out.truncate(size)
+    # the peak of this process alone: getrusage would count that of the tests, who started it
     code = (
-        "import resource, sys; from anabranch.cli.main import main; code = main(sys.argv[1:]);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
+        "import sys; from anabranch.cli.main import main; code = main(sys.argv[1:]);"
+        "status = open('/proc/self/status').read().partition('VmHWM:')[2];"
+        "print(status.split()[0], file=sys.stderr); sys.exit(code)"
     )
     for words in (
         ["upload", "-s", str(big), lake.at("main/big")],
@@ -236,7 +240,7 @@ def test_memory_does_not_grow_with_the_file(lake, tmp_path):
         done = subprocess.run(
             [sys.executable, "-c", code, "fs", *words], capture_output=True, text=True, check=True
         )
-        assert int(done.stderr) < 100 * 1024
+        assert int(done.stderr) < 80 * 1024
     assert (tmp_path / "back").stat().st_size == size
 
 

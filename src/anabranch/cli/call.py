@@ -44,7 +44,7 @@ class Call:
         """Returns the connection to the server, made when first asked for."""
         from anabranch.cli.connection import Connection  # noqa: PLC0415  the slow import
 
-        return Connection(self.settings)
+        return Connection(self.settings, self.environment)
 
     @property
     def connected(self) -> bool:

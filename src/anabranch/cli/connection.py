@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import json
 import random
-import ssl
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-import httpx2
-
-from anabranch.cli.failure import Failure
+from anabranch.cli.failure import Failure, Usage, file_failure
 from anabranch.cli.refusal import refusal, unexpected
 from anabranch.cli.settings import Settings
+from anabranch.cli.transport import Answer, Transport, TransportError
 
-__all__ = ["Connection", "Pages"]
+__all__ = ["CHUNK", "Connection", "Content", "Pages"]
 
 ATTEMPTS = 5
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 30.0
 PAGE = 1000
 CHUNK = 1 << 20
-_TIMEOUT = httpx2.Timeout(60.0, connect=10.0, read=600.0, pool=None)
+_GOOD = range(200, 300)
+_ELSEWHERE = range(300, 400)
 _BUSY = (429, 503)
 
 Parameters = Mapping[str, Any]
@@ -49,37 +49,39 @@ class _Request(NamedTuple):
     repeatable: bool = False
 
 
+class Content(NamedTuple):
+    """A body as it comes: its size in bytes, None if the server does not say, and its pieces."""
+
+    size: int | None
+    chunks: Iterator[bytes]
+
+
 class Connection:
     """A connection to the server that the settings name. May be used from several threads."""
 
     def __init__(
         self,
         settings: Settings,
+        environment: Mapping[str, str],
         *,
-        user_agent: str = "anabranch",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.server = settings.server
-        self._base = f"{settings.server}/api/v1"
         self._sleep = sleep
         self._reached = False
-        auth = (settings.access_key_id, settings.secret_access_key)
-        # reading the system's certificates takes longer than a request: not for plain HTTP
-        verify = settings.server.startswith("https") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            self._client = httpx2.Client(
-                auth=auth if settings.access_key_id else None,
-                verify=verify,
-                timeout=_TIMEOUT,
-                headers={"User-Agent": user_agent, "X-Lakefs-Client": user_agent},
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-            )
-        except (httpx2.InvalidURL, ValueError) as error:
-            raise Failure(f"the proxy in the environment is not usable: {error}") from error
+            self._transport = Transport(settings.server, environment)
+        except ValueError as error:
+            hint = "Correct the address of the server, or of the proxy in the environment."
+            raise Usage(f"{settings.server}: {error}", hint=hint) from error
+        self._headers = {"User-Agent": "anabranch", "X-Lakefs-Client": "anabranch"}
+        if settings.access_key_id:
+            pair = f"{settings.access_key_id}:{settings.secret_access_key}"
+            self._headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
 
     def close(self) -> None:
         """Closes all connections."""
-        self._client.close()
+        self._transport.close()
 
     def get(self, *parts: str, **params: Any) -> Any:
         """Returns the JSON answer to a GET of the path made of `parts`; raises Failure."""
@@ -87,7 +89,7 @@ class Connection:
 
     def send(self, method: str, *parts: str, body: Any = None, **params: Any) -> Any:
         """Returns the JSON answer, None if there is none, to a request with a JSON body."""
-        content = None if body is None else json.dumps(body).encode("utf-8", "surrogateescape")
+        content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": "application/json"}
         keys: tuple[str, ...] = ()
         if isinstance(body, dict):
@@ -113,116 +115,115 @@ class Connection:
         headers = {"Content-Type": content_type}
         if size is not None:
             headers["Content-Length"] = str(size)
-        request = _Request("POST", parts, params, headers, content, repeatable=repeatable)
+        request = _Request(
+            *("POST", parts, params, headers, lambda: _measured(content(), size)),
+            repeatable=repeatable,
+        )
         return self._json(request)
 
     @contextmanager
-    def download(self, *parts: str, **params: Any) -> Iterator[Iterator[bytes]]:
-        """Gives the chunks of a body; a body that ends early raises Failure."""
-        headers = {"Accept-Encoding": "identity"}
-        request = _Request("GET", parts, params, headers, repeatable=True)
-        response = self._exchange(request)
+    def download(self, *parts: str, **params: Any) -> Iterator[Content]:
+        """Gives a body; one that ends early raises Failure while it is read."""
+        request = _Request("GET", parts, params, repeatable=True)
+        answer = self._exchange(request)
         try:
-            yield self._chunks(request, response)
+            yield Content(answer.size, self._chunks(request, answer))
         finally:
-            response.close()
+            answer.close()
 
-    def _chunks(self, request: _Request, response: httpx2.Response) -> Iterator[bytes]:
+    def _chunks(self, request: _Request, answer: Answer) -> Iterator[bytes]:
         try:
-            yield from response.iter_raw(CHUNK)
-        except httpx2.TransportError as error:
+            yield from answer.chunks(CHUNK)
+        except TransportError as error:
             raise self._broken(request, error) from error
 
     def _json(self, request: _Request) -> Any:
-        response = self._exchange(request)
-        try:
-            body = response.read()
-        except httpx2.TransportError as error:
-            raise self._broken(request, error) from error
-        finally:
-            response.close()
+        answer = self._exchange(request)
+        body = self._body(request, answer)
         if not body:
             return None
-        if "json" not in response.headers.get("content-type", "json"):
+        if "json" not in (answer.header("content-type") or "json"):
             # the id of a new branch comes as plain text
             if request.method == "POST":
                 return body.decode("utf-8", "replace")
-            raise unexpected(response.status_code, self._where(request))
+            raise unexpected(answer.status, self._where(request))
         try:
             return json.loads(body)
         except ValueError:
-            raise unexpected(response.status_code, self._where(request)) from None
+            raise unexpected(answer.status, self._where(request)) from None
 
-    def _exchange(self, request: _Request) -> httpx2.Response:
+    def _body(self, request: _Request, answer: Answer) -> bytes:
+        try:
+            return answer.read()
+        except TransportError as error:
+            raise self._broken(request, error) from error
+        finally:
+            answer.close()
+
+    def _exchange(self, request: _Request) -> Answer:
         """Returns a good answer, its body not yet read."""
         for attempt in range(1, ATTEMPTS + 1):
             last = attempt == ATTEMPTS
             try:
-                response = self._client.send(self._build(request), stream=True)
-            except httpx2.TransportError as error:
+                answer = self._send(request)
+            except TransportError as error:
                 if last or not self._may_repeat(request, error):
                     raise self._broken(request, error) from error
                 self._sleep(_pause(attempt, ""))
                 continue
             self._reached = True
-            if response.is_success:
-                return response
-            if response.status_code in _BUSY and not last and _is_whole(request):
-                response.close()
-                self._sleep(_pause(attempt, response.headers.get("retry-after", "")))
+            if answer.status in _GOOD:
+                return answer
+            if answer.status in _BUSY and not last and _is_whole(request):
+                answer.close()
+                self._sleep(_pause(attempt, answer.header("retry-after")))
                 continue
-            raise self._refused(request, response)
+            raise self._refused(request, answer)
         raise AssertionError  # the last attempt returns or raises
 
-    def _refused(self, request: _Request, response: httpx2.Response) -> Failure:
-        try:
-            body = response.read()
-        except httpx2.TransportError as error:
-            return self._broken(request, error)
-        finally:
-            response.close()
+    def _send(self, request: _Request) -> Answer:
+        content = request.content() if callable(request.content) else request.content
+        target = self._target(request)
+        params = {name: value for name, value in request.params.items() if value is not None}
+        if params:
+            query = urlencode(params, doseq=True, quote_via=quote, errors="surrogateescape")
+            target = f"{target}?{query}"
+        headers = {**self._headers, **request.headers}
+        return self._transport.send(request.method, target, headers, content)
+
+    def _refused(self, request: _Request, answer: Answer) -> Failure:
+        body = self._body(request, answer)
         where = self._where(request)
-        if response.is_redirect:
-            target = response.headers.get("location", "")
+        if answer.status in _ELSEWHERE:
             return Failure(
-                f"the server points elsewhere: {target}",
+                f"the server points elsewhere: {answer.header('location')}",
                 hint="Use the address it points to.",
                 where=where,
-                status=response.status_code,
+                status=answer.status,
             )
         keys = request.keys + ((request.params["path"],) if "path" in request.params else ())
-        return refusal(response.status_code, body, where, asked=request.parts, keys=keys)
+        return refusal(answer.status, body, where, asked=request.parts, keys=keys)
 
-    def _may_repeat(self, request: _Request, error: httpx2.TransportError) -> bool:
+    def _may_repeat(self, request: _Request, error: TransportError) -> bool:
         """A server that never answered is not running, and is better told of at once."""
-        if not self._reached:
-            return False
-        unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
-        return _is_whole(request) and (unsent or request.repeatable)
+        return self._reached and _is_whole(request) and (error.unsent or request.repeatable)
 
-    def _build(self, request: _Request) -> httpx2.Request:
-        content = request.content() if callable(request.content) else request.content
-        return self._client.build_request(
-            request.method,
-            self._url(request),
-            params={name: value for name, value in request.params.items() if value is not None},
-            headers=request.headers,
-            content=content,
-        )
-
-    def _url(self, request: _Request) -> str:
-        return "/".join([self._base, *(quote(part, safe="") for part in request.parts)])
+    def _target(self, request: _Request) -> str:
+        parts = (quote(part, safe="", errors="surrogateescape") for part in request.parts)
+        return "/".join([f"{self._transport.path}/api/v1", *parts])
 
     def _where(self, request: _Request) -> str:
-        return f"{request.method} {self._url(request)}"
+        origin = self.server.removesuffix(self._transport.path)
+        return f"{request.method} {origin}{self._target(request)}"
 
-    def _broken(self, request: _Request, error: Exception) -> Failure:
-        reason = str(error) or type(error).__name__
-        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-            message = f"cannot reach {self.server}: {reason}"
+    def _broken(self, request: _Request, error: TransportError) -> Failure:
+        if error.unsent:
+            message = f"cannot reach {self.server}: {error}"
             hint = "Is the server running (`anabranch serve`), and is the address right?"
+            if "certificate" in str(error).lower():
+                hint = "If you trust the server, name its certificate in SSL_CERT_FILE."
         else:
-            message = f"the connection to {self.server} broke: {reason}"
+            message = f"the connection to {self.server} broke: {error}"
             hint = "Try again; the server's log may say more."
         return Failure(message, kind="unreachable", hint=hint, where=self._where(request))
 
@@ -255,6 +256,28 @@ class Pages:
 def _is_whole(request: _Request) -> bool:
     """Whether the body can be sent a second time."""
     return request.repeatable or not callable(request.content)
+
+
+def _measured(content: Iterable[bytes], size: int | None) -> Iterator[bytes]:
+    """Yields the pieces of a body; raises Failure if they cannot be read, or are not as many
+    bytes as were announced: the rest would be taken for another request.
+    """
+    left = size
+    try:
+        for chunk in content:
+            if left is not None:
+                left -= len(chunk)
+                if left < 0:
+                    break
+            yield chunk
+    except OSError as error:
+        raise file_failure(error) from error
+    if left:
+        raise Failure(
+            "the file changed while it was being read",
+            kind="file_error",
+            hint="Upload it again when it is complete.",
+        )
 
 
 def _pause(attempt: int, retry_after: str) -> float:

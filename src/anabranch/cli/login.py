@@ -32,7 +32,7 @@ def _login(call: Call) -> None:
     if not settings.secret_access_key:
         raise Usage("there is no secret access key", hint="Type it, or give it by a pipe.")
     if not options.no_check:
-        _check(settings)
+        _check(call, settings)
     write_settings(path, settings)
     call.output.done(f"Wrote {path}", {"file": str(path), "server": url, "access_key_id": key})
 
@@ -43,8 +43,8 @@ def _ask(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def _check(settings: Settings) -> None:
-    connection = Connection(settings)
+def _check(call: Call, settings: Settings) -> None:
+    connection = Connection(settings, call.environment)
     try:
         user = connection.get("user").get("user") or {}
     finally:

@@ -14,7 +14,7 @@ def run(call: Call) -> None:
     place = call.arguments.object
     out = sys.stdout.buffer
     parts = ("repositories", place.repository, "refs", place.ref, "objects")
-    with call.connection.download(*parts, path=place.key) as chunks:
-        for chunk in chunks:
+    with call.connection.download(*parts, path=place.key) as content:
+        for chunk in content.chunks:
             out.write(chunk)
     out.flush()

@@ -46,7 +46,7 @@ def _download_one(call: Call, place: LakeUri, transfer: Transfer) -> None:
     file = Path(target or ".")
     if not target or target.endswith("/") or file.is_dir():
         file /= name
-    made = _save(call, place, place.key, file, transfer)
+    made = _save(call, place, place.key, file, transfer, expected=False)
     call.output.done(f"Downloaded {printable(str(file))}, {size(made['size_bytes'])}", made)
 
 
@@ -108,7 +108,15 @@ def local_path(folder: Path, key: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def _save(call: Call, place: LakeUri, key: str, file: Path, transfer: Transfer) -> dict[str, Any]:
+def _save(
+    call: Call,
+    place: LakeUri,
+    key: str,
+    file: Path,
+    transfer: Transfer,
+    *,
+    expected: bool = True,
+) -> dict[str, Any]:
     if file.exists() and not file.is_file():
         raise Failure(f"{file} is there and is no file", hint="Name another file.")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,8 +124,10 @@ def _save(call: Call, place: LakeUri, key: str, file: Path, transfer: Transfer) 
     partial = file.with_name(f".anabranch-{os.urandom(8).hex()}.part")
     length = 0
     try:
-        with call.connection.download(*parts, path=key) as chunks, partial.open("xb") as out:
-            for chunk in chunks:
+        with call.connection.download(*parts, path=key) as content, partial.open("xb") as out:
+            if not expected:
+                transfer.expect(content.size or 0)
+            for chunk in content.chunks:
                 transfer.advance(len(chunk))
                 out.write(chunk)
                 length += len(chunk)
