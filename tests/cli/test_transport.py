@@ -148,9 +148,7 @@ def test_some_addresses_are_asked_without_the_proxy(excluded):
         get(Transport(f"http://{serve(play)}", environment))
 
 
-@pytest.mark.parametrize(
-    "server", ["http://127.0.0.1:9", "http://no.such.host.invalid", "http://a..b"]
-)
+@pytest.mark.parametrize("server", ["http://127.0.0.1:9", "http://a..b"])
 def test_what_cannot_be_reached_has_sent_nothing(server):
     with pytest.raises(TransportError) as caught:
         get(Transport(server, {}))
