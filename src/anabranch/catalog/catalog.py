@@ -13,6 +13,7 @@ from anabranch.catalog.objects import Objects
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.staging import Staging
+from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
 from anabranch.versioning.core import Core
 
@@ -52,6 +53,7 @@ class Catalog:
         self.refs = Refs(core)
         self.objects = Objects(core, blocks, clock)
         self.staging = Staging(core, blocks, clock, signing_secret)
+        self.tables = Tables(core, blocks)
 
     def config(self) -> StorageConfig:
         """Returns what clients are told of the store."""

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["JSON", "TEXT", "Answer", "encode", "header_safe", "json_answer"]
+__all__ = ["BYTES", "JSON", "TEXT", "Answer", "encode", "header_safe", "json_answer"]
 
 JSON = "application/json"
+BYTES = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
 
 _encoder = msgspec.json.Encoder(order="sorted")

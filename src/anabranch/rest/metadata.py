@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import field
 
 from anabranch.access.permissions import Action
+from anabranch.rest.answer import BYTES, Answer
+from anabranch.rest.call import Call
+from anabranch.rest.contents import begun, refuse_presigning
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import InRepository
 from anabranch.rest.resources import on_repository
@@ -43,7 +46,20 @@ class GetMetadataObject(InRepository, frozen=True, kw_only=True):
     presign: bool = False
 
 
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
+def get_table_location(call: Call[GetMetaRange, None] | Call[GetRange, None]) -> StorageURI:
+    """Returns the address of a table's file."""
+    return StorageURI(call.services.catalog.tables.location(call.params.repository, call.params.id))
+
+
+def get_metadata_object(call: Call[GetMetadataObject, None]) -> Answer:
+    """Returns a table's file."""
+    asked = call.params
+    refuse_presigning(call, presign=asked.presign)
+    size, pieces = call.services.catalog.tables.read(asked.repository, asked.object_id)
+    return Answer(200, content_type=BYTES, pieces=begun(pieces), length=size)
+
+
+OPERATIONS = (
     Operation(
         id="getMetaRange",
         tag="metadata",
@@ -53,6 +69,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
         permission=_READS,
         params=GetMetaRange,
         response=StorageURI,
+        handler=get_table_location,
     ),
     Operation(
         id="getRange",
@@ -63,6 +80,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
         permission=_READS,
         params=GetRange,
         response=StorageURI,
+        handler=get_table_location,
     ),
     Operation(
         id="getMetadataObject",
@@ -73,6 +91,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
         permission=_READS,
         params=GetMetadataObject,
         response=bytes,
-        media_type="application/octet-stream",
+        media_type=BYTES,
+        handler=get_metadata_object,
     ),
 )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.catalog.objects import OpenObject
-from anabranch.errors import AnabranchError, NotSupported
+from anabranch.errors import AnabranchError
 from anabranch.model.entry import Entry
 from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT
-from anabranch.rest.answer import JSON, Answer, encode, header_safe
+from anabranch.rest.answer import BYTES, JSON, Answer, encode, header_safe
 from anabranch.rest.call import Call
+from anabranch.rest.contents import begun, refuse_presigning
 from anabranch.rest.errors import answer_error
 from anabranch.rest.object_headers import (
     RANGE_PATTERN,
@@ -83,7 +83,7 @@ class UnderlyingObjectProperties(msgspec.Struct, frozen=True):
 def get_object(call: Call[GetObject, None]) -> Answer:
     """Returns an object's bytes, or a part of them."""
     asked = call.params
-    _refuse_presigning(call, presign=asked.presign)
+    refuse_presigning(call, presign=asked.presign)
     found = call.services.catalog.objects.open(asked.repository, asked.ref, asked.path)
     entry = found.stat.entry
     if asked.if_none_match and asked.if_none_match == etag_of(entry):
@@ -112,7 +112,7 @@ def head_object(call: Call[HeadObject, None]) -> Answer:
 def stat_object(call: Call[StatObject, None]) -> ObjectStats:
     """Returns what is known of an object."""
     asked = call.params
-    _refuse_presigning(call, presign=asked.presign)
+    refuse_presigning(call, presign=asked.presign)
     stat = call.services.catalog.objects.stat(asked.repository, asked.ref, asked.path)
     return object_stats(stat, user_metadata=asked.user_metadata)
 
@@ -120,7 +120,7 @@ def stat_object(call: Call[StatObject, None]) -> ObjectStats:
 def list_objects(call: Call[ListObjects, None]) -> Answer:
     """Returns a page of objects; the kernel writes it as JSON."""
     asked = call.params
-    _refuse_presigning(call, presign=asked.presign)
+    refuse_presigning(call, presign=asked.presign)
     page = call.services.catalog.objects.listing(
         asked.repository,
         asked.ref,
@@ -154,7 +154,7 @@ def _content(found: OpenObject, part: ByteRange | None) -> Answer:
     if length <= SMALL:
         body = found.read_bytes(start, length) if length else b""
     else:
-        pieces = _begun(found.read(start, length))
+        pieces = begun(found.read(start, length))
     return Answer(
         status,
         body,
@@ -165,16 +165,6 @@ def _content(found: OpenObject, part: ByteRange | None) -> Answer:
     )
 
 
-def _begun(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Reads the first piece, so that lost data is told of before the answer has begun."""
-    return _continued(next(pieces), pieces)
-
-
-def _continued(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from others
-
-
 def _headers(entry: Entry, part: ByteRange | None, *, disposition: bool) -> list[tuple[str, str]]:
     headers = object_headers(entry, disposition=disposition)
     if part is not None:
@@ -182,16 +172,7 @@ def _headers(entry: Entry, part: ByteRange | None, *, disposition: bool) -> list
     return headers
 
 
-def _refuse_presigning(call: Call[Any, None], *, presign: bool) -> None:
-    if presign:
-        store = call.services.catalog.config().blockstore_type
-        raise NotSupported(
-            f"{store} adapter presigned URL: operation not supported", kind="unsupported_by_store"
-        )
-
-
 _OBJECTS = "/repositories/{repository}/refs/{ref}/objects"
-_BYTES = "application/octet-stream"
 
 OPERATIONS = (
     Operation(
@@ -203,9 +184,9 @@ OPERATIONS = (
         permission=(Need(Action.READ_OBJECT, on_object),),
         params=GetObject,
         response=bytes,
-        media_type=_BYTES,
+        media_type=BYTES,
         others=(
-            Response(status=206, description="a part", type=bytes, media_type=_BYTES),
+            Response(status=206, description="a part", type=bytes, media_type=BYTES),
             Response(status=304, description="not modified"),
         ),
         handler=get_object,

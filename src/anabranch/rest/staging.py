@@ -6,9 +6,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from anabranch.access.permissions import Action
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Invalid
 from anabranch.rest.call import Call
 from anabranch.rest.conditions import ConditionalWrite
+from anabranch.rest.contents import refuse_presigning
 from anabranch.rest.object_stats import ObjectStats, object_stats
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import AtBranch, ObjectPath, Seconds, Size
@@ -47,11 +48,7 @@ class GetPhysicalAddress(AtBranch, frozen=True, kw_only=True):
 def get_physical_address(call: Call[GetPhysicalAddress, None]) -> StagingLocation:
     """Returns an address for an object's bytes."""
     asked = call.params
-    if asked.presign:
-        store = call.services.catalog.config().blockstore_type
-        raise NotSupported(
-            f"{store} adapter presigned URL: operation not supported", kind="unsupported_by_store"
-        )
+    refuse_presigning(call, presign=asked.presign)
     return StagingLocation(
         physical_address=call.services.catalog.staging.new_address(
             asked.repository, asked.branch, asked.path

@@ -54,6 +54,7 @@ class Composition:
             calls=self._calls,
             transfers=self._transfers,
             request_ids=RequestIds(secrets.token_hex(8)),
+            logout_url=settings.auth.logout_redirect_url,
             on_shutdown=self.close,
         )
 

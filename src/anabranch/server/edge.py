@@ -12,7 +12,6 @@ such an answer; they are found by the same router and answered by the same funct
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -36,7 +35,6 @@ __all__ = ["Edge"]
 Scope = dict[str, Any]
 Send = Callable[[Event], Awaitable[None]]
 
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _NO_BODY = frozenset({204, 304})
 
 
@@ -52,7 +50,8 @@ class _Lifespan:
 
 class Edge:
     """The ASGI application. `local` says that the stores are on this machine, without which no
-    operation is quick; `on_shutdown` is called when the server stops.
+    operation is quick; `on_shutdown` is called when the server stops, and who logs out is sent to
+    `logout_url`.
     """
 
     def __init__(
@@ -62,7 +61,8 @@ class Edge:
         calls: Workers,
         transfers: Workers,
         request_ids: RequestIds,
-        on_shutdown: Callable[[], None] = lambda: None,
+        logout_url: str,
+        on_shutdown: Callable[[], None],
         local: bool = True,
     ) -> None:
         self._request_ids = request_ids
@@ -71,7 +71,7 @@ class Edge:
         # an answer without a body has no type either
         self._falcon.resp_options.default_media_type = None  # type: ignore[assignment]
         self._falcon.router_options.default_to_on_request = True
-        pages.add_to(self._falcon)
+        pages.add_to(self._falcon, logout_url=logout_url, request_ids=request_ids)
         self._quick: dict[tuple[object, str], Invocation] = {}
         for template, invocations in invocations_by_path(OPERATIONS, services).items():
             resource = ApiPath(invocations, calls, transfers, request_ids)
@@ -85,9 +85,6 @@ class Edge:
         if scope["type"] != "http":
             await self._falcon(scope, receive, send)
             return
-        query: bytes = scope["query_string"]
-        if not query.isascii():
-            scope["query_string"] = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], query)
         found = self._router.find(scope["path"])
         if found is not None:
             invocation = self._quick.get((found[0], scope["method"]))

@@ -15,6 +15,8 @@ from anabranch.rest.invocation import not_found
 from anabranch.rest.openapi import openapi
 from anabranch.rest.session import ended_session_cookie
 from anabranch.rest.table import BASE_PATH, OPERATIONS
+from anabranch.server.api_path import first_values
+from anabranch.server.request_id import RequestIds
 
 __all__ = ["add_to"]
 
@@ -66,9 +68,12 @@ class _OpenApi:
 
 
 class _Logout:
+    def __init__(self, redirect: str) -> None:
+        self._redirect = redirect
+
     async def on_get(self, _: _Request, resp: _Response) -> None:
         resp.status = falcon.HTTP_307
-        resp.append_header("Location", "/auth/login")
+        resp.append_header("Location", self._redirect)
         resp.append_header(*ended_session_cookie())
 
 
@@ -77,14 +82,43 @@ def _document() -> bytes:
     return encode(openapi(OPERATIONS)) + b"\n"
 
 
-def add_to(application: falcon.asgi.App[_Request, _Response]) -> None:
-    """Adds the pages, and what is answered where there is none."""
+class _Nowhere:
+    """What is answered where nothing is routed: an error of the API under its base, a page
+    elsewhere.
+    """
+
+    def __init__(self, request_ids: RequestIds) -> None:
+        self._request_ids = request_ids
+
+    async def refuse(
+        self, req: _Request, resp: _Response, error: falcon.HTTPError, _: dict[str, object]
+    ) -> None:
+        if req.path == BASE_PATH or req.path.startswith(BASE_PATH + "/"):
+            answer = answer_error(not_found())
+            resp.status = answer.status
+            resp.content_type = answer.content_type
+            resp.data = answer.body
+            resp.set_header("X-Content-Type-Options", "nosniff")
+            request_id = self._request_ids.of(first_values(req.scope["headers"]))
+            resp.set_header("X-Request-ID", request_id.decode())
+            return
+        resp.status = error.status
+        resp.content_type = _HTML
+        resp.data = _LOST
+
+
+def add_to(
+    application: falcon.asgi.App[_Request, _Response], *, logout_url: str, request_ids: RequestIds
+) -> None:
+    """Adds the pages, and what is answered where there is none. Who logs out is sent to
+    `logout_url`.
+    """
     application.add_route("/", _Home())
     application.add_route("/_health", _Health())
     application.add_route("/openapi.json", _OpenApi())
-    application.add_route("/logout", _Logout())
+    application.add_route("/logout", _Logout(logout_url))
     application.add_sink(_not_implemented, _ENTERPRISE)
-    application.add_error_handler(falcon.HTTPError, _refuse)
+    application.add_error_handler(falcon.HTTPError, _Nowhere(request_ids).refuse)
 
 
 async def _not_implemented(
@@ -97,19 +131,3 @@ async def _not_implemented(
     resp.status = falcon.HTTP_501
     resp.content_type = TEXT
     resp.data = b"Not Implemented\n"
-
-
-async def _refuse(
-    req: _Request, resp: _Response, error: falcon.HTTPError, _: dict[str, object]
-) -> None:
-    """Answers where nothing is routed: as the API does under its base, with a page elsewhere."""
-    if req.path == BASE_PATH or req.path.startswith(BASE_PATH + "/"):
-        answer = answer_error(not_found())
-        resp.status = answer.status
-        resp.content_type = answer.content_type
-        resp.data = answer.body
-        resp.set_header("X-Content-Type-Options", "nosniff")
-        return
-    resp.status = error.status
-    resp.content_type = _HTML
-    resp.data = _LOST

@@ -1,0 +1,41 @@
+"""Tables: where the files of commits lie, for clients that read them themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.table_addresses import table_address
+from anabranch.errors import Invalid, NotFound
+from anabranch.versioning.core import Core
+
+__all__ = ["Tables"]
+
+
+class Tables:
+    """The use cases of ranges and metaranges, which lie side by side under their ids."""
+
+    def __init__(self, core: Core, blocks: BlockStore) -> None:
+        self._core = core
+        self._blocks = blocks
+
+    def location(self, repository: str, table_id: str) -> str:
+        """Returns the address of a table's file, as clients see it. Raises NotFound."""
+        address, _ = self._find(repository, table_id)
+        return self._blocks.qualify(address)
+
+    def read(self, repository: str, table_id: str) -> tuple[int, Iterator[bytes]]:
+        """Returns the size of a table's file in bytes, and its bytes in pieces. Raises NotFound."""
+        address, size = self._find(repository, table_id)
+        return size, self._blocks.get(address)
+
+    def _find(self, repository: str, table_id: str) -> tuple[str, int]:
+        namespace = self._core.repositories.get(repository).storage_namespace
+        try:
+            address = table_address(namespace, table_id)
+        except Invalid:
+            raise NotFound("not found", kind="table_not_found") from None
+        found = self._blocks.stat(address)
+        if found is None:
+            raise NotFound("not found", kind="table_not_found")
+        return address, found.size

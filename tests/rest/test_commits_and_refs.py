@@ -1,0 +1,285 @@
+"""Commits, history, differences and merges over the wire."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+
+class Repository:
+    """What the tests do again and again."""
+
+    def __init__(self, api, name):
+        self.api = api
+        self.path = f"/repositories/{name}"
+
+    def put(self, path, content=b"x", branch="main"):
+        url = f"{self.path}/branches/{branch}/objects"
+        assert self.api.post(url, params={"path": path}, content=content).status_code == 201
+
+    def commit(self, message, branch="main", **fields):
+        url = f"{self.path}/branches/{branch}/commits"
+        return self.api.post(url, json={"message": message} | fields)
+
+    def change(self, path, content=b"x", branch="main"):
+        self.put(path, content, branch)
+        made = self.commit(f"{path} on {branch}", branch)
+        assert made.status_code == 201
+        return made.json()["id"]
+
+    def branch(self, name, source="main"):
+        body = {"name": name, "source": source}
+        assert self.api.post(f"{self.path}/branches", json=body).status_code == 201
+
+    def head(self, branch="main"):
+        return self.api.get(f"{self.path}/branches/{branch}").json()["commit_id"]
+
+    def log(self, ref="main", **params):
+        answer = self.api.get(f"{self.path}/refs/{ref}/commits", params=params)
+        assert answer.status_code == 200
+        return [commit["message"] for commit in answer.json()["results"]]
+
+    def diff(self, left, right, **params):
+        answer = self.api.get(f"{self.path}/refs/{left}/diff/{right}", params=params)
+        assert answer.status_code == 200
+        return answer.json()["results"]
+
+    def merge(self, source, destination="main", **body):
+        return self.api.post(f"{self.path}/refs/{source}/merge/{destination}", json=body)
+
+    def content(self, path, ref="main"):
+        return self.api.get(f"{self.path}/refs/{ref}/objects", params={"path": path}).content
+
+
+@pytest.fixture
+def sea(api, repository):
+    return Repository(api, repository)
+
+
+def test_a_commit(sea, api):
+    sea.put("a")
+    made = sea.commit("tea", metadata={"z": "1", "a": "ü"}, date=1700000000)
+    assert made.status_code == 201
+    found = re.fullmatch(
+        r'\{"committer":"tester","creation_date":1700000000,"generation":2,"id":"([0-9a-f]{64})",'
+        r'"message":"tea","meta_range_id":"([0-9a-f]{64})","metadata":\{"a":"ü","z":"1"\},'
+        r'"parents":\["([0-9a-f]{64})"\],"version":1\}\n',
+        made.text,
+    )
+    assert found
+    for expression in ("main", found[1], found[1][:10], "main~0", "main@"):
+        assert api.get(f"{sea.path}/commits/{expression}").text == made.text
+    initial = api.get(f"{sea.path}/commits/main~1").json()
+    assert initial["id"] == found[3]
+    assert (initial["meta_range_id"], initial["parents"], initial["metadata"]) == ("", [], {})
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"message": "x"}, 400, "commit: no changes"),
+        ({}, 400, 'Error at "/message": property "message" is missing'),
+        ({"message": "x", "date": 2**70}, 400, 'Error at "/date": number must be at most'),
+        ({"message": "x", "metadata": {"a": 1}}, 400, "value must be a string"),
+        ({"message": "x", "metadata": None}, 400, "Value is not nullable"),
+    ],
+)
+def test_what_cannot_be_committed(sea, body, status, message):
+    refused = sea.api.post(f"{sea.path}/branches/main/commits", json=body)
+    assert refused.status_code == status
+    assert message in refused.json()["message"]
+
+
+def test_an_empty_commit_must_be_wanted(sea):
+    assert sea.commit("nothing", allow_empty=True).status_code == 201
+    assert sea.commit("", allow_empty=True).status_code == 201
+
+
+def test_committing_a_tree_that_exists(sea):
+    sea.put("a")
+    tree = sea.commit("a").json()["meta_range_id"]
+    sea.change("b")
+    url = f"{sea.path}/branches/main/commits"
+    made = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
+    assert made.json()["meta_range_id"] == tree
+    sea.put("dirt")
+    refused = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
+    assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("commits/nope", 404, "commit not found"),
+        ("commits/main~5", 404, "commit not found"),
+        ("commits/main^x", 400, None),
+        ("commits/main$", 400, "reference to staging area with $ is not a commit"),
+        ("refs/nope/commits", 404, "not found"),
+        ("refs/main$/commits", 400, "reference to staging area with $ is not a commit"),
+        ("refs/main/commits?since=yesterday", 400, None),
+        ("refs/main/diff/nope", 404, "not found"),
+        ("refs/nope/diff/main", 404, "not found"),
+        ("refs/main/diff/main?type=one_dot", 400, None),
+        ("refs/main/merge/nope", 404, "not found"),
+    ],
+)
+def test_expressions_that_name_nothing(sea, path, status, message):
+    answer = sea.api.get(f"{sea.path}/{path}")
+    assert answer.status_code == status
+    if message is not None:
+        assert answer.json() == {"message": message}
+
+
+def test_an_unknown_repository_or_branch(sea, api):
+    assert api.get("/repositories/no-such/commits/x").json() == {"message": "repository not found"}
+    assert sea.commit("x", "nope").status_code == 404
+
+
+def test_log(sea):
+    sea.branch("dev")
+    sea.change("a/1")
+    sea.change("b")
+    sea.change("c", branch="dev")
+    assert sea.merge("dev").status_code == 200
+    merged = "Merge 'dev' into 'main'"
+    initial = "Repository created"
+    assert sorted(sea.log()) == sorted([merged, "a/1 on main", "b on main", "c on dev", initial])
+    assert sea.log(first_parent="true") == [merged, "b on main", "a/1 on main", initial]
+    assert sea.log(objects="b") == ["b on main"]
+    assert sorted(sea.log(objects=["b", "c"])) == ["b on main", "c on dev"]
+    assert sea.log(prefixes="a/") == ["a/1 on main"]
+    assert sea.log("dev~1") == [initial]
+    assert sea.log(since="2999-01-01T00:00:00Z") == []
+    stop = sea.api.get(f"{sea.path}/commits/main~1").json()["id"]
+    assert sea.log(stop_at=stop, first_parent="true") == [merged, "b on main"]
+    page = sea.api.get(f"{sea.path}/refs/main/commits", params={"amount": 2}).json()
+    assert page["pagination"]["has_more"]
+    assert page["pagination"]["next_offset"] == page["results"][-1]["id"]
+    rest = sea.log(after=page["pagination"]["next_offset"])
+    assert [commit["message"] for commit in page["results"]] + rest == sea.log()
+    limited = sea.api.get(
+        f"{sea.path}/refs/main/commits", params={"amount": 2, "limit": "true"}
+    ).json()
+    assert limited["pagination"] == {
+        "has_more": False,
+        "max_per_page": 1000,
+        "next_offset": "",
+        "results": 2,
+    }
+
+
+def test_differences(sea):
+    sea.change("kept")
+    sea.change("gone")
+    sea.branch("dev")
+    sea.change("mine")
+    sea.put("d/new", b"12345", "dev")
+    url = f"{sea.path}/branches/dev/objects"
+    assert sea.api.delete(url, params={"path": "gone"}).status_code == 204
+    sea.change("kept", b"other", branch="dev")
+
+    def short(items):
+        return [(item["type"], item["path"]) for item in items]
+
+    changes = [("added", "d/new"), ("removed", "gone"), ("changed", "kept")]
+    assert short(sea.diff("main", "dev")) == changes
+    assert short(sea.diff("main", "dev", type="two_dot")) == [*changes, ("removed", "mine")]
+    assert short(sea.diff("main", "dev", after="d/new", amount=1)) == changes[1:2]
+    assert sea.diff("main", "dev", delimiter="/")[0] == {
+        "path": "d/",
+        "path_type": "common_prefix",
+        "type": "prefix_changed",
+    }
+    added, removed, _ = sea.diff("main", "dev", include_right_stats="true")
+    assert set(added["right"]) == {"checksum", "content_type", "mtime"}
+    assert added["size_bytes"] == 5
+    assert "right" not in removed
+    assert removed["size_bytes"] == 1
+
+
+def test_merging(sea, api):
+    sea.branch("dev")
+    sea.change("theirs", branch="dev")
+    main, dev = sea.head(), sea.head("dev")
+    base = api.get(f"{sea.path}/refs/dev/merge/main")
+    # source and destination come back swapped, as lakeFS has it
+    assert base.json() == {
+        "base_commit_id": main,
+        "destination_commit_id": dev,
+        "source_commit_id": main,
+    }
+    merged = api.post(f"{sea.path}/refs/dev/merge/main")
+    assert merged.status_code == 200
+    assert merged.text == f'{{"reference":"{sea.head()}"}}\n'
+    commit = api.get(f"{sea.path}/commits/main").json()
+    assert commit["message"] == "Merge 'dev' into 'main'"
+    assert commit["parents"] == [main, dev]
+    assert commit["metadata"] == {".lakefs.merge.strategy": "default"}
+    again = sea.merge("dev")
+    assert (again.status_code, again.json()) == (
+        400,
+        {"message": "update branch main: no changes"},
+    )
+    assert sea.merge("dev", allow_empty=True).status_code == 200
+
+
+def test_a_conflict_names_its_paths(sea):
+    sea.change("a", b"0")
+    sea.branch("dev")
+    for path in ("a", "b"):
+        sea.change(path, b"main")
+        sea.change(path, b"dev", "dev")
+    before = sea.head()
+    refused = sea.merge("dev")
+    assert refused.status_code == 409
+    body = refused.json()
+    assert list(body) == ["conflict_count", "conflicts", "message", "reference"]
+    assert (body["conflict_count"], body["conflicts"], body["reference"]) == (2, ["a", "b"], "")
+    assert "conflict" in body["message"]
+    assert sea.head() == before
+    assert {item["type"] for item in sea.diff("main", "dev")} == {"conflict"}
+    solved = sea.merge("dev", strategy="source-wins", message="theirs", metadata={"k": "v"})
+    assert solved.status_code == 200
+    assert sea.content("a") == b"dev"
+    commit = sea.api.get(f"{sea.path}/commits/main").json()
+    assert commit["message"] == "theirs"
+    assert commit["metadata"] == {".lakefs.merge.strategy": "source-wins", "k": "v"}
+
+
+def test_the_destination_can_win_and_a_squash_has_one_parent(sea):
+    sea.branch("dev")
+    sea.change("a", b"main")
+    sea.change("a", b"dev", "dev")
+    sea.change("b", b"dev", "dev")
+    main = sea.head()
+    assert sea.merge("dev", strategy="dest-wins", squash_merge=True).status_code == 200
+    assert (sea.content("a"), sea.content("b")) == (b"main", b"dev")
+    assert sea.api.get(f"{sea.path}/commits/main").json()["parents"] == [main]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "body", "status", "message"),
+    [
+        ("nope", "main", {}, 404, "update branch main: get commit by ref nope: not found"),
+        ("dev", "nope", {}, 404, "branch not found"),
+        ("main", "main", {}, 400, "update branch main: no changes"),
+        ("dev", "main", {"strategy": "best"}, 400, "argument strategy: invalid value"),
+        ("dev", "main", {"strategy": 1}, 400, "value must be a string"),
+    ],
+)
+def test_what_cannot_be_merged(sea, source, destination, body, status, message):
+    sea.branch("dev")
+    sea.change("a", branch="dev")
+    refused = sea.merge(source, destination, **body)
+    assert refused.status_code == status
+    assert message in refused.json()["message"]
+
+
+def test_a_dirty_destination_is_refused(sea):
+    sea.branch("dev")
+    sea.change("a", branch="dev")
+    sea.put("dirt")
+    refused = sea.merge("dev")
+    assert refused.status_code == 400
+    assert "uncommitted changes (dirty branch)" in refused.json()["message"]

@@ -1,0 +1,137 @@
+"""Configuration, health, users and logging in, over the wire."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+
+@pytest.fixture
+def stranger(server):
+    with httpx2.Client(base_url=server.api) as client:
+        yield client
+
+
+def test_health(stranger, server):
+    answer = stranger.get("/healthcheck")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert httpx2.get(f"{server.url}/_health").text == "alive!"
+
+
+def test_config(api):
+    config = api.get("/config").json()
+    assert config == {
+        "capabilities_config": {},
+        "storage_config": api.get("/config/storage").json(),
+        "storage_config_list": [],
+        "ui_config": {},
+        "version_config": api.get("/config/version").json(),
+    }
+    assert config["storage_config"] == {
+        "blockstore_namespace_ValidityRegex": "^local://",
+        "blockstore_namespace_example": "local://example-bucket/",
+        "blockstore_type": "local",
+        "default_namespace_prefix": "local://data/",
+        "import_support": False,
+        "import_validity_regex": "",
+        "pre_sign_multipart_upload": False,
+        "pre_sign_support": False,
+        "pre_sign_support_ui": False,
+    }
+    assert config["version_config"]["version_context"] == "lakeFS"
+    assert config["version_config"]["version"].startswith("1.84.0+anabranch.")
+    assert api.get("/config/garbage-collection").text == '{"grace_period":86400}\n'
+
+
+def test_statistics_are_taken_and_dropped(api):
+    event = {"class": "tests", "name": "run", "count": 1}
+    assert api.post("/statistics", json={"events": [event]}).status_code == 204
+    assert api.post("/statistics", json={"events": [event | {"count": -1}]}).status_code == 400
+    assert api.post("/statistics", json={"events": [{"class": "x"}]}).status_code == 400
+
+
+def test_setup_happens_once(stranger):
+    state = stranger.get("/setup_lakefs").json()
+    assert state["state"] == "initialized"
+    assert state["comm_prefs_missing"] is False
+    assert state["login_config"]["RBAC"] == "none"
+    assert state["login_config"]["login_cookie_names"] == ["internal_auth_session"]
+    again = stranger.post("/setup_lakefs", json={"username": "other"})
+    assert (again.status_code, again.json()) == (409, {"message": "lakeFS already initialized"})
+    assert stranger.post("/setup_lakefs", json={}).status_code == 400
+    preferences = {"featureUpdates": True, "securityUpdates": False, "email": "a@b.c"}
+    answer = stranger.post("/setup_comm_prefs", json=preferences)
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_logging_in(stranger, server):
+    body = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+    answer = stranger.post("/auth/login", json=body)
+    assert answer.status_code == 200
+    assert sorted(answer.json()) == ["token", "token_expiration"]
+    token = answer.json()["token"]
+    cookie = answer.headers["set-cookie"]
+    assert cookie == (
+        f"internal_auth_session={token}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"
+    )
+    stranger.cookies.clear()
+    bearer = stranger.get("/user", headers={"authorization": f"Bearer {token}"})
+    assert bearer.json()["user"]["id"] == "tester"
+    by_cookie = stranger.get(
+        "/repositories", headers={"cookie": f"a=b; internal_auth_session={token}; c=d"}
+    )
+    assert by_cookie.status_code == 200
+    bad = stranger.get("/repositories", headers={"cookie": "internal_auth_session=tea"})
+    assert bad.status_code == 401
+    wrong = stranger.post("/auth/login", json=body | {"secret_access_key": "wrong"})
+    assert (wrong.status_code, wrong.json()) == (401, {"message": "error authenticating request"})
+
+
+def test_logging_out(server):
+    answer = httpx2.get(f"{server.url}/logout", follow_redirects=False)
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "/auth/login"
+    assert answer.headers["set-cookie"].startswith("internal_auth_session=; Path=/; Max-Age=0")
+
+
+def test_who_asks(api, stranger):
+    assert stranger.get("/user").text == '{"user":{"creation_date":0,"id":""}}\n'
+    wrong = stranger.get("/user", headers={"authorization": "Basic eDp5"})
+    assert wrong.status_code == 401
+    user = api.get("/user").json()["user"]
+    assert user == {
+        "creation_date": user["creation_date"],
+        "email": "",
+        "friendly_name": "",
+        "id": "tester",
+    }
+    assert api.get("/auth/users/tester").json() == user
+    assert api.get("/auth/users").json() == {
+        "pagination": {"has_more": False, "max_per_page": 0, "next_offset": "", "results": 1},
+        "results": [user],
+    }
+    assert api.get("/auth/users", params={"prefix": "x"}).json()["results"] == []
+    assert api.get("/auth/users", params={"after": "tester"}).json()["results"] == []
+
+
+def test_users_and_keys(api, server):
+    assert api.get("/auth/users/other").json() == {"message": "user not found"}
+    taken = api.post("/auth/users", json={"id": "other"})
+    assert (taken.status_code, taken.json()) == (409, {"message": "Already exists"})
+    assert api.post("/auth/users/tester/credentials").status_code == 400
+    assert api.post("/auth/users/other/credentials").status_code == 404
+    key = api.get(f"/auth/users/tester/credentials/{server.access_key_id}")
+    assert sorted(key.json()) == ["access_key_id", "creation_date"]
+    for path in (f"other/credentials/{server.access_key_id}", "tester/credentials/AKIAJNOPE"):
+        assert api.get(f"/auth/users/{path}").status_code == 404
+    assert api.delete("/auth/users/other").status_code == 404
+
+
+def test_what_basic_authorization_leaves_to_others(api, stranger):
+    assert stranger.get("/auth/capabilities").text == '{"invite_user":false}\n'
+    assert stranger.get("/oidc/callback").status_code == 200
+    for path in ("/auth/external/principal/login", "/sts/login"):
+        answer = stranger.post(path, json={})
+        assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})
+    for path in ("/auth/groups", "/auth/policies", "/auth/users/tester/groups"):
+        assert api.get(path).status_code == 501

@@ -1,0 +1,131 @@
+"""What holds for every operation: order of checks, headers, bodies that are no bodies."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+
+NO_ENDPOINT = {"message": "invalid API endpoint"}
+UNKNOWN_USER = {"message": "error authenticating request"}
+
+
+@pytest.fixture(scope="module")
+def stranger(server):
+    with httpx2.Client(base_url=server.api) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/nope"),
+        ("GET", ""),
+        ("GET", "/repositories/"),
+        ("GET", "/repositories//branches"),
+        ("GET", "/repositories/x/branches/main/extra/long"),
+        ("PATCH", "/repositories"),
+        ("PUT", "/healthcheck"),
+        ("HEAD", "/repositories"),
+        ("OPTIONS", "/repositories"),
+        ("POST", "/repositories/x/branches/main/commits/async"),
+    ],
+)
+def test_unknown_paths_and_methods(api, stranger, method, path):
+    for client in (api, stranger):
+        answer = client.request(method, path)
+        assert answer.status_code == 404
+        if method != "HEAD":
+            assert answer.json() == NO_ENDPOINT
+            assert answer.headers["content-type"] == "application/json"
+
+
+def test_validation_comes_before_authentication(stranger):
+    answer = stranger.get("/repositories/x/refs/main/objects/stat")
+    assert answer.status_code == 400
+    answer = stranger.post("/repositories", json={})
+    assert answer.status_code == 400
+    answer = stranger.post("/repositories/x/branches", json={"name": "a", "source": "b"})
+    assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/repositories"),
+        ("GET", "/repositories/x"),
+        ("GET", "/config"),
+        ("GET", "/auth/groups"),
+        ("POST", "/repositories/x/branches/main/objects?path=a"),
+        ("GET", "/repositories/x/refs/main/objects?path=a"),
+    ],
+)
+def test_nobody_gets_nothing(stranger, method, path):
+    for headers in ({}, {"authorization": "Basic eDp5"}, {"authorization": "Bearer x"}):
+        answer = stranger.request(method, path, headers=headers)
+        assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
+
+
+def test_a_head_tells_only_the_status(stranger):
+    answer = stranger.head("/repositories/x/refs/main/objects?path=a")
+    assert (answer.status_code, answer.content) == (401, b"")
+
+
+@pytest.mark.parametrize("path", ["/auth/groups", "/repositories/x/pulls", "/usage-report/summary"])
+def test_what_is_not_built_says_so(api, path):
+    answer = api.get(path)
+    assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "reason"),
+    [
+        (b"", {}, "value is required but missing"),
+        (b"tea", {}, "failed to decode request body"),
+        (b'{"name":', {}, "failed to decode request body"),
+        (b"\xff\xfe", {}, "failed to decode request body"),
+        (b"[]", {}, "value must be an object"),
+        (b'{"name":1,"source":"main"}', {}, 'Error at "/name": value must be a string'),
+        (b'{"name":"a","source":"main"}', {"content-type": "text/plain"}, "unexpected value"),
+        (b"[" * 100_000, {}, ""),
+    ],
+)
+def test_bodies_that_are_none(api, repository, content, headers, reason):
+    headers = {"content-type": "application/json"} | headers
+    url = f"/repositories/{repository}/branches"
+    answer = api.post(url, content=content, headers=headers)
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("request body has an error: ")
+    assert reason in answer.json()["message"]
+
+
+def test_a_huge_body_is_refused(api, repository):
+    body = json.dumps({"name": "x" * 9_000_000, "source": "main"}).encode()
+    url = f"/repositories/{repository}/branches"
+    answer = api.post(url, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_a_large_body_is_taken(api, repository):
+    body = {"metadata": {str(number): "x" * 1000 for number in range(2000)}}
+    url = f"/repositories/{repository}/metadata"
+    assert api.post(url, json=body).status_code == 204
+    assert api.get(url).json() == body["metadata"]
+
+
+@pytest.mark.parametrize("path", ["/healthcheck", "/repositories", "/nope"])
+def test_requests_have_names(api, path):
+    first, second = api.get(path), api.get(path)
+    assert first.headers["x-request-id"] != second.headers["x-request-id"]
+    named = api.get(path, headers={"x-request-id": "my-own-1"})
+    assert named.headers["x-request-id"] == "my-own-1"
+    unfit = api.get(path, headers={"x-request-id": "y" * 200})
+    assert unfit.headers["x-request-id"] != "y" * 200
+
+
+def test_errors_tell_their_kind_and_what_to_do(api, repository):
+    answer = api.post(f"/repositories/{repository}/branches/main/commits", json={"message": "x"})
+    assert answer.json() == {"message": "commit: no changes"}
+    assert answer.headers["x-anabranch-kind"] == "no_changes"
+    assert answer.headers["x-anabranch-hint"]

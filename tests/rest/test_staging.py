@@ -1,0 +1,125 @@
+"""Addresses to upload to, links, and entries for what lies in the store, over the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def branch(repository):
+    return f"/repositories/{repository}/branches/main"
+
+
+@pytest.fixture
+def backing(branch):
+    return f"{branch}/staging/backing"
+
+
+def store(address: str, content: bytes) -> None:
+    """What a client does that writes to the store itself."""
+    path = Path(address.removeprefix("local://"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def link(api, backing, address, path="a", headers=None, **fields):
+    body = {"staging": {"physical_address": address}, "checksum": "5d41", "size_bytes": 5}
+    return api.put(backing, params={"path": path}, json=body | fields, headers=headers)
+
+
+def test_an_object_that_its_client_stored(api, backing, repository):
+    given = api.get(backing, params={"path": "a"})
+    address = given.json()["physical_address"]
+    assert given.text == f'{{"physical_address":"{address}","presigned_url":null}}\n'
+    assert f"/{repository}/data/" in address
+    assert "," in address
+    store(address, b"hello")
+    linked = link(
+        api, backing, address, user_metadata={"k": "v"}, content_type="text/x-tea", mtime=17
+    )
+    assert linked.status_code == 200
+    assert linked.json() == {
+        "checksum": "5d41",
+        "content_type": "text/x-tea",
+        "metadata": {"k": "v"},
+        "mtime": 17,
+        "path": "a",
+        "path_type": "object",
+        "physical_address": address,
+        "size_bytes": 5,
+    }
+    got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "a"})
+    assert (got.content, got.headers["etag"]) == (b"hello", '"5d41"')
+
+
+def test_links_on_condition(api, backing):
+    address = api.get(backing, params={"path": "a"}).json()["physical_address"]
+    absent = {"if-none-match": "*"}
+    assert link(api, backing, address, headers=absent).status_code == 200
+    assert link(api, backing, address, headers=absent).status_code == 412
+    assert link(api, backing, address, headers={"if-match": "x"}).status_code == 501
+
+
+def test_links_that_are_refused(api, backing):
+    address = api.get(backing, params={"path": "a"}).json()["physical_address"]
+    for changed in (address + "x", address.partition(",")[0]):
+        refused = link(api, backing, changed)
+        assert (refused.status_code, refused.json()) == (400, {"message": "link address invalid"})
+    assert link(api, backing, address, path="b").status_code == 400
+    assert link(api, backing, address, checksum="").json() == {"message": "checksum is required"}
+    assert link(api, backing, address, size_bytes=-1).status_code == 400
+    assert link(api, backing, address, size_bytes=2**64).status_code == 400
+    assert link(api, backing, "s3://elsewhere/x").status_code == 400
+    missing = api.put(
+        backing, params={"path": "a"}, json={"staging": {}, "checksum": "c", "size_bytes": 1}
+    )
+    assert missing.status_code == 400
+    nope = backing.replace("main", "nope")
+    assert api.get(nope, params={"path": "a"}).status_code == 404
+    presigned = api.get(backing, params={"path": "a", "presign": "true"})
+    assert presigned.status_code == 400
+
+
+def test_what_was_linked_and_never_stored_is_gone(api, backing, repository):
+    address = api.get(backing, params={"path": "a"}).json()["physical_address"]
+    assert link(api, backing, address).status_code == 200
+    got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "a"})
+    assert got.status_code == 410
+    assert set(got.json()) == {"message"}
+
+
+def test_entries_for_what_lies_in_the_store(api, branch, repository):
+    made = api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea").json()
+
+    def stage(address):
+        body = {"physical_address": address, "checksum": "x", "size_bytes": 3, "mtime": 5}
+        return api.put(f"{branch}/objects", params={"path": "b"}, json=body)
+
+    staged = stage(made["physical_address"])
+    assert staged.status_code == 201
+    assert (staged.json()["mtime"], staged.json()["checksum"]) == (5, "x")
+    got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "b"})
+    assert got.content == b"tea"
+    for address in ("s3://bucket/key", "local:///etc/passwd", "local://x/../../etc/passwd", "tea"):
+        refused = stage(address)
+        assert (refused.status_code, refused.json()) == (403, {"message": "forbidden"})
+
+
+def test_tables_of_a_commit(api, branch, repository):
+    api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea")
+    tree = api.post(f"{branch}/commits", json={"message": "a"}).json()["meta_range_id"]
+    metadata = f"/repositories/{repository}/metadata"
+    location = api.get(f"{metadata}/meta_range/{tree}").json()["location"]
+    file = Path(location.removeprefix("local://")).read_bytes()
+    got = api.get(f"{metadata}/object/meta_range/{tree}")
+    assert got.headers["content-type"] == "application/octet-stream"
+    assert got.content == file
+    assert file.endswith(bytes.fromhex("f7cff485b741e288"))
+    for kind in ("meta_range", "range"):
+        for name in ("0" * 64, "...", "nope"):
+            answer = api.get(f"{metadata}/{kind}/{name}")
+            assert answer.status_code == 404
+            assert api.get(f"{metadata}/object/{kind}/{name}").status_code == 404
+    assert api.get(f"{metadata}/object/tea/{tree}").status_code == 400
