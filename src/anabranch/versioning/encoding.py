@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from google.protobuf.message import DecodeError, Message
 
 from anabranch.errors import Corrupt
@@ -23,6 +25,9 @@ __all__ = [
     "tag_bytes",
     "tag_from",
 ]
+
+# every request reads the same few records; equal bytes are the same frozen structure
+_REMEMBERED = 4096
 
 
 def _bytes(message: Message) -> bytes:
@@ -55,6 +60,7 @@ def repository_bytes(repository: Repository) -> bytes:
     return _bytes(message)
 
 
+@lru_cache(_REMEMBERED)
 def repository_from(raw: bytes) -> Repository:
     """Returns the repository of a record."""
     message = records.RepositoryData()
@@ -84,6 +90,7 @@ def branch_bytes(branch: Branch) -> bytes:
     )
 
 
+@lru_cache(_REMEMBERED)
 def branch_from(raw: bytes) -> Branch:
     """Returns the branch of a record."""
     message = records.BranchData()
