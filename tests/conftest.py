@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import anabranch
 from anabranch.testing.server import Server, running_server
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _programs_find_the_package() -> Iterator[None]:
+    """Python programs that tests start import the package that is tested, installed or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(anabranch.__file__).parent.parent))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

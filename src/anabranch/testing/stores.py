@@ -1,0 +1,127 @@
+"""Stores that fail when told to, to see what those who use them do then.
+
+Each wraps a real store and calls `before(operation, subject)` ahead of every step, with the name
+of the contract's method and the address or partition it is about; a put has a step "chunk" for
+each chunk as well. What `before` raises is raised by the store, so it may count, refuse or wait.
+"""
+
+# each method's docstring stands in the contract that it fulfils
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+
+__all__ = ["Before", "FaultyBlocks", "FaultyStore", "fail_at"]
+
+Before = Callable[[str, str], None]
+
+
+def fail_at(operation: str, number: int, error: Exception) -> Before:
+    """Returns a `before` that raises the error at the n-th (from 1) step of this name."""
+    left = number
+
+    def before(step: str, _subject: str) -> None:
+        nonlocal left
+        if step == operation:
+            left -= 1
+            if left == 0:
+                raise error
+
+    return before
+
+
+class FaultyBlocks:
+    """A `BlockStore` that does what another does, unless `before` raises."""
+
+    def __init__(self, store: BlockStore, before: Before) -> None:
+        self.config = store.config
+        self.store = store
+        self.before = before
+
+    def accepts(self, storage_namespace: str) -> bool:
+        return self.store.accepts(storage_namespace)
+
+    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+        self.before("put", address)
+        return self.store.put(address, self._chunks(address, chunks), create=create)
+
+    def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        self.before("get", address)
+        return self.store.get(address, start, length)
+
+    def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
+        self.before("read", address)
+        return self.store.read(address, start, length)
+
+    def stat(self, address: str) -> BlockInfo | None:
+        self.before("stat", address)
+        return self.store.stat(address)
+
+    def delete(self, addresses: Iterable[str]) -> None:
+        for address in addresses:
+            self.before("delete", address)
+            self.store.delete([address])
+
+    def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
+        self.before("list", prefix)
+        return self.store.list(prefix, after)
+
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
+        self.before("copy", destination)
+        return self.store.copy(source, destination, checksum=checksum)
+
+    def qualify(self, address: str) -> str:
+        return self.store.qualify(address)
+
+    def unqualify(self, address: str) -> str:
+        return self.store.unqualify(address)
+
+    def local_path(self, address: str) -> str | None:
+        return self.store.local_path(address)
+
+    def _chunks(self, address: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.before("chunk", address)
+            yield chunk
+
+
+class FaultyStore:
+    """A `KeyValueStore` that does what another does, unless `before` raises."""
+
+    def __init__(self, store: KeyValueStore, before: Before) -> None:
+        self.store = store
+        self.before = before
+
+    def get(self, partition: str, key: bytes) -> bytes | None:
+        self.before("get", partition)
+        return self.store.get(partition, key)
+
+    def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.before("get_many", partition)
+        return self.store.get_many(partition, keys)
+
+    def scan(
+        self,
+        partition: str,
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        self.before("scan", partition)
+        return self.store.scan(partition, start, end, limit=limit)
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        self.before("apply", writes[0].partition if writes else "")
+        return self.store.apply(writes, expect)
+
+    def drop(self, partition: str) -> None:
+        self.before("drop", partition)
+        self.store.drop(partition)
+
+    def close(self) -> None:
+        self.store.close()
