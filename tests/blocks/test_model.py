@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,10 @@ CHUNKS = st.lists(st.binary(max_size=20), max_size=3)
 def in_a_folders_way(model: dict[str, bytes], address: str) -> bool:
     """Returns whether a block has the name of one of the address's folders, or the reverse."""
     return any(held.startswith(f"{address}/") or address.startswith(f"{held}/") for held in model)
+
+
+QUICK = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where waiting for the disk costs nothing; what survives what is tested elsewhere."""
 
 
 class Histories(RuleBasedStateMachine):
@@ -141,7 +146,7 @@ class LocalHistories(Histories):
     folders = True
 
     def open(self) -> BlockStore:
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=QUICK)
         return LocalBlocks(self.folder.name)
 
     @rule()

@@ -21,6 +21,9 @@ KEYS = st.one_of(
 VALUES = st.one_of(st.binary(max_size=4), st.sampled_from([b"", b"v" * 5_000]))
 WRITES = st.lists(st.builds(Write, PARTITIONS, KEYS, st.none() | VALUES), max_size=6)
 
+QUICK = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where waiting for the disk costs nothing; what survives what is tested elsewhere."""
+
 
 class Histories(RuleBasedStateMachine):
     """One store and the dictionary it must agree with."""
@@ -116,7 +119,7 @@ class MemoryHistories(Histories):
 
 class SQLiteHistories(Histories):
     def open(self) -> KeyValueStore:
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=QUICK)
         return SQLiteStore(Path(self.folder.name) / "db")
 
     @rule()

@@ -5,7 +5,8 @@ writer. All writes of a process go through one connection, in groups (see `group
 group a transaction that is synced before it is answered. Processes take turns (see `write_turn`).
 
 The file must lie on a local disk. Nothing else in the process may open it by other means than
-this package: closing any descriptor of a file drops the locks that a process holds on it.
+this package: closing any descriptor of a file drops the locks that a process holds on it. A forked
+process inherits SQLite's notes of locks that it does not hold, so it is refused the store.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
 import apsw
 
-from anabranch.errors import Busy
+from anabranch.errors import Busy, NotSupported
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
 from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
@@ -57,16 +58,23 @@ class SQLiteStore:
 
     `patience_seconds` is how long a write waits for other processes before it is Busy. Raises
     Corrupt for a file that is something else, NotSupported for one of a newer version, NotFound
-    where its folder is missing. A forked process may go on using the store; it reads and writes
-    through connections of its own.
+    where its folder is missing. In a process forked while the store was open, using it and
+    opening the file anew raise NotSupported.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, patience_seconds: float = 20.0) -> None:
         self._path = str(Path(path).resolve())
         self._patience = patience_seconds
+        if self._path in _parents_paths:
+            raise _forked(self._path)
         prepare(self._path, patience_seconds)
         self._closed = False
-        self._start()
+        self._forked = False
+        self._reader = _Reader()
+        self._opening = threading.Lock()
+        self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._writer = SQLiteWriter(self._path, patience_seconds)
+        self._writes = GroupCommit(self._writer, patience_seconds)
         _stores.add(self)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
@@ -132,7 +140,7 @@ class SQLiteStore:
                     cursor.execute(_SET, (partition, key, value))
             return True
 
-        return bool(self._writes.submit(work))
+        return bool(self._submit(work))
 
     def drop(self, partition: str) -> None:
         """Removes a whole partition, in slices, between which others write."""
@@ -141,12 +149,14 @@ class SQLiteStore:
             cursor.execute(_DROP_SLICE, (partition, partition, _SLICE))
             return cursor.connection.changes()
 
-        while self._writes.submit(work) == _SLICE:
+        while self._submit(work) == _SLICE:
             pass
 
     def close(self) -> None:
         """Finishes writes in flight and releases the store; whoever uses it then gets Busy."""
         self._closed = True
+        if self._forked:
+            return
         self._writes.close()
         with self._opening:
             readers = list(self._readers)
@@ -156,22 +166,19 @@ class SQLiteStore:
             except apsw.ThreadingViolationError:
                 continue  # a thread reads with it just now; it closes when that thread ends
 
-    def _start(self) -> None:
+    def _leave_to_parent(self) -> None:
+        self._forked = True
         self._reader = _Reader()
-        self._opening = threading.Lock()
-        self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._writer = SQLiteWriter(self._path, self._patience)
-        self._writes = GroupCommit(self._writer, self._patience)
-
-    def _connections(self) -> list[object]:
-        """Everything that a forked process must neither use nor close."""
-        return [self._reader, self._writes, *self._readers]
-
-    def _start_in_child(self) -> None:
         self._writer.leave_to_parent()
-        self._start()
+
+    def _submit(self, work: Callable[[apsw.Cursor], int]) -> int:
+        if self._forked:
+            raise _forked(self._path)
+        return self._writes.submit(work)
 
     def _open_reader(self) -> apsw.Cursor:
+        if self._forked:
+            raise _forked(self._path)
         try:
             connection = open_connection(self._path, self._patience)
             cursor = connection.cursor()
@@ -199,19 +206,32 @@ class SQLiteStore:
         return cast("list[tuple[bytes, bytes]]", rows)
 
 
+def _forked(path: str) -> NotSupported:
+    return NotSupported(
+        f"{path}: opened before this process was forked",
+        kind="forked",
+        hint="Start processes afresh ('spawn'), or open the store only after forking.",
+    )
+
+
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 _parents: list[object] = []
 """In a forked process: the connections of its parent, kept because forgetting would close them."""
+_parents_paths: set[str] = set()
 
 
 def _before_fork() -> None:
     for store in list(_stores):
-        _parents.extend(store._connections())  # noqa: SLF001  of this module
+        if not store._closed:  # noqa: SLF001  of this module
+            _parents.append(store)
+            _parents.extend((store._reader, *store._readers))  # noqa: SLF001  of this module
 
 
 def _after_fork_in_child() -> None:
-    for store in list(_stores):
-        store._start_in_child()  # noqa: SLF001  of this module
+    for store in _parents:
+        if isinstance(store, SQLiteStore):
+            _parents_paths.add(store._path)  # noqa: SLF001  of this module
+            store._leave_to_parent()  # noqa: SLF001  of this module
 
 
 os.register_at_fork(

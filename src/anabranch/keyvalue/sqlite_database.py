@@ -55,8 +55,8 @@ def prepare(path: str, patience_seconds: float) -> None:
     try:
         connection = open_connection(path, patience_seconds, create=True)
         try:
-            if _is_new(connection, path):
-                turn.take_within(patience_seconds)
+            if _identity(connection) != (_APPLICATION_ID, SCHEMA_VERSION):
+                turn.take_within(patience_seconds)  # now nobody is half way through making it
                 if _is_new(connection, path):
                     _create(connection)
         finally:
@@ -67,9 +67,13 @@ def prepare(path: str, patience_seconds: float) -> None:
         turn.close()
 
 
+def _identity(connection: apsw.Connection) -> tuple[int, int]:
+    """Returns whose the database is and the version of its schema."""
+    return connection.pragma("application_id"), connection.pragma("user_version")
+
+
 def _is_new(connection: apsw.Connection, path: str) -> bool:
-    version = connection.pragma("user_version")
-    application = connection.pragma("application_id")
+    application, version = _identity(connection)
     if application == _APPLICATION_ID and version == SCHEMA_VERSION:
         return False
     if application == _APPLICATION_ID and version > SCHEMA_VERSION:

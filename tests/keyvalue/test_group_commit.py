@@ -1,0 +1,214 @@
+"""Group commit: few transactions for many requests, and an answer of its own for each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import apsw
+import pytest
+
+from anabranch.errors import Busy, Invalid
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.group_commit import GroupCommit
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite_writer import SQLiteWriter
+
+
+@pytest.fixture
+def writer(database, sqlite):  # noqa: ARG001  the store makes the database
+    return SQLiteWriter(str(database), 5.0)
+
+
+@pytest.fixture
+def commits(writer):
+    commits = GroupCommit(writer, 5.0)
+    yield commits
+    commits.close()
+
+
+def insert(key: bytes):
+    """Returns work that writes a key and answers 7."""
+
+    def work(cursor: apsw.Cursor) -> int:
+        cursor.execute("INSERT INTO kv VALUES ('p', ?, x'')", (key,))
+        return 7
+
+    return work
+
+
+class Held:
+    """Work that keeps its transaction open until told, so that others gather behind it."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self, _cursor: apsw.Cursor) -> int:
+        self.begun.set()
+        assert self.go.wait(10)
+        return 0
+
+
+def gather(commits: GroupCommit, works: list) -> list:
+    """Submits all works while a transaction runs, so that they make the next one together;
+    returns their answers or errors.
+    """
+    held = Held()
+
+    def submit(work):
+        try:
+            return commits.submit(work)
+        except Exception as error:  # noqa: BLE001  it is looked at
+            return error
+
+    with ThreadPoolExecutor(len(works) + 1) as pool:
+        pool.submit(submit, held)
+        assert held.begun.wait(10)
+        answers = [pool.submit(submit, work) for work in works]
+        while len(commits._waiting) < len(works):
+            time.sleep(0.001)
+        held.go.set()
+        return [answer.result() for answer in answers]
+
+
+def test_what_gathers_makes_one_transaction(commits, writer, sqlite):
+    assert gather(commits, [insert(b"%d" % number) for number in range(20)]) == [7] * 20
+    assert writer.transactions == 2, "the one that was held, and one for all that gathered"
+    assert len(list(sqlite.scan("p"))) == 20
+
+
+def test_nobody_waits_for_company(commits, writer):
+    for number in range(3):
+        commits.submit(insert(b"%d" % number))
+    assert writer.transactions == 3
+    assert commits._writer is None, "one at a time needs no other thread"
+
+
+def test_many_in_flight_share_transactions(database):
+    store = SQLiteStore(database)
+    before = store._writer.transactions
+
+    def write(number: int) -> None:
+        for round_ in range(20):
+            assert store.apply([Write("p", b"%d-%d" % (number, round_), b"")])
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(write, range(16)))
+    assert store._writer.transactions - before < 160
+    assert len(list(store.scan("p"))) == 320
+    store.close()
+
+
+def test_a_request_that_fails_harms_no_neighbour(commits, sqlite):
+    def broken(cursor: apsw.Cursor) -> int:
+        cursor.execute("INSERT INTO kv VALUES ('p', x'ff', x'')")
+        raise ArithmeticError("of its own")
+
+    twice = insert(b"a")
+    answers = gather(commits, [insert(b"b"), broken, twice, insert(b"c"), twice])
+    assert [answer for answer in answers if not isinstance(answer, Exception)] == [7, 7, 7]
+    assert {type(answer) for answer in answers if isinstance(answer, Exception)} == {
+        ArithmeticError,
+        Invalid,
+    }
+    assert isinstance(answers[1], ArithmeticError)
+    assert [key for key, _ in sqlite.scan("p")] == [b"a", b"b", b"c"]
+
+
+def test_expectations_within_a_group_see_the_requests_before_them(database):
+    """Of many that want to be first, one is, though all are in one transaction."""
+    store = SQLiteStore(database)
+    held = Held()
+    with ThreadPoolExecutor(11) as pool:
+        pool.submit(store._writes.submit, held)
+        assert held.begun.wait(10)
+        first = [
+            pool.submit(store.apply, [Write("p", b"k", b"%d" % number)], [Expect("p", b"k", None)])
+            for number in range(10)
+        ]
+        while len(store._writes._waiting) < 10:
+            time.sleep(0.001)
+        held.go.set()
+    assert sorted(answer.result() for answer in first) == [False] * 9 + [True]
+    winner = [number for number, answer in enumerate(first) if answer.result()]
+    assert store.get("p", b"k") == b"%d" % winner[0]
+    store.close()
+
+
+class FailingCommit(SQLiteWriter):
+    """Transactions whose commit fails as it does on a full disk."""
+
+    failing = True
+
+    def _open(self) -> apsw.Connection:
+        connection = super()._open()
+        connection.set_commit_hook(self._refuse if self.failing else None)
+        return connection
+
+    def _refuse(self) -> bool:
+        raise apsw.FullError("database or disk is full")
+
+
+def test_when_the_commit_fails_all_of_the_group_are_busy(database, sqlite):
+    writer = FailingCommit(str(database), 5.0)
+    commits = GroupCommit(writer, 5.0)
+    answers = gather(commits, [insert(b"%d" % number) for number in range(5)])
+    assert {type(answer) for answer in answers} == {Busy}
+    assert {answer.kind for answer in answers} == {"disk_full"}
+    assert len(set(map(id, answers))) == 5, "an error belongs to one thread"
+    assert list(sqlite.scan("p")) == []
+    writer.failing = False
+    assert commits.submit(insert(b"a")) == 7
+    assert [key for key, _ in sqlite.scan("p")] == [b"a"]
+    commits.close()
+
+
+def test_an_interrupt_rolls_back_and_frees_the_turn(commits, sqlite):
+    def interrupted(cursor: apsw.Cursor) -> int:
+        insert(b"a")(cursor)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        commits.submit(interrupted)
+    assert commits.submit(insert(b"b")) == 7
+    assert [key for key, _ in sqlite.scan("p")] == [b"b"]
+
+
+def test_closing_finishes_what_is_in_flight(commits, sqlite):
+    held = Held()
+    with ThreadPoolExecutor(8) as pool:
+        pool.submit(commits.submit, held)
+        assert held.begun.wait(10)
+        answers = [pool.submit(commits.submit, insert(b"%d" % number)) for number in range(5)]
+        while len(commits._waiting) < 5:
+            time.sleep(0.001)
+        closing = pool.submit(commits.close)
+        time.sleep(0.05)
+        assert not closing.done()
+        held.go.set()
+        closing.result()
+        assert [answer.result() for answer in answers] == [7] * 5
+    with pytest.raises(Busy):
+        commits.submit(insert(b"late"))
+    assert len(list(sqlite.scan("p"))) == 5
+    commits.close()
+
+
+def test_who_loses_patience_is_busy_and_nothing_of_it_is_written(writer, sqlite):
+    other = SQLiteWriter(writer._path, 5.0)
+    impatient = GroupCommit(writer, 0.2)
+    other.take_turn()
+    start = time.monotonic()
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(impatient.submit, insert(b"%d" % number)) for number in range(3)]
+        errors = [answer.exception() for answer in answers]
+    assert [type(error) for error in errors] == [Busy] * 3
+    assert {error.kind for error in errors} == {"locked"}
+    assert time.monotonic() - start < 2
+    other.release_turn()
+    assert impatient.submit(insert(b"again")) == 7
+    assert [key for key, _ in sqlite.scan("p")] == [b"again"]
+    impatient.close()
+    other.close()

@@ -1,0 +1,335 @@
+"""SQLite as a key-value store: the file, its log, its threads and its forks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from anabranch.errors import Busy, Corrupt, Invalid, NotFound, NotSupported
+from anabranch.keyvalue import sqlite_writer
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite_database import SCHEMA_VERSION
+
+
+def raw(path) -> apsw.Connection:
+    """Opens a database as another program would."""
+    return apsw.Connection(str(path))
+
+
+def log_bytes(database: Path) -> int:
+    return Path(f"{database}-wal").stat().st_size
+
+
+class TestOpening:
+    def test_finds_what_was_written(self, database):
+        store = SQLiteStore(database)
+        store.apply([Write("p", b"k", b"v")])
+        store.close()
+        again = SQLiteStore(database)
+        assert again.get("p", b"k") == b"v"
+        again.close()
+
+    @pytest.mark.usefixtures("sqlite")
+    def test_records_whose_it_is_and_its_version(self, database):
+        other = raw(database)
+        assert other.pragma("user_version") == SCHEMA_VERSION
+        assert other.pragma("application_id") == int.from_bytes(b"Anab", "big")
+        assert other.pragma("journal_mode") == "wal"
+
+    def test_is_done_by_one_of_many(self, database):
+        stores = []
+        threads = [
+            threading.Thread(target=lambda: stores.append(SQLiteStore(database))) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(stores) == 8
+        stores[0].apply([Write("p", b"k", b"v")])
+        for store in stores:
+            assert store.get("p", b"k") == b"v"
+            store.close()
+
+    def test_makes_a_database_of_an_empty_file(self, database):
+        database.touch()
+        store = SQLiteStore(database)
+        assert store.apply([Write("p", b"k", b"v")])
+        store.close()
+
+    def test_follows_a_link_to_one_database(self, database, sqlite, tmp_path):
+        (tmp_path / "link.db").symlink_to(database)
+        linked = SQLiteStore(tmp_path / "link.db")
+        linked.apply([Write("p", b"k", b"v")])
+        assert sqlite.get("p", b"k") == b"v"
+        linked.close()
+        assert not (tmp_path / "link.db-wal").exists()
+
+    def test_refuses_a_newer_version(self, database, sqlite):
+        sqlite.close()
+        raw(database).execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        with pytest.raises(NotSupported, match=f"version {SCHEMA_VERSION + 1}") as refused:
+            SQLiteStore(database)
+        assert refused.value.kind == "newer_schema"
+
+    @pytest.mark.parametrize("body", [b"no database" * 100, b"\0" * 4_096, os.urandom(10_000)])
+    def test_refuses_a_file_that_is_no_database(self, database, body):
+        database.write_bytes(body)
+        with pytest.raises(Corrupt, match=str(database)) as corrupt:
+            SQLiteStore(database)
+        assert corrupt.value.path == str(database)
+        assert database.read_bytes() == body
+
+    def test_refuses_a_database_of_others(self, database):
+        raw(database).execute("CREATE TABLE theirs (id)")
+        with pytest.raises(Corrupt, match="not one of Anabranch's"):
+            SQLiteStore(database)
+        names = [name for (name,) in raw(database).execute("SELECT name FROM sqlite_schema")]
+        assert names == ["theirs"]
+
+    def test_refuses_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(NotFound, match="missing"):
+            SQLiteStore(tmp_path / "missing" / "db")
+
+    def test_refuses_a_folder_in_its_place(self, database):
+        database.mkdir()
+        with pytest.raises(Busy, match=str(database)):
+            SQLiteStore(database)
+
+    def test_tells_of_damaged_pages(self, database, sqlite):
+        sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(2_000)])
+        sqlite.close()
+        with database.open("r+b") as file:
+            file.seek(4_096)
+            file.write(b"\xa5" * (database.stat().st_size - 4_096))
+        store = SQLiteStore(database)
+        for use in (
+            lambda: store.get("p", b"00000"),
+            lambda: list(store.scan("p")),
+            lambda: store.apply([Write("p", b"00000", b"")]),
+        ):
+            with pytest.raises(Corrupt, match=str(database)) as corrupt:
+                use()
+            assert corrupt.value.path == str(database)
+        store.close()
+
+
+class TestReading:
+    def test_does_not_wait_for_a_writer(self, database, sqlite):
+        sqlite.apply([Write("p", b"k", b"old")])
+        other = raw(database)
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("UPDATE kv SET value = x'00'")
+        start = time.monotonic()
+        assert sqlite.get("p", b"k") == b"old"
+        assert sqlite.get_many("p", [b"k"]) == [b"old"]
+        assert list(sqlite.scan("p")) == [(b"k", b"old")]
+        assert time.monotonic() - start < 0.2
+        other.execute("COMMIT")
+        assert sqlite.get("p", b"k") == b"\0"
+
+    def test_sees_at_once_what_another_store_wrote(self, database, sqlite):
+        other = SQLiteStore(database)
+        for number in range(50):
+            value = b"%d" % number
+            other.apply([Write("p", b"k", value)])
+            assert sqlite.get("p", b"k") == value
+        other.close()
+
+    def test_a_scan_left_lying_holds_nothing(self, database, sqlite):
+        sqlite.apply([Write("p", b"%05d" % number, b"v" * 500) for number in range(500)])
+        lying = sqlite.scan("p")
+        next(lying)
+        other = raw(database)
+        assert other.execute("SELECT count(*) FROM kv").get == 500
+        other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        assert log_bytes(database) == 0
+        assert len(list(lying)) == 499
+
+    def test_connections_end_with_their_threads(self, sqlite):
+        for _ in range(20):
+            reader = threading.Thread(target=sqlite.get, args=("p", b"k"))
+            reader.start()
+            reader.join()
+        assert len(sqlite._readers) == 0
+
+
+class TestWriting:
+    def test_waits_only_so_long_for_another_program(self, database):
+        store = SQLiteStore(database, patience_seconds=0.3)
+        other = raw(database)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Busy) as busy:
+            store.apply([Write("p", b"k", b"v")])
+        assert busy.value.kind == "locked"
+        other.execute("ROLLBACK")
+        assert store.get("p", b"k") is None
+        assert store.apply([Write("p", b"k", b"v")])
+        store.close()
+
+    def test_outlasts_a_short_lock(self, database, sqlite):
+        other = raw(database)
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))
+        release.start()
+        assert sqlite.apply([Write("p", b"k", b"v")])
+        release.join()
+
+    @pytest.mark.parametrize("key", ["text", 5, None, 1.5])
+    def test_refuses_what_is_no_bytes(self, sqlite, key):
+        with pytest.raises(Invalid):
+            sqlite.apply([Write("p", key, b"v")])
+        if key is not None:
+            with pytest.raises(Invalid):
+                sqlite.apply([Write("p", b"k", key)])
+        assert list(sqlite.scan("p")) == []
+
+    def test_refuses_a_value_beyond_what_fits(self, sqlite):
+        with pytest.raises(Invalid):
+            sqlite.apply([Write("p", b"a", b"v"), Write("p", b"k", bytes(1_000_000_001))])
+        assert list(sqlite.scan("p")) == []
+
+    def test_after_closing_is_busy(self, database):
+        store = SQLiteStore(database)
+        store.get("p", b"k")
+        store.close()
+        for use in (
+            lambda: store.get("p", b"k"),
+            lambda: store.get_many("p", [b"k"]),
+            lambda: list(store.scan("p")),
+            lambda: store.apply([Write("p", b"k", b"v")]),
+            lambda: store.drop("p"),
+        ):
+            with pytest.raises(Busy, match="closed"):
+                use()
+        store.close()
+
+    def test_a_drop_lets_others_write_between_its_slices(self, sqlite):
+        sqlite.apply([Write("p", b"%06d" % number, b"v" * 50) for number in range(30_000)])
+        slowest = 0.0
+        dropping = threading.Thread(target=sqlite.drop, args=("p",))
+        dropping.start()
+        writes = 0
+        while dropping.is_alive():
+            start = time.monotonic()
+            sqlite.apply([Write("q", b"%d" % writes, b"")])
+            slowest = max(slowest, time.monotonic() - start)
+            writes += 1
+        dropping.join()
+        assert writes >= 5
+        assert slowest < 1.0
+        assert list(sqlite.scan("p")) == []
+        assert len(list(sqlite.scan("q"))) == writes
+
+
+class TestLog:
+    def test_stays_short_while_readers_overlap(self, database, sqlite, monkeypatch):
+        monkeypatch.setattr(sqlite_writer, "_CHECKPOINT_PAGES", 50)
+        monkeypatch.setattr(sqlite_writer, "_RESTART_PAGES", 200)
+        monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 50)
+        sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(500)])
+        done = threading.Event()
+
+        def read() -> None:
+            while not done.is_set():
+                for _ in sqlite.scan("p"):
+                    pass
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        longest = 0
+        for number in range(400):
+            sqlite.apply([Write("p", b"%05d" % (number % 500), os.urandom(3_000))])
+            longest = max(longest, log_bytes(database))
+        done.set()
+        for reader in readers:
+            reader.join()
+        pages = longest / 4_120
+        assert 50 < pages < 450, "some 1,500 pages were written"
+
+    def test_is_moved_though_a_foreign_reader_never_ends(self, database, sqlite, monkeypatch):
+        monkeypatch.setattr(sqlite_writer, "_CHECKPOINT_PAGES", 20)
+        monkeypatch.setattr(sqlite_writer, "_RESTART_PAGES", 60)
+        monkeypatch.setattr(sqlite_writer, "_LONGEST_RESTART_MILLISECONDS", 20)
+        monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 20)
+        sqlite.apply([Write("p", b"k", b"old")])
+        foreign = raw(database)
+        foreign.execute("BEGIN")
+        assert foreign.execute("SELECT value FROM kv").get == b"old"
+        start = time.monotonic()
+        for number in range(150):
+            assert sqlite.apply([Write("p", b"k", b"%d" % number)])
+        assert time.monotonic() - start < 10, "writers do not wait for it"
+        assert foreign.execute("SELECT value FROM kv").get == b"old"
+        foreign.execute("COMMIT")
+        assert foreign.execute("SELECT value FROM kv").get == b"149"
+
+
+FORK = """
+import os, sys, threading
+from anabranch.errors import NotSupported
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.sqlite import SQLiteStore
+path = sys.argv[1]
+closed = SQLiteStore(path + "-closed")
+closed.apply([Write("p", b"k", b"v")])
+closed.close()
+store = SQLiteStore(path)
+store.apply([Write("p", b"parent", b"1")])
+stop = threading.Event()
+def busy(number):
+    while not stop.is_set():
+        store.apply([Write("p", b"busy-%d" % number, os.urandom(8))])
+        store.get("p", b"parent")
+threads = [threading.Thread(target=busy, args=(number,), daemon=True) for number in range(3)]
+for thread in threads:
+    thread.start()
+def refused(use):
+    try:
+        use()
+    except NotSupported as error:
+        return error.kind == "forked"
+def child():
+    assert refused(lambda: store.get("p", b"parent"))
+    assert refused(lambda: store.get_many("p", [b"parent"]))
+    assert refused(lambda: list(store.scan("p")))
+    assert refused(lambda: store.apply([Write("p", b"child", b"")]))
+    assert refused(lambda: store.drop("p"))
+    assert refused(lambda: SQLiteStore(path))
+    store.close()
+    other = SQLiteStore(path + "-closed")
+    assert other.apply([Write("p", b"%d" % os.getpid(), b"")], [Expect("p", b"k", b"v")])
+    other.close()
+for number in range(5):
+    pid = os.fork()
+    if pid == 0:
+        child()
+        sys.exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+stop.set()
+for thread in threads:
+    thread.join()
+assert store.apply([Write("p", b"parent", b"2")], [Expect("p", b"parent", b"1")])
+store.close()
+"""
+
+
+def test_a_forked_process_is_refused_and_does_no_harm(database):
+    subprocess.run([sys.executable, "-c", FORK, database], check=True, timeout=60)
+    store = SQLiteStore(database)
+    assert [key for key, _ in store.scan("p")] == [b"busy-0", b"busy-1", b"busy-2", b"parent"]
+    assert store.get("p", b"parent") == b"2"
+    store.close()
+    assert raw(database).execute("PRAGMA integrity_check").get == "ok"
+    others = SQLiteStore(f"{database}-closed")
+    assert sum(1 for _ in others.scan("p")) == 6
+    others.close()
