@@ -110,7 +110,8 @@ def test_processes_that_write_without_pause_take_turns(database):
         process.stdin.write("\n")
         process.stdin.flush()
     done = [int(process.communicate()[0]) for process in pressing]
-    assert min(done) > max(done) / 2, f"each has its share: {done}"
+    # SQLite by itself lets one starve, a hundredth of another and less
+    assert min(done) > max(done) / 10, f"each has its share: {done}"
 
 
 WRITE = """
