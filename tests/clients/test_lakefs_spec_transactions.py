@@ -28,14 +28,14 @@ def test_a_transaction_commits_and_merges(fs, repo):
 
 
 def test_a_transaction_reverts_tags_and_parses(fs, repo):
-    with fs.transaction(repo.id, "main", branch_name="work") as tx:
+    with fs.transaction(repo.id, "main", branch_name="draft") as tx:
         for path in ("a", "b"):
-            fs.pipe(f"lakefs://{repo.id}/work/{path}", b"1")
+            fs.pipe(f"lakefs://{repo.id}/draft/{path}", b"1")
             last = tx.commit(f"Add {path}")
         tx.tag(last, "v1")
-        assert tx.rev_parse("work").id == last.id
+        assert tx.rev_parse("draft").id == last.id
         assert tx.rev_parse("work~1").message == "Add a"
-        undone = tx.revert("work", last)
+        undone = tx.revert("draft", last)
         assert undone.message == f"Revert {last.id}"
         assert tx.commit("Nothing").id == undone.id
     assert repo.paths("main@") == ["a"]
@@ -57,8 +57,8 @@ def test_a_transaction_that_fails_does_not_reach_main(fs, repo):
         pass
 
     def transact():
-        with fs.transaction(repo.id, "main", branch_name="work", delete="always") as tx:
-            fs.pipe(f"lakefs://{repo.id}/work/a", b"1")
+        with fs.transaction(repo.id, "main", branch_name="draft", delete="always") as tx:
+            fs.pipe(f"lakefs://{repo.id}/draft/a", b"1")
             tx.commit("Add a")
             raise Interrupted
 
