@@ -34,7 +34,7 @@ def test_a_transaction_reverts_tags_and_parses(fs, repo):
             last = tx.commit(f"Add {path}")
         tx.tag(last, "v1")
         assert tx.rev_parse("draft").id == last.id
-        assert tx.rev_parse("work~1").message == "Add a"
+        assert tx.rev_parse("draft~1").message == "Add a"
         undone = tx.revert("draft", last)
         assert undone.message == f"Revert {last.id}"
         assert tx.commit("Nothing").id == undone.id
