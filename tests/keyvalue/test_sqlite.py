@@ -99,6 +99,11 @@ class TestOpening:
         with pytest.raises(NotFound, match="missing"):
             SQLiteStore(tmp_path / "missing" / "db")
 
+    def test_refuses_a_folder_that_cannot_be_written(self, database):
+        Path(f"{database}-queue").mkdir()
+        with pytest.raises(Busy, match="cannot open"):
+            SQLiteStore(database)
+
     def test_refuses_a_folder_in_its_place(self, database):
         database.mkdir()
         with pytest.raises(Busy, match=str(database)):
@@ -163,6 +168,11 @@ class TestReading:
 
 
 class TestWriting:
+    def test_is_synced_by_every_commit(self, sqlite):
+        sqlite.apply([Write("p", b"k", b"v")])
+        full = 2  # PRAGMA synchronous: NORMAL, which is 1, syncs the log only at checkpoints
+        assert sqlite._writer._open().pragma("synchronous") == full
+
     def test_waits_only_so_long_for_another_program(self, database):
         store = SQLiteStore(database, patience_seconds=0.3)
         other = raw(database)

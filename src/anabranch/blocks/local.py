@@ -112,7 +112,7 @@ class LocalBlocks:
         """Returns what is there, or None."""
         place = place_of(address, self._root)
         try:
-            status = os.lstat(self._path(address))
+            status = os.lstat(f"{self._folders.path(place.folder)}/{place.name}")
         except NOT_THERE:
             return None
         except OSError as error:

@@ -50,8 +50,11 @@ def prepare(path: str, patience_seconds: float) -> None:
     """
     try:
         turn = WriteTurn(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"{path}: there is no folder for the database") from error
     except OSError as error:
-        raise NotFound(f"{path}: cannot open the database: {error.strerror}") from error
+        message = f"{path}: cannot open the database: {error.strerror}"
+        raise Busy(message, kind="storage_failed") from error
     try:
         connection = open_connection(path, patience_seconds, create=True)
         try:
