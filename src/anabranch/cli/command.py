@@ -130,7 +130,7 @@ def listing_options(noun: str, *, amount: int | None = 100) -> tuple[Option, ...
     return (
         Option("--amount", most, "N", parse=positive, default=amount),
         Option("--after", f"Show only {noun} after this one, in order", "NAME", default=""),
-        Option("--prefix", f"Show only {noun} that begin so", "PREFIX", default=""),
+        Option("--prefix", f"Show only {noun} whose names begin so", "PREFIX", default=""),
     )
 
 
