@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from email.utils import formatdate
 
@@ -12,51 +10,7 @@ import pytest
 from anabranch.cli.connection import ATTEMPTS, Connection
 from anabranch.cli.failure import Failure, Usage
 from anabranch.cli.settings import Settings
-
-
-def answer(status: str, body: bytes = b"{}", *headers: str, length: int | None = None) -> bytes:
-    lines = [
-        f"HTTP/1.1 {status}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body) if length is None else length}",
-        "Connection: close",
-        *headers,
-    ]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-class Script:
-    """A socket that gives one answer to each connection, in order, and notes the requests."""
-
-    def __init__(self, answers: list[bytes]) -> None:
-        self.requests: list[bytes] = []
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.thread = threading.Thread(target=self.play, args=(answers,), daemon=True)
-        self.thread.start()
-
-    def play(self, answers: list[bytes]) -> None:
-        for reply in answers:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return  # the test is over
-            with connection, connection.makefile("rb") as reader:
-                self.requests.append(self.read(reader))
-                connection.sendall(reply)
-
-    def read(self, reader) -> bytes:
-        head = b""
-        while (line := reader.readline()) not in (b"\r\n", b""):
-            head += line
-        length = [line for line in head.lower().split(b"\r\n") if b"content-length" in line]
-        if length:
-            return head + b"\r\n" + reader.read(int(length[0].split(b":")[1]))
-        if b"transfer-encoding: chunked" in head.lower():
-            while int(size := reader.readline(), 16):
-                head += reader.read(int(size, 16) + 2)
-            reader.readline()
-        return head
+from anabranch.testing.scripted_socket import ScriptedSocket, answer
 
 
 @pytest.fixture
@@ -65,7 +19,7 @@ def play() -> Iterator:
     waits: list[float] = []
 
     def start(*answers: bytes):
-        script = Script(list(answers))
+        script = ScriptedSocket(answers)
         settings = Settings(script.url, "key", "secret", {})
         connection = Connection(settings, {}, sleep=waits.append)
         scripts.append((script, connection))
@@ -74,7 +28,7 @@ def play() -> Iterator:
     yield start
     for script, connection in scripts:
         connection.close()
-        script.socket.close()
+        script.close()
 
 
 def fail(do) -> Failure:
@@ -144,6 +98,7 @@ def test_uploads_are_sent_again_from_their_beginning(play):
 def test_a_stream_cannot_be_sent_again(play):
     script, connection, waits = play(answer("503 Busy"))
     assert fail(lambda: upload(connection, repeatable=False)).kind == "busy"
+    assert script.requests[0].endswith(b"\r\n\r\nabcd")
     assert (len(script.requests), waits) == (1, [])
 
 
@@ -160,7 +115,7 @@ def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(play):
 
 def test_a_server_that_never_answered_is_not_waited_for(play):
     script, connection, waits = play()
-    script.socket.close()
+    script.close()
     failure = fail(lambda: connection.get("x"))
     assert failure.message.startswith(f"cannot reach {script.url}")
     assert waits == []
