@@ -10,6 +10,7 @@ import pytest
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
+from anabranch.testing.stores import FaultyBlocks
 
 NAMESPACES = {"mem": "mem://space", "local": "local://space"}
 
@@ -31,10 +32,12 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
     return LocalBlocks(root)
 
 
-@pytest.fixture(params=["memory", "local", "named_local"])
+@pytest.fixture(params=["memory", "faulty", "local", "named_local"])
 def store(request: pytest.FixtureRequest) -> BlockStore:
     if request.param == "memory":
         return MemoryBlocks()
+    if request.param == "faulty":
+        return FaultyBlocks(MemoryBlocks(), lambda _step, _address: None)
     return request.getfixturevalue(request.param)
 
 

@@ -10,6 +10,7 @@ import pytest
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.testing.stores import FaultyStore
 
 
 @pytest.fixture
@@ -24,8 +25,10 @@ def sqlite(database: Path) -> Iterator[SQLiteStore]:
     store.close()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "faulty", "sqlite"])
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()
+    if request.param == "faulty":
+        return FaultyStore(MemoryStore(), lambda _step, _partition: None)
     return request.getfixturevalue("sqlite")

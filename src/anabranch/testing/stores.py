@@ -83,6 +83,9 @@ class FaultyBlocks:
     def local_path(self, address: str) -> str | None:
         return self.store.local_path(address)
 
+    def clean_temporaries(self, older_than_seconds: float) -> int:
+        return self.store.clean_temporaries(older_than_seconds)
+
     def _chunks(self, address: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
             self.before("chunk", address)
