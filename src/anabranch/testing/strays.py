@@ -1,0 +1,97 @@
+"""What must not be left in a folder when nobody is at work in it, whatever happened before.
+
+An object's bytes that no entry names, and a table that no commit names, are garbage for the
+collector and no strays: they were stored before the entry or the commit could be.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from anabranch.blocks.local import LocalBlocks
+from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.library import DATABASE_FILE, Lake
+from anabranch.model.branch import Branch
+from anabranch.model.repository import Repository
+
+__all__ = ["strays"]
+
+_BLOCK = re.compile(r"[^/]+/(data/[0-9a-v]{20}/[0-9a-v]{20}|_lakefs/([0-9a-f]{64}|dummy))")
+_STAGING = re.compile(r".+-.+:[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+def strays(root: Path) -> list[str]:
+    """Returns a line for each thing in a lake's folder that should not be there, an hour from now,
+    after cleaning: staging areas that no branch has, sealed ones that the latest commit did not
+    take in, commits that no reference leads to, and unfinished files.
+    """
+    found, staged = [], set()
+    with _in_an_hour(root) as lake:
+        lake.core.cleaner.clean()
+        lake.blocks.clean_temporaries(0)
+        for repository in lake.repositories.list(amount=1000).items:
+            for branch in _branches(lake, repository):
+                staged |= set(branch.tokens)
+                found += [f"sealed: {token}" for token in branch.sealed_tokens]
+            found += [f"dangling commit: {commit}" for commit in _dangling(lake, repository)]
+    left = sorted(set(_staging_areas(root)) - staged)
+    found += [f"staging area of no branch: {token}" for token in left]
+    return found + [f"unfinished: {path}" for path in _unfinished(root / "block")]
+
+
+def _in_an_hour(root: Path) -> Lake:
+    return Lake(
+        SQLiteStore(root / "metadata" / DATABASE_FILE),
+        LocalBlocks(root / "block", clock=_an_hour_from_now),
+        cache_folder=root / "cache",
+        signing_secret=b"",
+        clock=_an_hour_from_now,
+    )
+
+
+def _an_hour_from_now() -> float:
+    return time.time() + 3600
+
+
+def _branches(lake: Lake, repository: Repository) -> list[Branch]:
+    page = lake.core.branches.list(repository, amount=10_000, show_hidden=True)
+    assert not page.has_more
+    return list(page.items)
+
+
+def _staging_areas(root: Path) -> Iterator[str]:
+    """Yields the staging areas that hold anything; their partitions are named so. Nobody may
+    have the store open.
+    """
+    database = root / "metadata" / DATABASE_FILE
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+        for (partition,) in connection.execute("SELECT DISTINCT partition FROM kv"):
+            if _STAGING.fullmatch(partition):
+                yield partition
+
+
+def _dangling(lake: Lake, repository: Repository) -> set[str]:
+    """Returns the commits that no branch and no tag leads to."""
+    start, end = b"commits/", b"commits0"
+    keys = lake.keyvalue.scan(repository.partition, start, end)
+    stored = {key.removeprefix(start).decode() for key, _ in keys}
+    tags = lake.core.tags.list(repository, amount=10_000).items
+    todo = [each.commit_id for each in (*_branches(lake, repository), *tags)]
+    while todo:
+        commit = todo.pop()
+        if commit in stored:
+            stored.remove(commit)
+            todo += lake.core.commits.get(repository, commit).parents
+    return stored
+
+
+def _unfinished(blocks: Path) -> Iterator[str]:
+    for path in blocks.rglob("*"):
+        name = str(path.relative_to(blocks))
+        if path.is_file() and not _BLOCK.fullmatch(name):
+            yield name

@@ -1,0 +1,247 @@
+"""Servers that are killed under load: what they acknowledged is there, and nothing stray is."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import random
+import signal
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch.library import DATABASE_FILE
+from anabranch.testing.caller import Caller
+from anabranch.testing.server import running_server
+from anabranch.testing.strays import strays
+
+LIVES = 20
+LONGEST_LIFE_SECONDS = 0.9
+WRITERS = 6
+PATHS = 7
+REPOSITORY = "mortal"
+BROKEN = (OSError, http.client.HTTPException)
+
+
+class Writer(threading.Thread):
+    """Uploads to paths of its own, commits, branches, merges and tags, until the server is gone.
+
+    `certain` has the last acknowledged content of each path, `possible` what was sent later and
+    not answered; `commits` and `tags` were acknowledged.
+    """
+
+    def __init__(self, number, seed):
+        self.number = number
+        self.random = random.Random(seed + number)
+        self.certain = {}
+        self.possible = {}
+        self.commits = []
+        self.tags = {}
+        self.surprises = []
+        self.sent = 0
+        self.begin(None)
+
+    def begin(self, server):
+        """Prepares another life of the server."""
+        super().__init__(name=f"writer-{self.number}")
+        self.call = server and Caller(server, timeout=10)
+
+    def run(self):
+        try:
+            while not self.surprises:
+                for _ in range(self.random.randint(1, 4)):
+                    self.put()
+                self.commit("main")
+                if self.random.random() < 0.3:
+                    self.merge_a_branch()
+        except BROKEN:
+            self.call.close()
+
+    def put(self):
+        self.sent += 1
+        path = f"{self.name}/{self.random.randrange(PATHS)}"
+        content = f"{self.name} {self.sent} ".encode() * self.random.choice((1, 20, 20_000))
+        self.possible[path] = {content}
+        self.expect(self.call.put(REPOSITORY, "main", path, content), 201)
+        self.certain[path] = content
+        del self.possible[path]
+
+    def commit(self, branch):
+        reply = self.call.commit(REPOSITORY, branch, f"{self.name} {self.sent}")
+        if reply.status == 400 and reply.message == "commit: no changes":
+            return
+        self.expect(reply, 201)
+        self.commits.append(reply.json["id"])
+
+    def merge_a_branch(self):
+        """Merges a branch of its own into `trunk`, which is never dirty, and tags the result."""
+        self.sent += 1
+        branch, base = f"{self.name}-{self.sent}", f"/repositories/{REPOSITORY}"
+        self.expect(self.call("POST", f"{base}/branches", {"name": branch, "source": "trunk"}), 201)
+        self.expect(self.call.put(REPOSITORY, branch, branch, branch.encode()), 201)
+        self.commit(branch)
+        merged = self.call("POST", f"{base}/refs/{branch}/merge/trunk", {})
+        self.expect(merged, 200)
+        self.commits.append(merged.json["reference"])
+        tag = {"id": f"tag-{branch}", "ref": merged.json["reference"]}
+        self.expect(self.call("POST", f"{base}/tags", tag), 201)
+        self.tags[tag["id"]] = tag["ref"]
+        self.expect(self.call("DELETE", f"{base}/branches/{branch}"), 204)
+
+    def expect(self, reply, status):
+        if reply.status != status:
+            self.surprises.append(reply)
+            raise ConnectionError(reply)
+
+    def compare(self, lake):
+        """Compares what is there with what was acknowledged, and takes it for certain."""
+        for path in self.certain.keys() | self.possible.keys():
+            try:
+                found = lake.objects.open(REPOSITORY, "main", path).read_bytes()
+            except anabranch.errors.NotFound:
+                found = None
+            assert found in {self.certain.get(path), *self.possible.get(path, ())}, path
+            if found is not None:
+                self.certain[path] = found
+        self.possible = {}
+
+
+@pytest.mark.timeout(300)
+def test_a_server_that_is_killed_keeps_what_it_acknowledged(tmp_path, record_testsuite_property):
+    seed = random.randrange(1 << 32)
+    record_testsuite_property("seed", seed)
+    print("seed", seed)
+    moments = random.Random(seed)
+    writers = [Writer(number, seed) for number in range(WRITERS)]
+    for life in range(LIVES):
+        with running_server(tmp_path) as server:
+            if life == 0:
+                call = Caller(server)
+                call.make_repository(REPOSITORY)
+                branch = {"name": "trunk", "source": "main"}
+                assert call("POST", f"/repositories/{REPOSITORY}/branches", branch).status == 201
+            for writer in writers:
+                writer.begin(server)
+                writer.start()
+            time.sleep(moments.uniform(0.2, LONGEST_LIFE_SECONDS))
+            server.process.kill()
+            server.process.wait()
+            for writer in writers:
+                writer.join()
+        assert [surprise for writer in writers for surprise in writer.surprises] == []
+        with anabranch.open(tmp_path) as lake:
+            for writer in writers:
+                writer.compare(lake)
+    assert sum(len(writer.commits) for writer in writers) > LIVES
+    with anabranch.open(tmp_path) as lake:
+        for branch in lake.branches.list(REPOSITORY, amount=10_000).items:
+            lake.commits.commit(
+                REPOSITORY, branch.id, message="The rest", committer="test", allow_empty=True
+            )
+        check_history(lake, writers)
+        check_trees(lake)
+    check_database(tmp_path)
+    assert strays(tmp_path) == []
+
+
+def log(lake, reference):
+    page = lake.commits.log(REPOSITORY, reference, amount=100_000)
+    assert not page.has_more
+    return page.items
+
+
+def check_history(lake, writers):
+    """Checks that every acknowledged commit and tag is there."""
+    known = {commit.id for branch in ("main", "trunk") for commit in log(lake, branch)}
+    branches = lake.branches.list(REPOSITORY, amount=10_000).items
+    known |= {commit.id for branch in branches for commit in log(lake, branch.id)}
+    for writer in writers:
+        assert set(writer.commits) <= known
+        for tag, commit in writer.tags.items():
+            assert lake.tags.get(REPOSITORY, tag).commit_id == commit
+
+
+def check_trees(lake):
+    """Checks that every commit's tree is whole and every object in it has its bytes."""
+    repository = lake.repositories.get(REPOSITORY)
+    seen = {}
+    for branch in ("main", "trunk"):
+        for commit in log(lake, branch):
+            for path, entry in lake.core.objects.entries(repository, commit.id):
+                if entry.address not in seen:
+                    content = lake.objects.open(REPOSITORY, commit.id, path).read_bytes()
+                    seen[entry.address] = hashlib.md5(content, usedforsecurity=False).hexdigest()
+                assert seen[entry.address] == entry.checksum
+
+
+def check_database(root):
+    """Asks SQLite itself, when nobody else has the file open."""
+    connection = sqlite3.connect(root / "metadata" / DATABASE_FILE)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+def workers_of(server):
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    return {
+        int(child)
+        for child in children
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    }
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, condition
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(120)
+def test_a_worker_that_is_killed_is_replaced(tmp_path):
+    with running_server(tmp_path, workers=2) as server:
+        call = Caller(server)
+        call.make_repository(REPOSITORY)
+        before = workers_of(server)
+        assert len(before) == 2
+        held = {}
+        for number in range(30):
+            if number == 10:
+                os.kill(min(before), signal.SIGKILL)
+            try:
+                reply = call.put(REPOSITORY, "main", f"{number}", b"%d" % number)
+            except BROKEN:
+                continue  # the connection was to the one that was killed
+            assert reply.status == 201
+            held[f"{number}"] = b"%d" % number
+        assert len(held) >= 29
+        wait_until(lambda: len(workers_of(server)) == 2 and min(before) not in workers_of(server))
+        assert call.commit(REPOSITORY, "main", "All").status == 201
+        for path, content in held.items():
+            assert call.get(REPOSITORY, "main@", path).body == content
+    assert strays(tmp_path) == []
+
+
+@pytest.mark.timeout(120)
+def test_workers_do_not_outlive_the_one_that_started_them(tmp_path):
+    with running_server(tmp_path, workers=2) as server:
+        call = Caller(server)
+        call.make_repository(REPOSITORY)
+        assert call.put(REPOSITORY, "main", "a", b"1").status == 201
+        server.process.kill()
+        server.process.wait()
+        wait_until(lambda: not answers(server))
+    with running_server(tmp_path) as server:
+        assert Caller(server).get(REPOSITORY, "main", "a").body == b"1"
+
+
+def answers(server):
+    try:
+        return Caller(server, timeout=2)("GET", "/healthcheck").status
+    except BROKEN:
+        return 0
