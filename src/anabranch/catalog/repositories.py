@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog import sample
-from anabranch.errors import AlreadyExists, Gone, Invalid, NotFound
+from anabranch.errors import AlreadyExists, AnabranchError, Gone, Invalid, NotFound
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
@@ -54,16 +54,20 @@ class Repositories:
                 kind="invalid_storage_namespace",
                 hint=f"For example {self._blocks.config.blockstore_namespace_example}",
             )
-        if not bare and not read_only:
-            self._claim(storage_namespace)
-        repository = self._core.repositories.create(
-            name,
-            storage_namespace,
-            default_branch=default_branch,
-            bare=bare,
-            read_only=read_only,
-            storage_id=storage_id,
-        )
+        claim = None if bare or read_only else self._claim(storage_namespace)
+        try:
+            repository = self._core.repositories.create(
+                name,
+                storage_namespace,
+                default_branch=default_branch,
+                bare=bare,
+                read_only=read_only,
+                storage_id=storage_id,
+            )
+        except AnabranchError:
+            if claim is not None:
+                self._blocks.delete([claim])
+            raise
         if sample_data and not bare:
             sample.upload(self._core, self._blocks, repository, committer)
         return repository
@@ -107,8 +111,10 @@ class Repositories:
             "error creating repository: not unique", kind="repository_already_exists"
         )
 
-    def _claim(self, storage_namespace: str) -> None:
-        """Marks a namespace as used. Raises Invalid if it is marked already."""
+    def _claim(self, storage_namespace: str) -> str:
+        """Marks a namespace as used; returns the mark's address. Raises Invalid if it is marked
+        already.
+        """
         address = f"{storage_namespace.rstrip('/')}/{DUMMY}"
         try:
             self._blocks.put(address, [_DUMMY_TEXT], create=True)
@@ -119,3 +125,4 @@ class Repositories:
                 kind="storage_namespace_in_use",
                 hint="Choose a namespace of its own for each repository.",
             ) from error
+        return address

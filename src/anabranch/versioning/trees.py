@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from anabranch import _kernel as kernel
+from anabranch.blocks.local_errors import translate
 from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
@@ -103,3 +104,5 @@ class translated:  # noqa: N801  reads as a word: `with translated():`
                 kind="metadata_missing",
                 hint="Restore the file from a backup.",
             ) from error
+        if isinstance(error, OSError):
+            raise translate(error, str(error.filename)) from error
