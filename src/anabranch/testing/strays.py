@@ -80,8 +80,8 @@ def _dangling(lake: Lake, repository: Repository) -> set[str]:
     start, end = b"commits/", b"commits0"
     keys = lake.keyvalue.scan(repository.partition, start, end)
     stored = {key.removeprefix(start).decode() for key, _ in keys}
-    tags = lake.core.tags.list(repository, amount=10_000).items
-    todo = [each.commit_id for each in (*_branches(lake, repository), *tags)]
+    todo = [branch.commit_id for branch in _branches(lake, repository)]
+    todo += [tag.commit_id for tag in lake.core.tags.list(repository, amount=10_000).items]
     while todo:
         commit = todo.pop()
         if commit in stored:
