@@ -13,7 +13,9 @@ import anabranch
 
 README = Path(__file__).parent.parent.parent / "README.md"
 EXAMPLES = re.findall(
-    r"^<!-- tested -->\n```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    r"^<!-- tested -->\n```python\n(.*?)^```$",
+    README.read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
 )
 
 
