@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Denied, Invalid
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.repository import Repository
 from anabranch.model.stat import Stat
 from anabranch.versioning.core import Core
@@ -71,24 +71,12 @@ class Staging:
         check_writable(found, force=force)
         if not checksum:
             raise Invalid("checksum is required", kind="checksum_required")
-        relative = self._relative(found, self._known(address))
+        known = self._blocks.unqualify(address)
+        relative = _relative(found, known)
         if relative is not None:
             self._verify(repository, branch, path, relative)
-        return self._stage(
-            found,
-            branch,
-            path,
-            Entry(
-                address=relative if relative is not None else self._known(address),
-                address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
-                size=size,
-                mtime=int(self._clock()) if mtime is None else mtime,
-                checksum=checksum,
-                metadata=dict(metadata or {}),
-                content_type=content_type or DEFAULT_CONTENT_TYPE,
-            ),
-            if_absent=if_absent,
-        )
+        entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
+        return self._stage(found, branch, path, entry, if_absent=if_absent)
 
     def stage(
         self,
@@ -111,23 +99,32 @@ class Staging:
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
         try:
-            known = self._known(address)
+            known = self._blocks.unqualify(address)
         except Invalid as error:
             raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
-        relative = self._relative(found, known)
-        return self._stage(
-            found,
-            branch,
-            path,
-            Entry(
-                address=known if relative is None else relative,
-                address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
-                size=size,
-                mtime=int(self._clock()) if mtime is None else mtime,
-                checksum=checksum,
-                metadata=dict(metadata or {}),
-                content_type=content_type or DEFAULT_CONTENT_TYPE,
-            ),
+        entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
+        return self._stage(found, branch, path, entry)
+
+    def _entry(
+        self,
+        repository: Repository,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None,
+        metadata: Mapping[str, str] | None,
+        content_type: str,
+    ) -> Entry:
+        """Returns the entry of bytes at an address, relative to the repository where it can be."""
+        relative = _relative(repository, address)
+        return Entry(
+            address=address if relative is None else relative,
+            address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
+            size=size,
+            mtime=int(self._clock()) if mtime is None else mtime,
+            checksum=checksum,
+            metadata=dict(metadata or {}),
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
 
     def _stage(
@@ -140,22 +137,8 @@ class Staging:
         if_absent: bool = False,
     ) -> Stat:
         self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
-        full = (
-            entry.address
-            if entry.address_type == AddressType.FULL
-            else f"{repository.storage_namespace.rstrip('/')}/{entry.address}"
-        )
+        full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
         return Stat(path, entry, self._blocks.qualify(full))
-
-    def _known(self, address: str) -> str:
-        return self._blocks.unqualify(address)
-
-    def _relative(self, repository: Repository, address: str) -> str | None:
-        """Returns the address within the repository's data, or None for one elsewhere."""
-        namespace = f"{repository.storage_namespace.rstrip('/')}/"
-        if address.startswith(f"{namespace}data/"):
-            return address.removeprefix(namespace)
-        return None
 
     def _verify(self, repository: str, branch: str, path: str, relative: str) -> None:
         unsigned, comma, token = relative.rpartition(",")
@@ -194,6 +177,13 @@ _GO_ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
+
+
+def _relative(repository: Repository, address: str) -> str | None:
+    """Returns an address within the repository's data relative to it, None for one elsewhere."""
+    namespace = f"{repository.storage_namespace.rstrip('/')}/"
+    within = address.startswith(f"{namespace}data/")
+    return address.removeprefix(namespace) if within else None
 
 
 def _xid_seconds(address: str) -> int:
