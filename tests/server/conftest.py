@@ -1,0 +1,89 @@
+"""A server with a folder that the tests may look into, and connections that misbehave."""
+
+from __future__ import annotations
+
+import socket
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from anabranch.testing.server import Server, running_server
+
+
+class House(NamedTuple):
+    """A server, its folder, and a client of its API."""
+
+    server: Server
+    folder: Path
+    api: httpx2.Client
+
+    def connect(self) -> socket.socket:
+        """Returns a bare connection."""
+        place = urlsplit(self.server.url)
+        return socket.create_connection((place.hostname, place.port), timeout=20)
+
+    def request(self, method: str, path: str, *headers: str) -> bytes:
+        """Returns the head of a request, with the administrator's keys."""
+        token = b64encode(":".join(self.server.auth).encode()).decode()
+        lines = [
+            f"{method} /api/v1/repositories/sea/{path} HTTP/1.1",
+            "Host: sea",
+            f"Authorization: Basic {token}",
+            *headers,
+        ]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def files(self) -> set[Path]:
+        """Returns every file of the block store."""
+        return {path for path in (self.folder / "block").rglob("*") if path.is_file()}
+
+    def open_files(self) -> list[str]:
+        """Returns the names of the block store's files that the server has open."""
+        names = []
+        for link in Path(f"/proc/{self.server.pid}/fd").iterdir():
+            try:
+                names.append(str(link.readlink()))
+            except OSError:
+                continue
+        return [name for name in names if name.startswith(str(self.folder / "block"))]
+
+    def memory(self) -> int:
+        """Returns the bytes of memory that the server uses."""
+        status = Path(f"/proc/{self.server.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) * 1024
+
+    def bytes_read(self) -> int:
+        """Returns how many bytes the server has read from files and sockets so far."""
+        io = Path(f"/proc/{self.server.pid}/io").read_text()
+        return int(io.split()[1])
+
+
+@pytest.fixture(scope="package")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("house")
+    with running_server(folder) as server:
+        auth = server.auth
+        with httpx2.Client(base_url=server.api, auth=auth, timeout=30) as api:
+            body = {"name": "sea", "storage_namespace": "local://sea"}
+            assert api.post("/repositories", json=body).status_code == 201
+            yield House(server, folder, api)
+
+
+@pytest.fixture(scope="package")
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Waits until something holds, for at most ten seconds."""
+
+    def wait(holds: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 10
+        while not holds():
+            assert time.monotonic() < deadline, "it never came to hold"
+            time.sleep(0.02)
+
+    return wait
