@@ -20,8 +20,8 @@ const RESTART_INTERVAL: usize = 16;
 /// A block and what is known of its records. One can be loaded again and again.
 #[derive(Default)]
 pub struct BlockSurvey {
-    compression: u8,
-    stored: Vec<u8>,
+    /// The block as it lies in its file, trailer included.
+    sealed: Vec<u8>,
     content: Vec<u8>,
     entries_len: usize,
     restarts: Vec<u32>,
@@ -50,8 +50,7 @@ impl BlockSurvey {
     pub fn load(&mut self, table: &Table, block: usize) -> Result<()> {
         let raw = table.raw_block(block)?;
         self.clear();
-        self.compression = raw.compression;
-        self.stored.extend_from_slice(raw.stored);
+        self.sealed.extend_from_slice(table.sealed_block(block));
         let mut content = std::mem::take(&mut self.content);
         let done = raw
             .copy_content(&mut content)
@@ -64,7 +63,7 @@ impl BlockSurvey {
     }
 
     fn clear(&mut self) {
-        self.stored.clear();
+        self.sealed.clear();
         self.restarts.clear();
         self.keys.clear();
         self.spans.clear();
@@ -139,8 +138,10 @@ impl BlockSurvey {
             return Err("a record is of a kind other than SET");
         }
         let start = self.keys.len();
+        let shared = record.shared.min(key.len());
         if let Some(last) = self.spans.last() {
-            self.canonical &= key > &self.keys[last.key.clone()];
+            let last = &self.keys[last.key.clone()];
+            self.canonical &= key[shared..] > last[shared.min(last.len())..];
         }
         self.canonical &= trailer == SET_TRAILER;
         self.keys.extend_from_slice(key);
@@ -149,7 +150,7 @@ impl BlockSurvey {
         self.value_bytes += record.value.len() as u64;
         self.spans.push(Span {
             key: start..self.keys.len(),
-            shared: record.shared.min(key.len()),
+            shared,
             value: record.value,
         });
         Ok(())
@@ -205,8 +206,8 @@ impl BlockSurvey {
         (self.key_bytes, self.value_bytes)
     }
 
-    pub(super) fn stored(&self) -> (u8, Vec<u8>) {
-        (self.compression, self.stored.clone())
+    pub(super) fn sealed(&self) -> &[u8] {
+        &self.sealed
     }
 
     /// Returns the last key, None when there are no records.

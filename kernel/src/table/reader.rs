@@ -15,7 +15,7 @@ use super::cursor::Cursor;
 use super::footer::{Footer, Handle};
 use super::index::Index;
 use super::properties::Properties;
-use super::stored_block::RawBlock;
+use super::stored_block::{RawBlock, TRAILER_LEN};
 use crate::error::{Error, Fault, Result};
 
 /// A table that can be read, from any number of threads.
@@ -122,6 +122,15 @@ impl Table {
         let handle = handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?;
         RawBlock::read(self.bytes.as_slice(), handle.offset, handle.length)
             .map_err(|fault| self.corrupt(fault))
+    }
+
+    /// Returns a block's bytes and trailer, nothing verified; empty when there are none.
+    pub(super) fn sealed_block(&self, block: usize) -> &[u8] {
+        let handle = self.index.handle(block).unwrap_or_default();
+        let start = usize::try_from(handle.offset).unwrap_or(usize::MAX);
+        let length = usize::try_from(handle.length).unwrap_or(usize::MAX);
+        let end = start.saturating_add(length).saturating_add(TRAILER_LEN);
+        self.bytes.as_slice().get(start..end).unwrap_or_default()
     }
 
     /// Returns a cursor that stands before the first record and keeps the table open.

@@ -12,7 +12,7 @@ use super::footer::{Footer, Handle};
 use super::index_writer::{IndexWriter, append_block};
 use super::properties::{self, Counted, rocksdb_properties};
 use super::separator::index_key;
-use super::stored_block::{Compressor, RawBlock, plain};
+use super::stored_block::{Compressor, TRAILER_LEN, plain};
 use super::{KEY_TRAILER_LEN, Kind, SET_TRAILER};
 use crate::error::{Error, Result};
 
@@ -27,8 +27,9 @@ pub struct TableWriter {
     kind: Kind,
     file: Vec<u8>,
     block: BlockWriter,
-    /// The stored form of the block being filled, while it is exactly a block of another table.
-    stored: Option<(u8, Vec<u8>)>,
+    /// The block being filled as it lies in another table, trailer included, while it is exactly
+    /// a block of that table; else empty.
+    sealed: Vec<u8>,
     index: IndexWriter,
     compressor: Compressor,
     digest: RecordDigest,
@@ -55,7 +56,7 @@ impl TableWriter {
             kind,
             file: Vec::new(),
             block: BlockWriter::new(DATA_RESTART_INTERVAL),
-            stored: None,
+            sealed: Vec::new(),
             index: IndexWriter::default(),
             compressor: Compressor::default(),
             digest: RecordDigest::default(),
@@ -87,7 +88,7 @@ impl TableWriter {
             )));
         }
         self.start_record(key, value.len());
-        self.stored = None;
+        self.sealed.clear();
         self.block.add(key, &SET_TRAILER, value);
         self.digest.add(key, value);
         self.counted.records += 1;
@@ -128,7 +129,8 @@ impl TableWriter {
         self.counted.records += block.records() as u64;
         self.counted.key_bytes += key_bytes;
         self.counted.value_bytes += value_bytes;
-        self.stored = Some(block.stored());
+        self.sealed.clear();
+        self.sealed.extend_from_slice(block.sealed());
         Ok(())
     }
 
@@ -157,10 +159,12 @@ impl TableWriter {
 
     fn cut_block(&mut self, next: Option<&[u8]>) {
         let content = self.block.finish();
-        let handle = match self.stored.take() {
-            Some((compression, stored)) => append_stored(compression, &stored, &mut self.file),
-            None => append_block(content, &mut self.file, &mut self.compressor),
+        let handle = if self.sealed.is_empty() {
+            append_block(content, &mut self.file, &mut self.compressor)
+        } else {
+            append_sealed(&self.sealed, &mut self.file)
         };
+        self.sealed.clear();
         self.block.clear();
         let separator = index_key(self.block.last_key(), next);
         self.index.add(&separator, handle);
@@ -205,31 +209,32 @@ impl TableWriter {
     }
 }
 
-fn append_stored(compression: u8, stored: &[u8], file: &mut Vec<u8>) -> Handle {
+/// Appends a block that has its trailer already.
+fn append_sealed(sealed: &[u8], file: &mut Vec<u8>) -> Handle {
     let handle = Handle {
         offset: file.len() as u64,
-        length: stored.len() as u64,
+        length: (sealed.len() - TRAILER_LEN) as u64,
     };
-    RawBlock {
-        compression,
-        stored,
-    }
-    .append_to(file);
+    file.extend_from_slice(sealed);
+    handle
+}
+
+/// Appends a block that is never compressed.
+fn append_plain(content: &[u8], file: &mut Vec<u8>) -> Handle {
+    let handle = Handle {
+        offset: file.len() as u64,
+        length: content.len() as u64,
+    };
+    plain(content).append_to(file);
     handle
 }
 
 /// Appends the properties, the list of meta blocks that names them, and the footer.
 fn append_tail(file: &mut Vec<u8>, properties: &[u8], index: Handle) {
-    let handle = append_stored(0, properties, file);
     let mut value = Vec::new();
-    handle.encode(&mut value);
+    append_plain(properties, file).encode(&mut value);
     let mut list = BlockWriter::new(1);
     list.add(b"rocksdb.properties", &[], &value);
-    let content = list.finish();
-    let metaindex = Handle {
-        offset: file.len() as u64,
-        length: content.len() as u64,
-    };
-    plain(content).append_to(file);
+    let metaindex = append_plain(list.finish(), file);
     Footer { metaindex, index }.append_to(file);
 }
