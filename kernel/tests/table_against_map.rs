@@ -8,7 +8,8 @@ use _kernel::Error;
 use _kernel::table::verify::verify;
 use _kernel::table::{BlockSurvey, Kind, Table, TableWriter};
 use proptest::prelude::*;
-use samples::{Records, foreign_table_bytes, open, records, sample_records, table_bytes, walk};
+use samples::foreign::{self, Manner, OURS};
+use samples::{Records, open, records, sample_records, table_bytes, walk};
 
 fn expect_walks_and_look_ups(records: &Records, others: &Records) {
     let table = open(table_bytes(records));
@@ -100,10 +101,12 @@ proptest! {
     #[test]
     fn blocks_that_others_cut_are_not_copied(
         records in records(),
-        restarts in prop::sample::select(vec![1, 2, 8, 15, 16, 17, 64]),
-        in_block in 1..60usize,
+        restart_interval in prop::sample::select(vec![1, 2, 8, 15, 16, 17, 64]),
+        records_in_block in 1..60usize,
     ) {
-        let foreign = open(foreign_table_bytes(&records, restarts, in_block));
+        let manner = Manner { restart_interval, records_in_block, ..OURS };
+        let list: Vec<_> = records.clone().into_iter().collect();
+        let foreign = open(foreign::table_bytes(&list, &manner));
         prop_assert_eq!(&walk(&foreign).unwrap(), &records);
         prop_assert!(rewrite(&[foreign], || true) == table_bytes(&records));
     }
@@ -128,6 +131,79 @@ proptest! {
         let table = writer.finish(&[("a".into(), "b".into())]).unwrap();
         prop_assert_eq!(verify(&open(table.bytes)).unwrap(), table.id);
     }
+}
+
+/// A block of 40 records that is not cut by any rule.
+fn one_block() -> Records {
+    let key = |number: usize| format!("stem/{number:02}").into_bytes();
+    (0..40)
+        .map(|number| (key(number), vec![7; number]))
+        .collect()
+}
+
+#[test]
+fn blocks_that_others_encode_are_not_copied() {
+    let records = one_block();
+    let list: Vec<_> = records.clone().into_iter().collect();
+    let expected = table_bytes(&records);
+    let ours = open(foreign::table_bytes(&list, &OURS));
+    let mut survey = BlockSurvey::default();
+    survey.load(&ours, 0).unwrap();
+    assert!(survey.is_canonical(), "our manner is canonical");
+    for manner in [
+        Manner {
+            restart_interval: 8,
+            ..OURS
+        },
+        Manner {
+            restart_interval: 64,
+            ..OURS
+        },
+        Manner {
+            shares_less: 1,
+            ..OURS
+        },
+        Manner {
+            shares_less: 99,
+            ..OURS
+        },
+        Manner {
+            long_lengths: true,
+            ..OURS
+        },
+        Manner {
+            lists_a_restart_twice: true,
+            ..OURS
+        },
+        Manner {
+            names_a_wrong_restart: true,
+            ..OURS
+        },
+        Manner {
+            shares_at_restarts: true,
+            ..OURS
+        },
+        Manner {
+            sequence_number: 5,
+            ..OURS
+        },
+    ] {
+        let foreign = open(foreign::table_bytes(&list, &manner));
+        assert_eq!(walk(&foreign).unwrap(), records, "{manner:?}");
+        assert!(rewrite(&[foreign], || true) == expected, "{manner:?}");
+    }
+}
+
+#[test]
+fn blocks_out_of_order_are_refused() {
+    let mut list: Vec<_> = one_block().into_iter().collect();
+    list.swap(3, 20);
+    let foreign = open(foreign::table_bytes(&list, &OURS));
+    let mut survey = BlockSurvey::default();
+    survey.load(&foreign, 0).unwrap();
+    let mut writer = TableWriter::new(Kind::Ranges);
+    assert!(matches!(writer.add_block(&survey), Err(Error::Order(_))));
+    assert!(verify(&foreign).is_err());
 }
 
 #[test]

@@ -140,8 +140,10 @@ impl BlockSurvey {
         let start = self.keys.len();
         let shared = record.shared.min(key.len());
         if let Some(last) = self.spans.last() {
+            // What is shared may reach into the trailer of the key before.
             let last = &self.keys[last.key.clone()];
-            self.canonical &= key[shared..] > last[shared.min(last.len())..];
+            let common = shared.min(last.len());
+            self.canonical &= key[common..] > last[common..];
         }
         self.canonical &= trailer == SET_TRAILER;
         self.keys.extend_from_slice(key);

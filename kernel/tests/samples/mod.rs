@@ -2,15 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod foreign;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use _kernel::table::block_writer::BlockWriter;
-use _kernel::table::footer::{Footer, Handle};
-use _kernel::table::index_writer::{IndexWriter, append_block};
-use _kernel::table::properties::{self, Counted, rocksdb_properties};
-use _kernel::table::separator::index_key;
-use _kernel::table::stored_block::Compressor;
 use _kernel::table::{Kind, Table, TableWriter};
 use proptest::prelude::*;
 
@@ -67,42 +63,6 @@ pub fn table_bytes(records: &Records) -> Vec<u8> {
         writer.add(key, value).unwrap();
     }
     writer.finish(&[]).unwrap().bytes
-}
-
-/// Returns a good table that another writer might have made, with other blocks: a restart at
-/// every so many records, and so many records in a block.
-pub fn foreign_table_bytes(records: &Records, restarts: usize, in_block: usize) -> Vec<u8> {
-    let trailer = [1, 0, 0, 0, 0, 0, 0, 0];
-    let all: Vec<_> = records.iter().collect();
-    let mut file = Vec::new();
-    let mut compressor = Compressor::default();
-    let mut index = IndexWriter::default();
-    for (number, chunk) in all.chunks(in_block).enumerate() {
-        let mut block = BlockWriter::new(restarts);
-        for (key, value) in chunk {
-            block.add(key, &trailer, value);
-        }
-        let handle = append_block(block.finish(), &mut file, &mut compressor);
-        let next = all
-            .get((number + 1) * in_block)
-            .map(|(key, _)| key.as_slice());
-        index.add(&index_key(block.last_key(), next), handle);
-    }
-    let counted = Counted {
-        data_size: file.len() as u64,
-        records: records.len() as u64,
-        ..Counted::default()
-    };
-    let summary = index.finish(&mut file, &mut compressor);
-    let properties = properties::encode(&rocksdb_properties(&counted, &summary));
-    let mut value = Vec::new();
-    append_block(&properties, &mut file, &mut compressor).encode(&mut value);
-    let mut list = BlockWriter::new(1);
-    list.add(b"rocksdb.properties", &[], &value);
-    let metaindex: Handle = append_block(list.finish(), &mut file, &mut compressor);
-    let index = summary.handle;
-    Footer { metaindex, index }.append_to(&mut file);
-    file
 }
 
 pub fn open(bytes: Vec<u8>) -> Arc<Table> {
