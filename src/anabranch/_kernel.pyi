@@ -8,7 +8,8 @@ A *record* is a key with a value of two parts: the identity, which says whether 
 same, and the data, which is whatever the reader needs. Everywhere here a record's value is a
 `Value`: `(identity, data)`.
 
-Calls that may run long release the GIL. Bad bytes raise `CorruptTable`, which names the file.
+Calls that may run long release the GIL. Bad bytes raise `CorruptTable`, which names the file;
+what the disk refuses raises OSError.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,6 +18,8 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 /// folder itself is synced by [`sync_folder`], once for all tables.
 pub fn write_table_file(folder: &Path, table: &FinishedTable) -> Result<bool> {
     let path = folder.join(&table.id);
+    // A name says what the bytes are, so a file of that name and length needs no second look; a
+    // shorter one is what a crash of the machine left, and is replaced.
     let length = fs::metadata(&path).map(|metadata| metadata.len());
     if length.is_ok_and(|length| length == table.bytes.len() as u64) {
         return Ok(false);
