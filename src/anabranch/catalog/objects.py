@@ -167,8 +167,11 @@ class Objects:
         found = self.writable(repository, branch, destination_path, force=force)
         entry = self._core.objects.get(found, source_ref or branch, source_path)
         address = self._core.identifiers.data_address()
+        # the bytes are the same, so they need not be read for their checksum
         self._blocks.copy(
-            _address(found, entry), f"{found.storage_namespace.rstrip('/')}/{address}"
+            _address(found, entry),
+            f"{found.storage_namespace.rstrip('/')}/{address}",
+            checksum=entry.checksum,
         )
         copied = msgspec.structs.replace(
             entry,
