@@ -1,11 +1,18 @@
 //! A page of a tree and of the staged changes that lie over it.
 
+use std::cell::RefCell;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::values::{PyChange, parts, py_value};
 use crate::tree;
 use crate::tree::stats_json::{Shown, object_stats};
+
+thread_local! {
+    /// Holds a page as it is written: fresh memory for each would cost as much as writing it.
+    static JSON: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A page being filled.
 #[pyclass(module = "anabranch._kernel")]
@@ -62,7 +69,10 @@ impl Listing {
             storage_namespace,
             user_metadata,
         };
-        Ok(PyBytes::new(py, &object_stats(&self.listing, shown)?))
+        JSON.with_borrow_mut(|json| {
+            object_stats(&self.listing, shown, json)?;
+            Ok(PyBytes::new(py, json))
+        })
     }
 }
 

@@ -50,7 +50,7 @@ impl BlockSurvey {
     pub fn load(&mut self, table: &Table, block: usize) -> Result<()> {
         let raw = table.raw_block(block)?;
         self.clear();
-        self.sealed.extend_from_slice(table.sealed_block(block));
+        self.sealed.extend_from_slice(table.sealed_block(block)?);
         let mut content = std::mem::take(&mut self.content);
         let done = raw
             .copy_content(&mut content)

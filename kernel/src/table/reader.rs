@@ -124,13 +124,20 @@ impl Table {
             .map_err(|fault| self.corrupt(fault))
     }
 
-    /// Returns a block's bytes and trailer, nothing verified; empty when there are none.
-    pub(super) fn sealed_block(&self, block: usize) -> &[u8] {
-        let handle = self.index.handle(block).unwrap_or_default();
-        let start = usize::try_from(handle.offset).unwrap_or(usize::MAX);
-        let length = usize::try_from(handle.length).unwrap_or(usize::MAX);
-        let end = start.saturating_add(length).saturating_add(TRAILER_LEN);
-        self.bytes.as_slice().get(start..end).unwrap_or_default()
+    /// Returns a block's bytes and trailer, nothing verified.
+    #[inline]
+    pub(super) fn sealed_block(&self, block: usize) -> Result<&[u8]> {
+        let handle = self.index.handle(block);
+        let handle = handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?;
+        RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length)
+            .map_err(|fault| self.corrupt(fault))
+    }
+
+    /// Returns whether a block is stored, checksum and all, as one of another table is. Equal
+    /// blocks hold equal records, if any can be read: the checksum is not verified.
+    #[inline]
+    pub fn has_equal_block(&self, block: usize, other: &Table, other_block: usize) -> Result<bool> {
+        Ok(self.sealed_block(block)? == other.sealed_block(other_block)?)
     }
 
     /// Returns a cursor that stands before the first record and keeps the table open.

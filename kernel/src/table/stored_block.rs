@@ -23,20 +23,28 @@ impl<'a> RawBlock<'a> {
     /// Reads the block of `length` bytes at `offset` in a file and verifies its checksum.
     #[inline]
     pub fn read(file: &'a [u8], offset: u64, length: u64) -> Result<RawBlock<'a>, Fault> {
-        let outside = "a block lies outside of the file";
-        let start = usize::try_from(offset).map_err(|_| outside)?;
-        let length = usize::try_from(length).map_err(|_| outside)?;
-        let end = start.checked_add(length).ok_or(outside)?;
-        let trailer_end = end.checked_add(TRAILER_LEN).ok_or(outside)?;
-        let trailer = file.get(end..trailer_end).ok_or(outside)?;
+        let bytes = RawBlock::bytes(file, offset, length)?;
+        let (stored, trailer) = bytes.split_at(bytes.len() - TRAILER_LEN);
         let block = RawBlock {
             compression: trailer[0],
-            stored: &file[start..end],
+            stored,
         };
         if trailer[1..] != block.checksum().to_le_bytes() {
             return Err("a block's checksum does not hold");
         }
         Ok(block)
+    }
+
+    /// Returns the bytes of a block, trailer included, as they are.
+    #[inline]
+    pub fn bytes(file: &'a [u8], offset: u64, length: u64) -> Result<&'a [u8], Fault> {
+        let outside = "a block lies outside of the file";
+        let start = usize::try_from(offset).map_err(|_| outside)?;
+        let length = usize::try_from(length).map_err(|_| outside)?;
+        let end = start
+            .checked_add(length)
+            .and_then(|end| end.checked_add(TRAILER_LEN));
+        file.get(start..end.ok_or(outside)?).ok_or(outside)
     }
 
     /// Returns the block's content; `scratch` holds it when it had to be decompressed.

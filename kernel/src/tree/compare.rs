@@ -6,7 +6,8 @@
 //! to look at.
 
 use super::cursor::TreeCursor;
-use super::diff::{DiffWalk, same_identity};
+use super::diff::{DiffWalk, Side, same_identity};
+use super::outcome::Tally;
 use super::tree::Tree;
 use crate::error::Result;
 
@@ -71,6 +72,34 @@ impl CompareWalk {
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.dest.seek(key)?;
         self.changes.seek(key)
+    }
+
+    /// Passes over a range that a merge would take as a whole, if one lies ahead, and returns
+    /// what that does: the source has it where the others have nothing, or has nothing where the
+    /// others have it. The key at which the walk stopped is passed over.
+    pub fn pass_lone_range(&mut self) -> Result<Option<Tally>> {
+        let Some((side, info)) = self.changes.lone_range()? else {
+            return Ok(None);
+        };
+        let mut tally = Tally::default();
+        if side == Side::Right {
+            self.dest.advance_to(&info.min_key)?;
+            if self
+                .dest
+                .key()
+                .is_some_and(|key| key <= info.max_key.as_slice())
+            {
+                return Ok(None);
+            }
+            tally.added = info.count as u64;
+        } else {
+            if !self.dest.tree().has_range(info) {
+                return Ok(None);
+            }
+            tally.removed = info.count as u64;
+        }
+        self.changes.skip_range(side);
+        Ok(Some(tally))
     }
 
     /// Goes to the next key that is not kept; returns false when there is none.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::cursor::TreeCursor;
 use super::tree::Tree;
-use crate::codec::decode_value;
+use crate::codec::{RangeInfo, decode_value};
 use crate::error::Result;
 
 /// A walk over the keys at which two trees differ.
@@ -19,6 +19,13 @@ pub struct DiffWalk {
     /// The least key that the walk no longer shows.
     limit: Option<Vec<u8>>,
     found: Found,
+}
+
+/// A side of a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
 }
 
 /// Which sides have the key at which the walk stopped.
@@ -90,6 +97,32 @@ impl DiffWalk {
                 return Ok(true);
             }
             self.step()?;
+        }
+    }
+
+    /// Returns a range that lies ahead of the left side, with nothing in its place on the right,
+    /// or the other way round. The record at which the walk stopped is passed over.
+    pub fn lone_range(&mut self) -> Result<Option<(Side, &RangeInfo)>> {
+        self.step()?;
+        let ahead = [
+            (Side::Left, &self.left, &self.right),
+            (Side::Right, &self.right, &self.left),
+        ];
+        let limit = self.limit.as_deref();
+        Ok(ahead.into_iter().find_map(|(side, one, other)| {
+            let info = one.whole_range()?;
+            let max_key = info.max_key.as_slice();
+            let alone = other.key().is_none_or(|key| key > max_key)
+                && limit.is_none_or(|limit| max_key < limit);
+            alone.then_some((side, info))
+        }))
+    }
+
+    /// Passes over the range that lies ahead of a side.
+    pub fn skip_range(&mut self, side: Side) {
+        match side {
+            Side::Left => self.left.skip_ranges(1),
+            Side::Right => self.right.skip_ranges(1),
         }
     }
 
@@ -203,7 +236,7 @@ pub fn equal_blocks(left: &TreeCursor, right: &TreeCursor) -> Result<usize> {
     };
     let most = (left.block_count() - left_first).min(right.block_count() - right_first);
     for equal in 0..most {
-        if left.raw_block(left_first + equal)? != right.raw_block(right_first + equal)? {
+        if !left.has_equal_block(left_first + equal, right, right_first + equal)? {
             return Ok(equal);
         }
     }

@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 /// A staged change: the identity and data of a value, None for a tombstone.
 pub type Staged<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);
 
+/// Space is set aside for at most this many rows before they are there.
+const MANY: usize = 1000;
+
 /// A page being filled.
 pub struct Listing {
     cursor: TreeCursor,
@@ -146,11 +149,17 @@ impl Listing {
     }
 
     fn add_committed(&mut self) -> Result<()> {
-        let Some((key, value)) = self.cursor.record()? else {
+        let Some((key, raw)) = self.cursor.record()? else {
             return Ok(());
         };
-        match decode_value(value) {
+        match decode_value(raw) {
             Some(value) => {
+                if self.rows.is_empty() {
+                    // Rows are about as long as the first one.
+                    let rows = self.amount.min(MANY);
+                    self.bytes.reserve(rows * (key.len() + raw.len()));
+                    self.rows.reserve(rows);
+                }
                 push_row(&mut self.rows, &mut self.bytes, key, Some(value));
                 Ok(())
             }

@@ -143,9 +143,15 @@ impl Piece {
         let mut walk = CompareWalk::new(sides.dest, sides.source, sides.base, limit);
         let mut findings = Findings::default();
         walk.seek(&self.start)?;
-        while walk.advance()? {
+        loop {
+            while let Some(tally) = walk.pass_lone_range()? {
+                findings.tally.add(tally);
+            }
+            if !walk.advance()? {
+                return Ok(findings);
+            }
             let Some(found) = walk.current()? else {
-                break;
+                return Ok(findings);
             };
             if found.is_conflict && strategy == Strategy::None {
                 findings.conflict_count += 1;
@@ -161,7 +167,6 @@ impl Piece {
                 }
             }
         }
-        Ok(findings)
     }
 
     fn write(
@@ -208,7 +213,7 @@ impl MergeWalk<'_> {
     fn run(&mut self) -> Result<()> {
         let mut key = Vec::new();
         loop {
-            if self.pass_ranges()? || self.pass_blocks()? {
+            if self.pass_agreeing_ranges()? || self.pass_lone_range()? || self.pass_blocks()? {
                 continue;
             }
             let keys = [self.dest.key(), self.source.key(), self.base.key()];
@@ -226,7 +231,7 @@ impl MergeWalk<'_> {
 
     /// Takes the keys on which two sides agree by the ids of their ranges; returns whether there
     /// were any.
-    fn pass_ranges(&mut self) -> Result<bool> {
+    fn pass_agreeing_ranges(&mut self) -> Result<bool> {
         if let Some((count, end)) = self.agreement(&self.source, &self.base) {
             self.source.skip_ranges(count);
             self.base.skip_ranges(count);
@@ -239,6 +244,26 @@ impl MergeWalk<'_> {
             self.source.skip_ranges(count);
             self.base.advance_past(&end)?;
             copy_through(&mut self.dest, Some(&end), self.out)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Takes a range where only one side has anything: of the destination it is kept, of the
+    /// source taken, and of the base both have deleted it. Returns whether there was one.
+    fn pass_lone_range(&mut self) -> Result<bool> {
+        let Self {
+            dest, source, base, ..
+        } = self;
+        if let Some(info) = lone_range(dest, [source, base], self.end) {
+            self.out.add_range(info.clone())?;
+            dest.skip_ranges(1);
+        } else if let Some(info) = lone_range(source, [dest, base], self.end) {
+            self.out.add_range(info.clone())?;
+            source.skip_ranges(1);
+        } else if lone_range(base, [dest, source], self.end).is_some() {
+            base.skip_ranges(1);
         } else {
             return Ok(false);
         }
@@ -296,6 +321,20 @@ impl MergeWalk<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the range that lies ahead of one side, within the piece that ends with `end`, if the
+/// others have no key up to its end.
+fn lone_range<'a>(
+    one: &'a TreeCursor,
+    others: [&TreeCursor; 2],
+    end: Option<&[u8]>,
+) -> Option<&'a RangeInfo> {
+    let info = one.whole_range()?;
+    let max_key = info.max_key.as_slice();
+    let is_behind = |other: &TreeCursor| other.key().is_none_or(|key| key > max_key);
+    let is_within = end.is_none_or(|end| max_key <= end);
+    (is_within && others.into_iter().all(is_behind)).then_some(info)
 }
 
 fn value_at<'a>(cursor: &'a mut TreeCursor, key: &[u8]) -> Result<Option<&'a [u8]>> {

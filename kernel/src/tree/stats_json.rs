@@ -24,19 +24,19 @@ pub struct Shown<'a> {
     pub user_metadata: bool,
 }
 
-/// Returns the page as a JSON array. Fails with [`crate::Error::Invalid`] for a value that is
-/// no entry.
-pub fn object_stats(page: &Listing, shown: Shown<'_>) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(page.len() * 400 + 2);
+/// Puts the page as a JSON array into `out`, replacing what is there. Fails with
+/// [`crate::Error::Invalid`] for a value that is no entry.
+pub fn object_stats(page: &Listing, shown: Shown<'_>, out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
     out.push(b'[');
     for (number, item) in page.items().enumerate() {
         if number > 0 {
             out.push(b',');
         }
-        put_item(&mut out, item, shown)?;
+        put_item(out, item, shown)?;
     }
     out.push(b']');
-    Ok(out)
+    Ok(())
 }
 
 fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
@@ -134,7 +134,11 @@ fn put_number(out: &mut Vec<u8>, number: i64) {
 fn put_string(out: &mut Vec<u8>, parts: &[&[u8]]) {
     out.push(b'"');
     for part in parts {
-        if part.iter().all(|&byte| is_plain(byte)) {
+        // Looking at every byte, whatever was found, goes many bytes at a time.
+        if part
+            .iter()
+            .fold(true, |plain, &byte| plain & is_plain(byte))
+        {
             out.extend_from_slice(part);
         } else {
             put_escaped(out, part);
@@ -144,7 +148,7 @@ fn put_string(out: &mut Vec<u8>, parts: &[&[u8]]) {
 }
 
 fn is_plain(byte: u8) -> bool {
-    (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
+    (b' '..0x80).contains(&byte) & (byte != b'"') & (byte != b'\\')
 }
 
 fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
