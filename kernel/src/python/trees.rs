@@ -16,7 +16,7 @@ use super::values::{PyChange, parts, py_framed};
 use super::writes::{Merged, strategy_named};
 use crate::arrow::scan::Scan;
 use crate::error::{Error, Result};
-use crate::tree::merge::Sides;
+use crate::tree::merge::{Rules, Sides};
 use crate::tree::{self, Changes, Locate, Pool, TableId, Window, compare_page, diff_page};
 
 /// Finds tables by calling Python.
@@ -220,14 +220,17 @@ impl Tree {
         strategy: &str,
         max_conflicts: usize,
     ) -> PyResult<Merged> {
-        let strategy = strategy_named(strategy)?;
+        let rules = Rules {
+            strategy: strategy_named(strategy)?,
+            max_conflicts,
+        };
         let done = py.detach(|| {
             let sides = Sides {
                 dest: &self.tree,
                 source: &source.tree,
                 base: &base.tree,
             };
-            tree::merge::merge(sides, &folder, strategy, max_conflicts)
+            tree::merge::merge(sides, &folder, rules)
         })?;
         Merged::new(py, done)
     }

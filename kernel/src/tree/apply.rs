@@ -86,23 +86,33 @@ impl Piece {
     ) -> Result<(Vec<RangeInfo>, Tally)> {
         let mut tally = Tally::default();
         let effective = changes.effective(base, self.changes.clone(), &mut tally)?;
-        let mut rest = effective.as_slice();
         let mut out = RangeWriter::new(folder);
-        for range in self.ranges.clone() {
-            let info = &base.ranges()[range];
-            let within = rest.partition_point(|change| change.key <= info.max_key.as_slice());
-            let (touching, behind) = rest.split_at(within);
-            rest = behind;
-            if touching.is_empty() {
-                out.add_range(info.clone())?;
-            } else {
-                let table = base.table(range)?;
-                rewrite(&table, touching, &mut out).map_err(|error| blame(&table, error))?;
-            }
-        }
-        put_all(rest, &mut out)?;
+        rewrite_ranges(base, self.ranges.clone(), &effective, &mut out)?;
         Ok((out.finish()?.0, tally))
     }
+}
+
+/// Writes neighbouring ranges with changes made, all of which have an effect, and come behind
+/// the ranges before these.
+pub(super) fn rewrite_ranges(
+    base: &Tree,
+    ranges: Range<usize>,
+    mut changes: &[Change<'_>],
+    out: &mut RangeWriter,
+) -> Result<()> {
+    for range in ranges {
+        let info = &base.ranges()[range];
+        let within = changes.partition_point(|change| change.key <= info.max_key.as_slice());
+        let (touching, behind) = changes.split_at(within);
+        changes = behind;
+        if touching.is_empty() {
+            out.add_range(info.clone())?;
+        } else {
+            let table = base.table(range)?;
+            rewrite(&table, touching, out).map_err(|error| blame(&table, error))?;
+        }
+    }
+    changes.iter().try_for_each(|change| put(change, out))
 }
 
 /// The changes are in order, so when records are not, the table is to blame.
@@ -148,10 +158,6 @@ fn rewrite(table: &Arc<Table>, mut changes: &[Change<'_>], out: &mut RangeWriter
 
 fn copy_blocks(table: &Table, mut blocks: Range<usize>, out: &mut RangeWriter) -> Result<()> {
     blocks.try_for_each(|block| out.add_block(table, block))
-}
-
-fn put_all(changes: &[Change<'_>], out: &mut RangeWriter) -> Result<()> {
-    changes.iter().try_for_each(|change| put(change, out))
 }
 
 fn put(change: &Change<'_>, out: &mut RangeWriter) -> Result<()> {

@@ -1,21 +1,21 @@
 //! Merges two trees, given their base.
 //!
 //! First it is found out what the merge does (see [`super::compare`]); only when nothing is in
-//! conflict, or a strategy decides, is the new tree written. Then the three trees are walked
-//! together. As far as two of them are the same, which ids of ranges and bytes of blocks tell,
-//! the result is the third, or either, and is copied: whole ranges by their ids, blocks as they
-//! are stored. What is left is decided key by key.
+//! conflict, or a strategy decides, is the new tree written. Few changes are remembered and
+//! made in the destination as a commit makes them; where there are many, or the destination is
+//! the base still, the three trees are walked again (see [`super::merge_walk`]).
 //!
 //! A key that ends ranges of both sides by its hash is in the result whatever the merge does,
 //! and ends a range there. So a merge is done in pieces between such keys, at the same time.
 
+use std::ops::Range;
 use std::path::Path;
 
-use super::compare::{CompareWalk, Verdict, verdict};
-use super::copy::copy_through;
-use super::cursor::TreeCursor;
-use super::diff::{equal_blocks, equal_ranges};
+use super::apply::rewrite_ranges;
+use super::changes::{Change, Changes};
+use super::compare::{CompareWalk, Comparison};
 use super::diff_page::{Kind, kind};
+use super::merge_walk::MergeWalk;
 use super::outcome::{Outcome, Tally};
 use super::parallel;
 use super::tree::Tree;
@@ -23,6 +23,9 @@ use super::window::successor;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::{RangeWriter, break_after};
+
+/// Changes of so many bytes are remembered, an equal part in each piece.
+const MEMORY: usize = 64 << 20;
 
 /// What decides where both sides changed a key, differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,21 +55,34 @@ pub struct Sides<'a> {
     pub base: &'a Tree,
 }
 
-/// Writes the merge of `sides.source` into `sides.dest` into `folder`. Of conflicts at most
-/// `max_conflicts` are listed, all are counted.
-pub fn merge(
+/// How conflicts are met.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    pub strategy: Strategy,
+    /// At most this many conflicts are listed; all are counted.
+    pub max_conflicts: usize,
+}
+
+/// Writes the merge of `sides.source` into `sides.dest` into `folder`.
+pub fn merge(sides: Sides<'_>, folder: &Path, rules: Rules) -> Result<Merged> {
+    merge_within(MEMORY, sides, folder, rules)
+}
+
+/// Like [`merge`], with at most `memory` bytes of changes remembered.
+pub(super) fn merge_within(
+    memory: usize,
     sides: Sides<'_>,
     folder: &Path,
-    strategy: Strategy,
-    max_conflicts: usize,
+    rules: Rules,
 ) -> Result<Merged> {
     let pieces = pieces(sides);
+    let memory = memory / pieces.len();
     let findings = parallel::each(pieces.len(), |number| {
-        pieces[number].look(sides, strategy, max_conflicts)
+        pieces[number].look(sides, rules, memory)
     })?;
     let mut all = Findings::default();
     for findings in &findings {
-        all.add(findings, max_conflicts);
+        all.add(findings, rules.max_conflicts);
     }
     if all.conflict_count > 0 {
         return Ok(Merged {
@@ -81,8 +97,7 @@ pub fn merge(
         Outcome::existing(sides.source, all.tally)
     } else {
         let ranges = parallel::each(pieces.len(), |number| {
-            let changes = !findings[number].tally.is_zero();
-            pieces[number].write(sides, strategy, changes, folder)
+            pieces[number].write(sides, rules.strategy, &findings[number], folder)
         })?;
         let origins = [sides.dest, sides.source];
         Outcome::write(&ranges.concat(), &origins, all.tally, folder)?
@@ -125,6 +140,8 @@ struct Findings {
     tally: Tally,
     conflicts: Vec<Vec<u8>>,
     conflict_count: u64,
+    /// What is to be done to the destination, unless it was too much to remember.
+    changes: Option<Changes>,
 }
 
 impl Findings {
@@ -135,17 +152,38 @@ impl Findings {
         self.conflicts
             .extend(next.conflicts.iter().take(room).cloned());
     }
+
+    fn take(&mut self, found: &Comparison<'_>, memory: usize) -> Result<()> {
+        let tally = &mut self.tally;
+        match kind(found.dest.is_some(), found.source.is_some()) {
+            Kind::Added => tally.added += 1,
+            Kind::Removed => tally.removed += 1,
+            _ => tally.changed += 1,
+        }
+        if let Some(changes) = &mut self.changes {
+            changes.push_framed(found.key, found.source)?;
+            if changes.size() > memory {
+                self.changes = None;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Piece {
-    fn look(&self, sides: Sides<'_>, strategy: Strategy, max_conflicts: usize) -> Result<Findings> {
+    /// Finds out what the merge does, and remembers it if it takes no more than `memory` bytes.
+    fn look(&self, sides: Sides<'_>, rules: Rules, memory: usize) -> Result<Findings> {
         let limit = self.end.as_deref().map(successor);
         let mut walk = CompareWalk::new(sides.dest, sides.source, sides.base, limit);
-        let mut findings = Findings::default();
+        let mut findings = Findings {
+            changes: Some(Changes::default()),
+            ..Findings::default()
+        };
         walk.seek(&self.start)?;
         loop {
             while let Some(tally) = walk.pass_lone_range()? {
                 findings.tally.add(tally);
+                findings.changes = None;
             }
             if !walk.advance()? {
                 return Ok(findings);
@@ -153,17 +191,12 @@ impl Piece {
             let Some(found) = walk.current()? else {
                 return Ok(findings);
             };
-            if found.is_conflict && strategy == Strategy::None {
+            if !found.is_conflict || rules.strategy == Strategy::SourceWins {
+                findings.take(&found, memory)?;
+            } else if rules.strategy == Strategy::None {
                 findings.conflict_count += 1;
-                if findings.conflicts.len() < max_conflicts {
+                if findings.conflicts.len() < rules.max_conflicts {
                     findings.conflicts.push(found.key.to_vec());
-                }
-            } else if !found.is_conflict || strategy == Strategy::SourceWins {
-                let tally = &mut findings.tally;
-                match kind(found.dest.is_some(), found.source.is_some()) {
-                    Kind::Added => tally.added += 1,
-                    Kind::Removed => tally.removed += 1,
-                    _ => tally.changed += 1,
                 }
             }
         }
@@ -173,199 +206,36 @@ impl Piece {
         &self,
         sides: Sides<'_>,
         strategy: Strategy,
-        changes: bool,
+        findings: &Findings,
         folder: &Path,
     ) -> Result<Vec<RangeInfo>> {
+        let ours = self.ranges(sides.dest);
+        if findings.tally.is_zero() {
+            return Ok(sides.dest.ranges()[ours].to_vec());
+        }
         let mut out = RangeWriter::new(folder);
-        let at_start = |tree: &Tree| {
-            let mut cursor = tree.cursor();
-            cursor.seek(&self.start).map(|()| cursor)
-        };
-        let mut walk = MergeWalk {
-            dest: at_start(sides.dest)?,
-            source: at_start(sides.source)?,
-            base: at_start(sides.base)?,
-            end: self.end.as_deref(),
-            strategy,
-            out: &mut out,
-        };
-        if changes {
-            walk.run()?;
-        } else {
-            copy_through(&mut walk.dest, walk.end, walk.out)?;
+        let theirs = self.ranges(sides.base);
+        let dest_is_base = sides.dest.ranges()[ours.clone()] == sides.base.ranges()[theirs];
+        match &findings.changes {
+            Some(changes) if !dest_is_base => {
+                let changes: Vec<Change<'_>> = changes.iter().collect();
+                rewrite_ranges(sides.dest, ours, &changes, &mut out)?;
+            }
+            _ => {
+                let end = self.end.as_deref();
+                MergeWalk::new(sides, &self.start, end, strategy, &mut out)?.run()?;
+            }
         }
         Ok(out.finish()?.0)
     }
-}
 
-/// A walk through three trees that writes what a merge makes of them.
-struct MergeWalk<'a> {
-    dest: TreeCursor,
-    source: TreeCursor,
-    base: TreeCursor,
-    /// The last key, at which ranges of `dest` and `source` end.
-    end: Option<&'a [u8]>,
-    strategy: Strategy,
-    out: &'a mut RangeWriter,
-}
-
-impl MergeWalk<'_> {
-    fn run(&mut self) -> Result<()> {
-        let mut key = Vec::new();
-        loop {
-            if self.pass_agreeing_ranges()? || self.pass_lone_range()? || self.pass_blocks()? {
-                continue;
-            }
-            let keys = [self.dest.key(), self.source.key(), self.base.key()];
-            let Some(least) = keys.into_iter().flatten().min() else {
-                return Ok(());
-            };
-            if self.end.is_some_and(|end| least > end) {
-                return Ok(());
-            }
-            key.clear();
-            key.extend_from_slice(least);
-            self.take_record(&key)?;
-        }
-    }
-
-    /// Takes the keys on which two sides agree by the ids of their ranges; returns whether there
-    /// were any.
-    fn pass_agreeing_ranges(&mut self) -> Result<bool> {
-        if let Some((count, end)) = self.agreement(&self.source, &self.base) {
-            self.source.skip_ranges(count);
-            self.base.skip_ranges(count);
-            copy_through(&mut self.dest, Some(&end), self.out)?;
-        } else if let Some((count, end)) = self.agreement(&self.dest, &self.base) {
-            self.dest.skip_ranges(count);
-            self.base.skip_ranges(count);
-            copy_through(&mut self.source, Some(&end), self.out)?;
-        } else if let Some((count, end)) = self.agreement(&self.dest, &self.source) {
-            self.source.skip_ranges(count);
-            self.base.advance_past(&end)?;
-            copy_through(&mut self.dest, Some(&end), self.out)?;
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// Takes a range where only one side has anything: of the destination it is kept, of the
-    /// source taken, and of the base both have deleted it. Returns whether there was one.
-    fn pass_lone_range(&mut self) -> Result<bool> {
-        let Self {
-            dest, source, base, ..
-        } = self;
-        if let Some(info) = lone_range(dest, [source, base], self.end) {
-            self.out.add_range(info.clone())?;
-            dest.skip_ranges(1);
-        } else if let Some(info) = lone_range(source, [dest, base], self.end) {
-            self.out.add_range(info.clone())?;
-            source.skip_ranges(1);
-        } else if lone_range(base, [dest, source], self.end).is_some() {
-            base.skip_ranges(1);
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// Returns how many equal ranges lie ahead of two sides, within the piece, and the last key
-    /// of them; None when there are none.
-    fn agreement(&self, one: &TreeCursor, other: &TreeCursor) -> Option<(usize, Vec<u8>)> {
-        let ahead = &one.whole_ranges()[..equal_ranges(one, other)];
-        let within = match self.end {
-            Some(end) => ahead.partition_point(|info| info.max_key.as_slice() <= end),
-            None => ahead.len(),
+    /// Returns the ranges of a tree that have keys of the piece.
+    fn ranges(&self, tree: &Tree) -> Range<usize> {
+        let first = tree.find_range(&self.start);
+        let end = match &self.end {
+            Some(end) => (tree.find_range(end) + 1).min(tree.ranges().len()),
+            None => tree.ranges().len(),
         };
-        let last = ahead[..within].last()?;
-        Some((within, last.max_key.clone()))
+        first..end.max(first)
     }
-
-    /// Takes the keys on which two sides agree by the bytes of their blocks; returns whether
-    /// there were any.
-    fn pass_blocks(&mut self) -> Result<bool> {
-        let Self {
-            dest, source, base, ..
-        } = self;
-        if let Some(end) = skip_agreeing_blocks(source, base, self.end)? {
-            copy_through(dest, Some(&end), self.out)?;
-        } else if let Some(end) = skip_agreeing_blocks(dest, base, self.end)? {
-            copy_through(source, Some(&end), self.out)?;
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// Decides about the least key that any side has, and goes behind it.
-    fn take_record(&mut self, key: &[u8]) -> Result<()> {
-        let dest = value_at(&mut self.dest, key)?;
-        let source = value_at(&mut self.source, key)?;
-        let base = value_at(&mut self.base, key)?;
-        let Some(verdict) = verdict(dest, source, base) else {
-            return Err(self.dest.corrupt("a value is malformed"));
-        };
-        let source_is_taken = match verdict {
-            Verdict::Keep => false,
-            Verdict::Take => true,
-            Verdict::Conflict => self.strategy == Strategy::SourceWins,
-        };
-        if let Some(value) = if source_is_taken { source } else { dest } {
-            self.out.add(key, value)?;
-        }
-        for cursor in [&mut self.dest, &mut self.source, &mut self.base] {
-            if cursor.key() == Some(key) {
-                cursor.next()?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns the range that lies ahead of one side, within the piece that ends with `end`, if the
-/// others have no key up to its end.
-fn lone_range<'a>(
-    one: &'a TreeCursor,
-    others: [&TreeCursor; 2],
-    end: Option<&[u8]>,
-) -> Option<&'a RangeInfo> {
-    let info = one.whole_range()?;
-    let max_key = info.max_key.as_slice();
-    let is_behind = |other: &TreeCursor| other.key().is_none_or(|key| key > max_key);
-    let is_within = end.is_none_or(|end| max_key <= end);
-    (is_within && others.into_iter().all(is_behind)).then_some(info)
-}
-
-fn value_at<'a>(cursor: &'a mut TreeCursor, key: &[u8]) -> Result<Option<&'a [u8]>> {
-    match cursor.key() == Some(key) {
-        true => cursor.value().map(Some),
-        false => Ok(None),
-    }
-}
-
-/// Passes over the equal blocks that lie ahead of two sides. Returns a key up to which the two
-/// then have the same records, None when there were no such blocks.
-fn skip_agreeing_blocks(
-    one: &mut TreeCursor,
-    other: &mut TreeCursor,
-    end: Option<&[u8]>,
-) -> Result<Option<Vec<u8>>> {
-    if !one.is_ahead_of_block() || !other.is_ahead_of_block() || one.key() != other.key() {
-        return Ok(None);
-    }
-    one.enter()?;
-    other.enter()?;
-    let count = equal_blocks(one, other)?;
-    let ends = [one.blocks_end(count), other.blocks_end(count)];
-    let [Some(one_end), Some(other_end)] = ends else {
-        return Ok(None);
-    };
-    one.skip_blocks(count)?;
-    other.skip_blocks(count)?;
-    let least = one_end.min(other_end);
-    Ok(Some(match end {
-        Some(end) if end < least.as_slice() => end.to_vec(),
-        _ => least,
-    }))
 }

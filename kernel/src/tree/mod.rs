@@ -10,6 +10,7 @@ mod copy;
 mod cursor;
 mod diff_page;
 mod listing;
+mod merge_walk;
 mod outcome;
 mod parallel;
 mod pool;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::apply::apply;
-use super::merge::{Merged, Sides, Strategy as Resolve, merge};
+use super::merge::{Merged, Rules, Sides, Strategy as Resolve, merge_within};
 use super::testing::{Folder, value};
 use super::{Changes, DiffPage, Kind, Outcome, Row, Tally, Tree, Window, compare_page, diff_page};
 use crate::codec::RangeInfo;
@@ -235,6 +235,7 @@ proptest! {
         shared in prop::collection::vec(records(), 0..3),
         ours in prop::collection::vec(edits(12), 0..3),
         theirs in prop::collection::vec(edits(12), 0..3),
+        memory in prop::sample::select(vec![0, 10_000, 1 << 20]),
         resolve in prop::sample::select(vec![Resolve::None, Resolve::SourceWins, Resolve::DestWins]),
     ) {
         let folder = Folder::new();
@@ -246,7 +247,8 @@ proptest! {
         prop_assert_eq!(&compared, &page(rows.clone()));
 
         let sides = Sides { dest: &dest, source: &source, base: &base };
-        let merged = merge(sides, folder.path(), resolve, 3).unwrap();
+        let rules = Rules { strategy: resolve, max_conflicts: 3 };
+        let merged = merge_within(memory, sides, folder.path(), rules).unwrap();
         let conflicts: Vec<&Row> = rows.iter().filter(|row| row.kind == Kind::Conflict).collect();
         if resolve == Resolve::None && !conflicts.is_empty() {
             let first = conflicts.iter().take(3).map(|row| row.key.clone());
