@@ -15,7 +15,7 @@ use super::cursor::Cursor;
 use super::footer::{Footer, Handle};
 use super::index::Index;
 use super::properties::Properties;
-use super::stored_block::{RawBlock, TRAILER_LEN};
+use super::stored_block::RawBlock;
 use crate::error::{Error, Fault, Result};
 
 /// A table that can be read, from any number of threads.
