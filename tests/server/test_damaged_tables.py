@@ -243,6 +243,30 @@ def test_a_table_that_is_put_back_is_read_again(tmp_path):
         assert call("GET", where).status == 200
 
 
+@pytest.mark.parametrize("left", [0, 100, 5000])
+def test_a_table_that_is_cut_short_in_use_is_met(tmp_path, left):
+    """Readers of a mapped file that loses its pages are ended by the system, unless they see to
+    it; then the whole server would be gone.
+    """
+    with anabranch.open(tmp_path) as lake:
+        paths, tables = build(lake, "used", cutting_number())
+    file = tmp_path / "block" / "used" / "_lakefs" / tables["range"]
+    content = file.read_bytes()
+    with running_server(tmp_path) as server:
+        call = Caller(server)
+        stats = [f"/repositories/used/refs/main/objects/stat?path={path}" for path in paths]
+        assert [call("GET", stat).status for stat in stats] == [200] * len(paths)
+        os.truncate(file, left)
+        for path, stat in zip(paths, stats, strict=True):
+            reply = call("GET", stat)
+            if not told(reply, tables["range"]):
+                assert reply.json["checksum"] == checksum_of("used", path)
+        assert call("GET", stats[SIDE - 1]).status == 500
+        assert call("GET", stats[SIDE]).status == 200
+        file.write_bytes(content)
+        assert [call("GET", stat).status for stat in stats] == [200] * len(paths)
+
+
 def test_damage_to_a_table_in_use_is_met(tmp_path):
     with anabranch.open(tmp_path) as lake:
         paths, tables = build(lake, "used", cutting_number())

@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod digest;
 pub mod file;
 pub mod footer;
+pub mod guarded_map;
 pub mod index;
 pub mod index_writer;
 pub mod properties;

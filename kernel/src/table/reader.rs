@@ -7,12 +7,12 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-
-use memmap2::Mmap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::block_reader::{Block, Walk};
 use super::cursor::Cursor;
 use super::footer::{Footer, Handle};
+use super::guarded_map::GuardedMap;
 use super::index::Index;
 use super::properties::Properties;
 use super::stored_block::RawBlock;
@@ -24,10 +24,11 @@ pub struct Table {
     bytes: Bytes,
     index: Index,
     properties: Properties,
+    damaged: AtomicBool,
 }
 
 enum Bytes {
-    Mapped(Mmap),
+    Mapped(GuardedMap),
     Owned(Vec<u8>),
 }
 
@@ -56,9 +57,7 @@ impl Table {
         if metadata.len() == 0 {
             return Err(Error::corrupt(&name, "the file is empty"));
         }
-        // SAFETY: tables are written under another name, renamed when complete and never
-        // changed after that, so the mapping stays what it is.
-        let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::from_io(path, error))?;
+        let map = GuardedMap::new(&file).map_err(|error| Error::from_io(path, error))?;
         Table::over(Bytes::Mapped(map), name)
     }
 
@@ -74,6 +73,7 @@ impl Table {
                 bytes,
                 index,
                 properties,
+                damaged: AtomicBool::new(false),
             }),
             Err(fault) => Err(Error::corrupt(&path, fault)),
         }
@@ -145,7 +145,15 @@ impl Table {
         Cursor::new(Arc::clone(self))
     }
 
+    /// Returns whether bad bytes were met. The file may have been put right since, which only
+    /// opening it again tells.
+    #[inline]
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
     pub(super) fn corrupt(&self, fault: Fault) -> Error {
+        self.damaged.store(true, Ordering::Relaxed);
         Error::corrupt(&self.path, fault)
     }
 }

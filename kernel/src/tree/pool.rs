@@ -133,10 +133,13 @@ impl Pool {
         drop(closed);
     }
 
-    /// Returns the range with an id, opened if need be.
+    /// Returns the range with an id, opened if need be: also when its bytes were bad before, since
+    /// the file may have been put right.
     #[inline]
     pub fn range(&self, id: TableId, name: &str, locate: &dyn Locate) -> Result<Arc<Table>> {
-        if let Some(Open::Range(table)) = self.shelf().get(id) {
+        if let Some(Open::Range(table)) = self.shelf().get(id)
+            && !table.is_damaged()
+        {
             return Ok(Arc::clone(table));
         }
         let table = Arc::new(open(name, locate, Kind::Ranges)?);
