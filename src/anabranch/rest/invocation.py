@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import http
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anabranch.access.actor import Actor
@@ -90,10 +90,8 @@ def not_found() -> NotFound:
     return NotFound("invalid API endpoint", kind="invalid_endpoint")
 
 
-def _permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> list[Permission]:
-    permissions = []
+def _permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Iterator[Permission]:
     for action, resource in needs:
         named = resource(call)
-        names = [named] if isinstance(named, str) else named
-        permissions += [Permission(action, name) for name in names]
-    return permissions
+        for name in [named] if isinstance(named, str) else named:
+            yield Permission(action, name)

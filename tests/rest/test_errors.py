@@ -1,0 +1,85 @@
+"""From errors to statuses: every class has one, and the answer tells what lakeFS tells."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from anabranch import errors
+from anabranch.rest.errors import STATUS_BY_CLASS, answer_error, status_of
+
+
+def made(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
+    extra = {"size": 3} if cls is errors.RangeNotSatisfiable else {}
+    return cls("what happened", **extra, **fields)
+
+
+CLASSES = [
+    cls
+    for _, cls in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(cls, errors.AnabranchError) and cls is not errors.AnabranchError
+]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_class_has_a_status(cls):
+    assert any(ancestor in STATUS_BY_CLASS for ancestor in cls.__mro__)
+    answer = answer_error(made(cls))
+    assert 400 <= answer.status < 600
+    assert json.loads(answer.body)["message"] == "what happened"
+    assert answer.body.endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.NotFound("x"), 404),
+        (errors.Invalid("x"), 400),
+        (errors.NoChanges("x"), 400),
+        (errors.DirtyBranch("x"), 400),
+        (errors.Unauthenticated("x"), 401),
+        (errors.Denied("x", kind="insufficient_permissions"), 401),
+        (errors.ProtectedBranch("x"), 403),
+        (errors.ReadOnlyRepository("x"), 403),
+        (errors.AlreadyExists("x"), 409),
+        (errors.MergeConflict("x"), 409),
+        (errors.PreconditionFailed("x"), 412),
+        (errors.RangeNotSatisfiable("x", size=1), 416),
+        (errors.Gone("x"), 410),
+        (errors.Truncated("x"), 400),
+        (errors.NotSupported("x"), 501),
+        (errors.NotSupported("x", kind="unsupported_by_store"), 400),
+        (errors.Busy("x"), 503),
+        (errors.Busy("x", kind="too_many_attempts"), 429),
+        (errors.Corrupt("x"), 500),
+        (errors.AnabranchError("x"), 500),
+    ],
+)
+def test_statuses(error, status):
+    assert status_of(error) == status
+
+
+def test_what_an_answer_tells_beside_the_message():
+    headers = dict(answer_error(errors.Busy("x", kind="k", hint="wait\r\nX-Bad: ü")).headers)
+    assert headers == {
+        "X-Anabranch-Kind": "k",
+        "X-Anabranch-Hint": "wait??X-Bad: ?",
+        "Retry-After": "1",
+    }
+    headers = dict(answer_error(errors.RangeNotSatisfiable("x", size=7)).headers)
+    assert headers["Content-Range"] == "bytes */7"
+
+
+def test_of_many_conflicts_the_first_are_named():
+    error = errors.MergeConflict("x", paths=[str(number) for number in range(500)], count=700)
+    body = json.loads(answer_error(error).body)
+    assert body["conflict_count"] == 700
+    assert body["conflicts"] == [str(number) for number in range(100)]
+    assert body["reference"] == ""
+
+
+def test_text_that_is_no_unicode_can_be_shown():
+    body = answer_error(errors.NotFound("path a\udcff")).body
+    assert json.loads(body) == {"message": "path a\N{REPLACEMENT CHARACTER}"}
