@@ -1,6 +1,6 @@
-"""Serving: one listening socket, one process or several, until told to stop.
+"""Serving: one address, one process or several, until told to stop.
 
-The socket listens before the line with the address is printed, and the stores have been opened
+It listens before the line with the address is printed, and the stores have been opened
 once by then, so that whoever reads the line can connect and be answered.
 """
 
@@ -18,18 +18,16 @@ from collections.abc import Callable
 
 import msgspec
 import uvicorn
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
-from anabranch.errors import AnabranchError, Busy, Invalid
+from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
-from anabranch.server.edge import Edge
+from anabranch.server.listening import BACKLOG, listen, url_of
 from anabranch.server.logs import configure_logs
-from anabranch.server.settings import Address, Settings
+from anabranch.server.settings import Settings
+from anabranch.server.worker_processes import CANNOT_START, supervise
 
 __all__ = ["serve"]
 
-BACKLOG = 2048
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WATCH_SECONDS = 1.0
@@ -37,24 +35,23 @@ WATCH_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
-class Application(msgspec.Struct, frozen=True):
-    """Makes the application of one worker process; plain data, so that it can be sent to one."""
+class Worker(msgspec.Struct, frozen=True):
+    """What one of several processes does; plain data, so that it can be sent to one."""
 
     settings: Settings
     parent: int
 
-    def __call__(self) -> Edge:
-        """Returns the application, ready to serve; ends the process where there can be none."""
+    def __call__(self, listening: socket.socket) -> None:
+        """Serves on a socket until told to stop, or until its parent is no more."""
         configure_logs(self.settings.logging)
         try:
             composition = Composition(self.settings)
             composition.start()
         except AnabranchError as error:
             _log.error("%s", error.message)
-            sys.exit(STARTUP_FAILURE)
+            sys.exit(CANNOT_START)
         threading.Thread(target=_end_with, args=(self.parent,), daemon=True).start()
-        tune_collector()
-        return composition.edge
+        _run(composition, listening)
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -73,17 +70,15 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     configure_logs(settings.logging)
     composition = Composition(settings)
     composition.start()
-    listening = _listen(settings.listen_address)
-    if workers > 1:
-        composition.close()
-        announce(_url(listening))
-        application = Application(settings, os.getpid())
-        Multiprocess(_config(application, workers), sockets=[listening]).run()
-        listening.close()
+    sockets = listen(settings.listen_address, workers)
+    announce(url_of(sockets[0]))
+    if workers == 1:
+        _run(composition, sockets[0])
         return
-    announce(_url(listening))
-    tune_collector()
-    uvicorn.Server(_config(composition.edge, 1)).run(sockets=[listening])
+    composition.close()
+    supervise(Worker(settings, os.getpid()), sockets)
+    for listening in sockets:
+        listening.close()
 
 
 def tune_collector() -> None:
@@ -95,11 +90,10 @@ def tune_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _config(application: Callable[..., object], workers: int) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        factory=workers > 1,
-        workers=workers,
+def _run(composition: Composition, listening: socket.socket) -> None:
+    tune_collector()
+    config = uvicorn.Config(
+        composition.edge,
         loop="uvloop",
         http="httptools",
         ws="none",
@@ -112,35 +106,7 @@ def _config(application: Callable[..., object], workers: int) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-
-
-def _listen(address: Address) -> socket.socket:
-    host = address.host or "::"
-    try:
-        family, _, _, _, name = socket.getaddrinfo(
-            host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.create_server(
-            name[:2],
-            family=family,
-            backlog=BACKLOG,
-            dualstack_ipv6=family == socket.AF_INET6 and not address.host,
-        )
-    except OSError as error:
-        raise Busy(
-            f"cannot listen on {address}: {error.strerror or error}",
-            kind="cannot_listen",
-            hint="Is another server running? Choose another address with --listen.",
-        ) from None
-    listening.set_inheritable(True)
-    return listening
-
-
-def _url(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    if host in {"::", "0.0.0.0"}:  # noqa: S104  to be shown, not to be bound
-        host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _end_with(parent: int) -> None:
