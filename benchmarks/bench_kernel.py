@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,9 +104,15 @@ def measure_reads(tree: Tree) -> None:
     pages = [names[number] for number in range(100)]
     measure("page of 1,000 as JSON", "page", 100, lambda: [page(after) for after in pages])
     measure("page of 209 common prefixes", "page", 1, common_prefixes, 10)
-    raw, decoded = (lambda: pa.table(tree.scan(decoded=False))), (lambda: pa.table(tree.scan()))
-    measure("scan to Arrow, raw", "entry", ENTRIES, raw)
-    measure("scan to Arrow, decoded", "entry", ENTRIES, decoded)
+    measure("scan to Arrow, raw", "entry", ENTRIES, lambda: scan(tree, decoded=False))
+    measure("scan to Arrow, decoded", "entry", ENTRIES, lambda: scan(tree, decoded=True))
+
+
+def scan(tree: Tree, *, decoded: bool) -> None:
+    rows = sum(
+        batch.num_rows for batch in pa.RecordBatchReader.from_stream(tree.scan(decoded=decoded))
+    )
+    assert rows == ENTRIES
 
 
 def measure_writes(tree: Tree) -> None:
@@ -124,36 +131,33 @@ def measure_changes(lake: Lake, base: Tree) -> None:
         with tempfile.TemporaryDirectory() as fresh:
             base.apply(changes, fresh)
 
+    def diff(other: Tree) -> None:
+        base.diff(other, amount=1000)
+
     for count in (10, 1000):
         for kinds, name in (("c", "changed"), ("car", "changed, added, removed")):
             changes = spread(count, 1, kinds)
             other = lake.applied(base, changes)
-            measure(f"apply {count:,} {name}", "apply", 1, lambda c=changes: apply(c))
-            measure(
-                f"diff of {count:,} {name}",
-                "diff",
-                1,
-                lambda t=other: base.diff(t, amount=count),
-            )
+            measure(f"apply {count:,} {name}", "apply", 1, partial(apply, changes))
+            measure(f"diff of {count:,} {name}", "diff", 1, partial(diff, other))
 
 
 def measure_merges(lake: Lake, base: Tree) -> None:
     dest = lake.applied(base, spread(1000, 2, "car"))
+
+    def merge(source: Tree) -> None:
+        with tempfile.TemporaryDirectory() as fresh:
+            dest.merge(source, base, fresh)
+
+    def compare(source: Tree) -> None:
+        dest.compare(source, base, amount=1000)
+
     for count in (10, 1000):
         source = lake.applied(base, spread(count, 3, "car"))
 
-        def merge(source: Tree = source) -> None:
-            with tempfile.TemporaryDirectory() as fresh:
-                dest.merge(source, base, fresh)
-
         name = f"{count:,} into 1,000 others"
-        measure(f"merge {name}", "merge", 1, merge)
-        measure(
-            f"compare {name}",
-            "page",
-            1,
-            lambda s=source: dest.compare(s, base, amount=1000),
-        )
+        measure(f"merge {name}", "merge", 1, partial(merge, source))
+        measure(f"compare {name}", "page", 1, partial(compare, source))
 
 
 def main() -> None:

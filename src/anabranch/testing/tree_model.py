@@ -1,0 +1,107 @@
+"""Trees as plain dictionaries: what the kernel's must agree with, in the fewest words.
+
+The identity of a value, its first half, says whether two values are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anabranch._kernel import Value
+
+    Records = dict[bytes, Value]
+    Changes = list[tuple[bytes, Value | None]]
+    Row = tuple[str, bytes, Value | None, Value | None]
+    Item = tuple[bytes, Value | None]
+
+__all__ = ["applied", "common_prefix", "compare", "diff", "listing", "merged", "rolled_up"]
+
+
+def identity(value: Value | None) -> bytes | None:
+    """Returns what decides whether values are the same."""
+    return None if value is None else value[0]
+
+
+def applied(records: Records, changes: Changes) -> Records:
+    """Returns records with changes made; a change to what is the same keeps what is there."""
+    after = dict(records)
+    for key, value in changes:
+        if value is None:
+            after.pop(key, None)
+        elif identity(after.get(key)) != value[0]:
+            after[key] = value
+    return dict(sorted(after.items()))
+
+
+def diff(left: Records, right: Records) -> list[Row]:
+    """Returns what must change in `left` to make it `right`."""
+    keys = sorted(left.keys() | right.keys())
+    return [
+        ("added" if key not in left else "changed" if key in right else "removed", key, old, new)
+        for key in keys
+        for old, new in [(left.get(key), right.get(key))]
+        if identity(old) != identity(new)
+    ]
+
+
+def compare(dest: Records, source: Records, base: Records) -> list[Row]:
+    """Returns what merging `source` into `dest` would do, given their base."""
+
+    def same(one: Records, other: Records, key: bytes) -> bool:
+        return identity(one.get(key)) == identity(other.get(key))
+
+    return [
+        (kind if same(dest, base, key) else "conflict", key, ours, theirs)
+        for kind, key, ours, theirs in diff(dest, source)
+        if not same(source, base, key)
+    ]
+
+
+def merged(
+    dest: Records, source: Records, base: Records, strategy: str
+) -> tuple[Records, list[bytes]]:
+    """Returns what a merge makes of the three, and the keys in conflict, which it left alone."""
+    rows = compare(dest, source, base)
+    taken = [
+        (key, theirs)
+        for kind, key, _, theirs in rows
+        if kind != "conflict" or strategy == "source-wins"
+    ]
+    conflicts = [key for kind, key, _, _ in rows if kind == "conflict" and not strategy]
+    return applied(dest, taken), conflicts
+
+
+def common_prefix(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:
+    """Returns the common prefix that a key stands for, None when it stands for itself."""
+    found = key.find(delimiter, len(prefix)) if delimiter else -1
+    return None if found < 0 else key[: found + len(delimiter)]
+
+
+def _shown(keys: Iterable[bytes], prefix: bytes, after: bytes, delimiter: bytes) -> Iterator[bytes]:
+    """Gives the keys of a window; an `after` that is a common prefix has shown its members."""
+    is_prefix = after.startswith(prefix) and common_prefix(after, prefix, delimiter) == after
+    for key in sorted(keys):
+        passed = key <= after or (is_prefix and key.startswith(after))
+        if key.startswith(prefix) and not passed:
+            yield key
+
+
+def listing(records: Records, prefix: bytes, after: bytes, delimiter: bytes) -> list[Item]:
+    """Returns the items of a listing; None in place of a value marks a common prefix."""
+    items: dict[bytes, Value | None] = {}
+    for key in _shown(records, prefix, after, delimiter):
+        shared = common_prefix(key, prefix, delimiter)
+        items[shared or key] = None if shared else records[key]
+    return list(items.items())
+
+
+def rolled_up(rows: list[Row], prefix: bytes, after: bytes, delimiter: bytes) -> list[Row]:
+    """Returns the rows of a window, those under a common prefix as one."""
+    by_key = {row[1]: row for row in rows}
+    shown: dict[bytes, Row] = {}
+    for key in _shown(by_key, prefix, after, delimiter):
+        shared = common_prefix(key, prefix, delimiter)
+        shown[shared or key] = ("prefix_changed", shared, None, None) if shared else by_key[key]
+    return list(shown.values())

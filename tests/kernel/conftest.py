@@ -1,0 +1,87 @@
+"""What the tests of trees share."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from anabranch import _kernel
+from anabranch.testing.tree_model import applied
+
+FIXTURES = Path(os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared/fixtures"))
+
+patient = settings(deadline=None, max_examples=50)
+"""Files are written and synced, so an example may take as long as the disk does."""
+
+
+class Lake:
+    """Trees in a folder of tables."""
+
+    def __init__(self, folder: Path, capacity: int = 64) -> None:
+        self.folder = folder
+        self.tables = _kernel.Tables(capacity)
+
+    def locate(self, table_id: str) -> str:
+        return str(self.folder / table_id)
+
+    def open(self, metarange_id: str) -> _kernel.Tree:
+        return self.tables.tree(metarange_id, self.locate)
+
+    def write(self, records: dict[bytes, _kernel.Value]) -> _kernel.Tree:
+        written = _kernel.write_tree(sorted(records.items()), str(self.folder))
+        return self.open(written.metarange_id)
+
+    def apply(self, tree: _kernel.Tree, changes) -> _kernel.Tree:
+        return self.open(tree.apply(changes, str(self.folder)).metarange_id)
+
+    def commit(self, records, *history):
+        """Returns the tree of records with changes made one after the other, so that its cuts
+        tell its history, and what it holds."""
+        tree = self.write(records)
+        for changes in history:
+            tree = self.apply(tree, changes)
+            records = applied(records, changes)
+        return tree, records
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
+
+
+def read(tree: _kernel.Tree) -> dict[bytes, _kernel.Value]:
+    """Returns all records of a tree."""
+    listing = tree.listing(amount=len(tree))
+    listing.feed([], last=True)
+    return dict(listing.rows())
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory) -> Lake:
+    """Tables are named by what they hold, so all tests may write into one folder."""
+    return Lake(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture
+def own_lake(tmp_path) -> Lake:
+    return Lake(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def fixture() -> Path:
+    """What a real lakeFS wrote."""
+    folder = FIXTURES / "written-by-lakefs-1.84"
+    if not folder.exists():
+        pytest.skip(f"what lakeFS wrote is not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fixture_trees(fixture) -> tuple[_kernel.Tree, _kernel.Tree]:
+    """The trees of the fixture's first and second commit."""
+    lake = Lake(fixture / "_lakefs")
+    commits = json.loads((fixture / "commits.json").read_text())["commits"]
+    ids = {commit["message"]: commit["meta_range_id"] for commit in commits}
+    return lake.open(ids["first"]), lake.open(ids["second"])

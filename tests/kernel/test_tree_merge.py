@@ -1,0 +1,135 @@
+"""Merges of trees: the ten rows of the table one by one, then against dictionaries."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.testing import tree_model
+from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records, value
+
+from .conftest import patient, read
+
+KEPT = b"a/first"
+KEY = b"a/key"
+ONE, TWO, THREE = (value(KEY, version) for version in (1, 2, 3))
+
+ROWS = {
+    # name: (base, destination, source, result); ... is a conflict
+    "neither changed it": (ONE, ONE, ONE, ONE),
+    "only the destination changed it": (ONE, TWO, ONE, TWO),
+    "only the source changed it": (ONE, ONE, TWO, TWO),
+    "both changed it alike": (ONE, TWO, TWO, TWO),
+    "both changed it, differently": (ONE, TWO, THREE, ...),
+    "one added it": (None, None, ONE, ONE),
+    "both added it alike": (None, ONE, ONE, ONE),
+    "both added it, differently": (None, ONE, TWO, ...),
+    "one deleted it, the other left it": (ONE, ONE, None, None),
+    "the destination deleted it, the source left it": (ONE, None, ONE, None),
+    "both deleted it": (ONE, None, None, None),
+    "the source deleted it, the destination changed it": (ONE, TWO, None, ...),
+    "the destination deleted it, the source changed it": (ONE, None, TWO, ...),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("strategy", ["", "source-wins", "dest-wins"])
+def test_rows(lake, row, strategy):
+    *sides, result = row
+    base, dest, source = (lake.write({KEPT: ONE} | ({KEY: side} if side else {})) for side in sides)
+    merged = dest.merge(source, base, str(lake.folder), strategy=strategy)
+    if result is ... and not strategy:
+        assert (merged.written, merged.conflicts, merged.conflict_count) == (None, [KEY], 1)
+        return
+    if result is ...:
+        result = sides[2] if strategy == "source-wins" else sides[1]
+    assert (merged.conflicts, merged.conflict_count) == ([], 0)
+    tree = lake.open(merged.written.metarange_id)
+    assert read(tree) == {KEPT: ONE} | ({KEY: result} if result else {})
+
+
+@patient
+@given(
+    records(),
+    st.lists(changes(12), max_size=2),
+    st.lists(changes(12), max_size=2),
+    st.sampled_from(("", "source-wins", "dest-wins")),
+)
+def test_merges_are_those_of_dictionaries(lake, shared, ours, theirs, strategy):
+    base, base_records = lake.commit(shared)
+    dest, dest_records = lake.commit(shared, *ours)
+    source, source_records = lake.commit(shared, *theirs)
+    expected, conflicts = tree_model.merged(dest_records, source_records, base_records, strategy)
+    merged = dest.merge(source, base, str(lake.folder), strategy=strategy, max_conflicts=2)
+    assert merged.conflicts == conflicts[:2]
+    assert merged.conflict_count == len(conflicts)
+    if conflicts:
+        assert merged.written is None
+        return
+    written = merged.written
+    tree = lake.open(written.metarange_id)
+    assert read(tree) == expected
+    rows = [row[0] for row in tree_model.diff(dest_records, expected)]
+    counts = [rows.count(kind) for kind in ("added", "changed", "removed")]
+    assert [written.added, written.changed, written.removed] == counts
+    assert written.count == len(expected)
+    there = {info.id for info in (*dest.ranges(), *source.ranges())}
+    there |= {dest.metarange_id, source.metarange_id, ""}
+    named = [*(info.id for info in tree.ranges()), tree.metarange_id]
+    assert written.tables == [name for name in named if name not in there]
+
+
+@patient
+@given(records(), changes(), changes())
+def test_a_merge_into_the_base_is_the_source(lake, shared, theirs, more):
+    base, _ = lake.commit(shared)
+    source, _ = lake.commit(shared, theirs, more)
+    written = base.merge(source, base, str(lake.folder)).written
+    same = base.diff(source, amount=1).rows == []
+    assert written.metarange_id == (base if same else source).metarange_id
+    assert written.tables == []
+
+
+@patient
+@given(records(), changes())
+def test_a_merge_of_nothing_new_is_the_destination(lake, shared, ours):
+    base, _ = lake.commit(shared)
+    dest, _ = lake.commit(shared, ours)
+    for source in (base, dest):
+        written = dest.merge(source, base, str(lake.folder)).written
+        assert (written.metarange_id, written.tables) == (dest.metarange_id, [])
+        assert (written.added, written.changed, written.removed) == (0, 0, 0)
+
+
+def test_conflicts_leave_nothing_behind(own_lake):
+    shared = {key: value(key, 0) for key in KEYS}
+    base = own_lake.write(shared)
+    dest = own_lake.write({key: value(key, 1) for key in KEYS})
+    source = own_lake.write({key: value(key, 2) for key in KEYS})
+    before = own_lake.names()
+    merged = dest.merge(source, base, str(own_lake.folder), max_conflicts=5)
+    assert merged.written is None
+    assert merged.conflicts == list(KEYS[:5])
+    assert merged.conflict_count == len(KEYS)
+    assert dest.merge(source, base, str(own_lake.folder), max_conflicts=0).conflicts == []
+    assert own_lake.names() == before
+
+
+def test_ranges_of_either_side_are_reused(own_lake):
+    shared = {key: value(key, 0) for key in KEYS}
+    base = own_lake.write(shared)
+    dest = own_lake.apply(base, [(CUTS[2], value(CUTS[2], 1))])
+    source = own_lake.apply(base, [(CUTS[9], value(CUTS[9], 1))])
+    before = own_lake.names()
+    written = dest.merge(source, base, str(own_lake.folder)).written
+    assert written.tables == [written.metarange_id], "no range is written"
+    assert own_lake.names() - before == {written.metarange_id}
+    tree = own_lake.open(written.metarange_id)
+    assert read(tree) == shared | {key: value(key, 1) for key in (CUTS[2], CUTS[9])}
+
+
+def test_an_unknown_strategy_is_refused(lake):
+    empty = lake.open("")
+    with pytest.raises(ValueError, match="ours"):
+        empty.merge(empty, empty, str(lake.folder), strategy="ours")
