@@ -1,7 +1,7 @@
 //! The index of an open table: which block may hold a key.
 //!
 //! It is parsed once into flat arrays. Separators are sorted, so what the first and the last of
-//! them begin with, all begin with; it is kept once. Of the rest, eight bytes are kept as a
+//! them begin with, all begin with; it is kept once. Of the rest, 16 bytes are kept as a
 //! number, and a search goes by these numbers first and by whole keys only among equal ones.
 
 use super::block_reader::{Block, Walk};
@@ -15,8 +15,8 @@ use crate::error::Fault;
 pub struct Index {
     /// What every separator begins with.
     common: Vec<u8>,
-    /// The eight bytes that follow, as numbers.
-    prefixes: Vec<u64>,
+    /// The 16 bytes that follow, as numbers.
+    prefixes: Vec<u128>,
     /// All separators without `common`, one behind the other, and where each ends.
     rests: Vec<u8>,
     ends: Vec<usize>,
@@ -90,15 +90,15 @@ impl Index {
     }
 }
 
-/// Returns the first eight bytes as a number that sorts as they do; missing ones count as 0.
+/// Returns the first 16 bytes as a number that sorts as they do; missing ones count as 0.
 #[inline]
-fn prefix_number(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk::<8>() {
-        return u64::from_be_bytes(*first);
+fn prefix_number(bytes: &[u8]) -> u128 {
+    if let Some(first) = bytes.first_chunk::<16>() {
+        return u128::from_be_bytes(*first);
     }
-    let mut padded = [0; 8];
+    let mut padded = [0; 16];
     padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(padded)
+    u128::from_be_bytes(padded)
 }
 
 /// Calls `visit` with each key, without trailer, and handle of an index block.
