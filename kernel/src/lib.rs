@@ -1,6 +1,7 @@
 //! Tables and trees of Anabranch: the RocksDB-compatible SSTables that hold object metadata,
 //! and the walks over them.
 //!
+//! - [`checksum`]: checksums that uploads carry.
 //! - [`codec`]: what lies inside a record: identities, values, protobuf messages.
 //! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
 //! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
@@ -8,6 +9,7 @@
 //! - [`arrow`]: records as columns, to and from whoever works with those.
 
 pub mod arrow;
+pub mod checksum;
 pub mod codec;
 pub mod error;
 pub mod ranges;

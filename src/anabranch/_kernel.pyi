@@ -262,3 +262,11 @@ def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
 
 def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
     """Writes the metarange of ranges in order and returns its id."""
+
+# --- checksums -------------------------------------------------------------------------------
+
+def crc32c(data: bytes | bytearray, value: int = 0, /) -> int:
+    """Returns the CRC-32C of what `value` is the checksum of, followed by `data`."""
+
+def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
+    """Returns the CRC-64/NVME of what `value` is the checksum of, followed by `data`."""

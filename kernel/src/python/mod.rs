@@ -1,6 +1,7 @@
 //! The face that Python sees: the module `anabranch._kernel`, described in `_kernel.pyi`.
 
 mod arrow;
+mod checksums;
 mod diffs;
 mod errors;
 mod identities;
@@ -21,5 +22,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     listing::register(module)?;
     diffs::register(module)?;
     writes::register(module)?;
-    arrow::register(module)
+    arrow::register(module)?;
+    checksums::register(module)
 }

@@ -1,0 +1,60 @@
+"""The scope of a signature of version 4: `access key/YYYYMMDD/region/s3/aws4_request`.
+
+Any region is taken, as lakeFS takes any: a client's configuration names one, we have none. The
+signature proves it all the same, for it is part of what the key is derived from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from anabranch.s3.errors import S3Error
+
+__all__ = ["SERVICE", "TERMINAL", "Scope", "parse_credential"]
+
+SERVICE = "s3"
+TERMINAL = "aws4_request"
+
+_DATE = re.compile(r"[0-9]{8}")
+_PARTS = 5
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """On which day, and where, a signature holds; `date` is `YYYYMMDD`."""
+
+    date: str
+    region: str
+    service: str = SERVICE
+
+    @property
+    def text(self) -> str:
+        """The scope as it is signed."""
+        return f"{self.date}/{self.region}/{self.service}/{TERMINAL}"
+
+
+@lru_cache(maxsize=1024)
+def parse_credential(credential: str, malformed: Callable[[str], S3Error]) -> tuple[str, Scope]:
+    """Returns the access key and the scope. Raises what `malformed` makes of the reason when the
+    text is something else or for another service.
+    """
+    parts = credential.rsplit("/", _PARTS - 1)
+    if len(parts) != _PARTS or not all(parts[:3]):
+        raise malformed(
+            "the Credential is mal-formed; expecting "
+            '"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request".'
+        )
+    access_key_id, date, region, service, terminal = parts
+    if not _DATE.fullmatch(date):
+        raise malformed(
+            f'incorrect date format "{date}". This date in the credential must be in the format '
+            '"yyyyMMdd".'
+        )
+    if service != SERVICE:
+        raise malformed(f'incorrect service "{service}". This endpoint belongs to "{SERVICE}".')
+    if terminal != TERMINAL:
+        raise malformed(f'incorrect terminal "{terminal}". This endpoint uses "{TERMINAL}".')
+    return access_key_id, Scope(date, region, service)
