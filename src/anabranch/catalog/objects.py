@@ -7,11 +7,13 @@ either not there or there whole. Bytes that came to nothing are removed again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import msgspec
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.errors import AnabranchError, Invalid, NotFound, PreconditionFailed
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.names import check_path, path_of
@@ -24,6 +26,12 @@ from anabranch.versioning.repositories import check_writable
 __all__ = ["MAX_DELETE", "ObjectPage", "Objects", "OpenObject"]
 
 MAX_DELETE = 1000
+
+Expecting: TypeAlias = Callable[[Entry | None], None]
+"""Raises unless the entry that is there, None where nothing is, may be written over."""
+
+Describing: TypeAlias = Callable[[Entry], tuple[str, dict[str, str]]]
+"""Makes a copy's content type and metadata of the source's entry."""
 
 
 class OpenObject:
@@ -127,16 +135,19 @@ class Objects:
         content_type: str = DEFAULT_CONTENT_TYPE,
         metadata: Mapping[str, str] | None = None,
         if_absent: bool = False,
+        expecting: Expecting | None = None,
+        accept: Callable[[Stored], None] | None = None,
         force: bool = False,
     ) -> Stat:
         """Stores an object on a branch, uncommitted.
 
         Raises PreconditionFailed if there must be none yet (`if_absent`) and there is, what
-        `chunks` raises, and Busy for a full disk; then nothing has changed.
+        `expecting` raises of the entry that is there, or of None, what `chunks` raises, what
+        `accept` raises of the stored bytes, and Busy for a full disk; then nothing has changed.
+        `expecting` may be asked several times.
         """
         found = self.writable(repository, branch, path, force=force)
-        if if_absent:
-            self._require_absent(found, branch, path)
+        self._refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
         address = self._core.identifiers.data_address()
         stored = self._blocks.put(f"{found.storage_namespace.rstrip('/')}/{address}", chunks)
         entry = Entry(
@@ -147,7 +158,10 @@ class Objects:
             metadata=dict(metadata or {}),
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
-        self._stage_new(found, branch, path, entry, if_absent=if_absent)
+        with self._removed_on_failure(found, entry):
+            if accept is not None:
+                accept(stored)
+            self._stage_new(found, branch, path, entry, if_absent=if_absent, expecting=expecting)
         return _stat(self._blocks, found.storage_namespace, path, entry)
 
     def copy(
@@ -158,18 +172,31 @@ class Objects:
         *,
         source_path: str,
         source_ref: str = "",
+        source_repository: str = "",
+        described: Describing | None = None,
+        if_absent: bool = False,
+        expecting: Expecting | None = None,
         force: bool = False,
     ) -> Stat:
-        """Copies an object, from `source_ref` or the branch itself, to a path of the branch.
+        """Copies an object, from `source_ref` or the branch itself, to a path of the branch; from
+        another repository if one is named.
 
-        Checksum, content type and metadata stay, the time is the copy's own.
+        Checksum, content type and metadata stay, unless `described` makes others of the source's
+        entry; the time is the copy's own. Raises as `upload` does, and what `described` raises.
         """
         found = self.writable(repository, branch, destination_path, force=force)
-        entry = self._core.objects.get(found, source_ref or branch, source_path)
+        source = self._core.repositories.get(source_repository) if source_repository else found
+        entry = self._core.objects.get(source, source_ref or branch, source_path)
+        content_type, metadata = entry.content_type, entry.metadata
+        if described is not None:
+            content_type, metadata = described(entry)
+        self._refuse_early(
+            found, branch, destination_path, if_absent=if_absent, expecting=expecting
+        )
         address = self._core.identifiers.data_address()
         # the bytes are the same, so they need not be read for their checksum
         self._blocks.copy(
-            _address(found, entry),
+            _address(source, entry),
             f"{found.storage_namespace.rstrip('/')}/{address}",
             checksum=entry.checksum,
         )
@@ -179,8 +206,13 @@ class Objects:
             address_type=int(AddressType.RELATIVE),
             mtime=int(self._clock()),
             mtime_nanos=0,
+            metadata=metadata,
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
-        self._stage_new(found, branch, destination_path, copied)
+        with self._removed_on_failure(found, copied):
+            self._stage_new(
+                found, branch, destination_path, copied, if_absent=if_absent, expecting=expecting
+            )
         return _stat(self._blocks, found.storage_namespace, destination_path, copied)
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
@@ -220,12 +252,26 @@ class Objects:
         force: bool = False,
     ) -> None:
         """Replaces an object's user metadata. Raises NotFound."""
+        self.change_user_metadata(repository, branch, path, lambda _: dict(metadata), force=force)
+
+    def change_user_metadata(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        change: Callable[[dict[str, str]], dict[str, str]],
+        *,
+        force: bool = False,
+    ) -> None:
+        """Puts what `change` makes of an object's user metadata in its place; it may be called
+        again when another writer came first. Raises NotFound.
+        """
         found = self.writable(repository, branch, path, force=force)
 
         def described(entry: Entry | None) -> Entry:
             if entry is None:
                 raise NotFound("not found", kind="object_not_found")
-            return msgspec.structs.replace(entry, metadata=dict(metadata))
+            return msgspec.structs.replace(entry, metadata=change(dict(entry.metadata)))
 
         self._core.changes.replace(found, branch, path, described)
 
@@ -243,11 +289,24 @@ class Objects:
             raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
         return found
 
-    def _require_absent(self, repository: Repository, branch: str, path: str) -> None:
+    def _refuse_early(
+        self,
+        repository: Repository,
+        branch: str,
+        path: str,
+        *,
+        if_absent: bool,
+        expecting: Expecting | None,
+    ) -> None:
         """Refuses before the bytes are sent what the last step would refuse anyway."""
+        if not if_absent and expecting is None:
+            return
         resolved = self._core.references.resolve(repository, branch)
-        if self._core.objects.value(repository, resolved, path) is not None:
+        entry = self._core.objects.entry_at(repository, resolved, path)
+        if if_absent and entry is not None:
             raise PreconditionFailed("path already exists", kind="path_already_exists")
+        if expecting is not None:
+            expecting(entry)
 
     def _stage_new(
         self,
@@ -256,11 +315,24 @@ class Objects:
         path: str,
         entry: Entry,
         *,
-        if_absent: bool = False,
+        if_absent: bool,
+        expecting: Expecting | None,
     ) -> None:
-        """Stages an entry; when that fails, its bytes are removed."""
-        try:
+        if expecting is None:
             self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
+            return
+
+        def replaced(current: Entry | None) -> Entry:
+            expecting(current)
+            return entry
+
+        self._core.changes.replace(repository, branch, path, replaced)
+
+    @contextmanager
+    def _removed_on_failure(self, repository: Repository, entry: Entry) -> Iterator[None]:
+        """Removes the bytes of an entry that does not come to be staged."""
+        try:
+            yield
         except AnabranchError:
             self._blocks.delete([_address(repository, entry)])
             raise

@@ -17,6 +17,8 @@ from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
 from anabranch.rest.services import Services, Version
+from anabranch.s3.door import Door
+from anabranch.s3.services import Services as S3Services
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.request_id import RequestIds
@@ -51,6 +53,7 @@ class Composition:
         self._transfers = Workers("transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING)
         self.edge = Edge(
             self.services,
+            Door(_s3_services(settings, self.services)),
             calls=self._calls,
             transfers=self._transfers,
             request_ids=RequestIds(secrets.token_hex(8)),
@@ -88,6 +91,17 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
         access=access,
         version=Version(API_VERSION, _own_version()),
         clock=time.time,
+    )
+
+
+def _s3_services(settings: Settings, services: Services) -> S3Services:
+    return S3Services(
+        catalog=services.catalog,
+        access=services.access,
+        clock=services.clock,
+        domains=settings.gateways.s3.domain_name,
+        region=settings.gateways.s3.region,
+        namespace_prefix=settings.blockstore.default_namespace_prefix,
     )
 
 

@@ -1,6 +1,7 @@
 """The edge: the ASGI application, between the asynchronous world of connections and the
 synchronous one of everything else.
 
+    requests of S3 ────── s3_requests.py ── s3/
     quick operations ──── answered here, on the event loop, straight from the ASGI message
     other operations ──── Falcon ── api_path.py ── a worker's thread
     everything else ───── Falcon ── pages.py
@@ -24,10 +25,12 @@ from anabranch.rest.call import Request
 from anabranch.rest.invocation import Invocation
 from anabranch.rest.services import Services
 from anabranch.rest.table import OPERATIONS
+from anabranch.s3.door import Door
 from anabranch.server import pages
 from anabranch.server.api_path import INCOMING, ApiPath, first_values, invocations_by_path
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.request_id import RequestIds
+from anabranch.server.s3_requests import S3Requests
 from anabranch.server.workers import Workers
 
 __all__ = ["Edge"]
@@ -57,6 +60,7 @@ class Edge:
     def __init__(
         self,
         services: Services,
+        door: Door,
         *,
         calls: Workers,
         transfers: Workers,
@@ -66,6 +70,8 @@ class Edge:
         local: bool = True,
     ) -> None:
         self._request_ids = request_ids
+        self._door = door
+        self._s3 = S3Requests(door, calls, transfers, local=local)
         self._router = CompiledRouter()
         self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
         # an answer without a body has no type either
@@ -85,20 +91,28 @@ class Edge:
         if scope["type"] != "http":
             await self._falcon(scope, receive, send)
             return
+        headers = first_values(scope["headers"])
+        if self._door.takes(headers, scope["query_string"]):
+            await self._s3(scope, receive, send, self._request_ids.of(headers))
+            return
         found = self._router.find(scope["path"])
         if found is not None:
             invocation = self._quick.get((found[0], scope["method"]))
             if invocation is not None:
-                await self._answer(invocation, found[2], scope, send)
+                await self._answer(invocation, found[2], headers, scope, send)
                 return
         incoming = Incoming(receive)
         scope[INCOMING] = incoming
         await self._falcon(scope, incoming, send)
 
     async def _answer(
-        self, invocation: Invocation, segments: dict[str, str], scope: Scope, send: Send
+        self,
+        invocation: Invocation,
+        segments: dict[str, str],
+        headers: dict[bytes, bytes],
+        scope: Scope,
+        send: Send,
     ) -> None:
-        headers = first_values(scope["headers"])
         request = Request(
             segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
         )

@@ -1,0 +1,103 @@
+"""Where a request of S3 goes: which bucket and which key, from its host and its path.
+
+http://server/bucket/key        path style
+http://bucket.domain/key        a virtual host, `domain` being one of the server's names
+
+A bucket is a repository and a key is `reference/path`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from anabranch.s3.encoding import decoded_text, query_pairs
+from anabranch.s3.errors import S3Error
+
+__all__ = ["Address", "Domains", "address_of", "parameters_of"]
+
+_PORT = re.compile(r":[0-9]*$")
+_SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
+
+
+class Address(NamedTuple):
+    """A bucket and a key, either of which may be empty."""
+
+    bucket: str
+    key: str
+
+    @property
+    def ref(self) -> str:
+        """The reference that the key begins with."""
+        return self.key.partition("/")[0]
+
+    @property
+    def path(self) -> str:
+        """The path of the object that the key ends with."""
+        return self.key.partition("/")[2]
+
+
+class Domains:
+    """The names of the server under which clients put buckets."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(name.lower() for name in names if name)
+
+    def bucket(self, host: str) -> str | None:
+        """Returns the bucket that a host names, the empty string for one of the server's names
+        itself, or None for any other host.
+        """
+        name = _PORT.sub("", host).lower()
+        if name in self._names:
+            return ""
+        bucket, _, domain = name.partition(".")
+        return bucket if bucket and domain in self._names else None
+
+    def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
+        """Returns whether a request is one of S3: by its host, or because it is signed as S3's
+        requests are. `headers` have lower-case names.
+        """
+        if headers.get(b"authorization", b"").startswith((b"AWS4", b"AWS ")):
+            return True
+        if b"x-amz-signature" in headers or _signed(query):
+            return True
+        return self.bucket(headers.get(b"host", b"").decode("latin-1")) is not None
+
+
+def address_of(path: str, bucket: str) -> Address:
+    """Returns where a path, percent-encoded as it was sent, leads; `bucket` is the host's.
+
+    Raises S3Error: InvalidURI for bytes that are not UTF-8.
+    """
+    try:
+        decoded = unquote_to_bytes(path.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise S3Error("InvalidURI") from None
+    decoded = decoded.removeprefix("/")
+    if bucket:
+        return Address(bucket, decoded)
+    bucket, _, key = decoded.partition("/")
+    return Address(bucket, key)
+
+
+def parameters_of(query: str) -> dict[str, str]:
+    """Returns the parameters of a query, the first of each name. Raises S3Error: InvalidURI for
+    bytes that are not UTF-8.
+    """
+    parameters: dict[str, str] = {}
+    try:
+        for name, _, value in query_pairs(query):
+            decoded = decoded_text(value).encode("latin-1").decode()
+            parameters.setdefault(decoded_text(name), decoded)
+    except UnicodeDecodeError:
+        raise S3Error("InvalidURI") from None
+    return parameters
+
+
+def _signed(query: bytes) -> bool:
+    if b"AWSAccessKeyId" not in query and b"X-Amz-Credential" not in query:
+        return False
+    pairs = query_pairs(query.decode("latin-1"))
+    return any(value and decoded_text(name) in _SIGNED_PARAMETERS for name, _, value in pairs)

@@ -1,0 +1,53 @@
+"""A call of an operation of S3: what came over the wire, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anabranch.access.actor import Actor
+from anabranch.s3.addressing import Address
+from anabranch.s3.payload import Payload
+from anabranch.s3.request import Request
+from anabranch.s3.services import Services
+from anabranch.s3.verified import Verified
+from anabranch.s3.xml_reader import LARGEST, Element, read_xml
+
+__all__ = ["Call"]
+
+
+class Call:
+    """A call by someone who is known. `query` holds the first value of each parameter."""
+
+    __slots__ = ("actor", "address", "content", "query", "request", "services", "verified")
+
+    def __init__(
+        self,
+        services: Services,
+        request: Request,
+        address: Address,
+        query: Mapping[str, str],
+        content: Iterable[bytes],
+        actor: Actor,
+        verified: Verified | None,
+    ) -> None:
+        self.services = services
+        self.request = request
+        self.address = address
+        self.query = query
+        self.content = content
+        self.actor = actor
+        self.verified = verified
+
+    def header(self, name: str) -> str:
+        """Returns a header's value, the empty string without one."""
+        return self.request.headers.get(name, "")
+
+    def payload(self, *, md5_elsewhere: bool = False) -> Payload:
+        """Returns the body, to be read once and proven on the way. Raises S3Error."""
+        return Payload(
+            self.request.headers, self.content, self.verified, md5_elsewhere=md5_elsewhere
+        )
+
+    def document(self, root: str) -> Element:
+        """Returns the body as XML. Raises S3Error."""
+        return read_xml(self.payload().read(LARGEST), root)

@@ -1,0 +1,154 @@
+"""The door of S3: from a request to the operation that it asks for, and to its answer.
+
+The order of steps is S3's: who asks, then whether they may, then the work. Everything here is
+synchronous and may run on any thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from anabranch.access.actor import Actor
+from anabranch.access.decide import decide
+from anabranch.access.permissions import Permission
+from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.errors import AnabranchError
+from anabranch.model.secret import Secret
+from anabranch.s3.addressing import Domains, address_of, parameters_of
+from anabranch.s3.answer import Answer
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.faults import answer_error
+from anabranch.s3.operation import BodyKind, ByKey
+from anabranch.s3.request import HeaderPairs, Request
+from anabranch.s3.services import Services
+from anabranch.s3.table import Choice, choose
+from anabranch.s3.verified import Verified
+from anabranch.s3.verifier import Verifier
+
+__all__ = ["Door", "Visit"]
+
+_log = logging.getLogger(__name__)
+
+
+class Door:
+    """Takes in requests of S3."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._domains = Domains(services.domains)
+        self._authenticator = services.access.authenticator
+        self._verifier = Verifier(self._secret, services.clock)
+
+    def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
+        """Returns whether a request is for this door."""
+        return self._domains.takes(headers, query)
+
+    def visit(
+        self, method: str, path: bytes, query: bytes, headers: HeaderPairs, *, request_id: str
+    ) -> Visit:
+        """Returns the request, understood as far as its head says; `path` is as it was sent."""
+        return Visit(self, Request.received(method, path, query, headers), request_id)
+
+    def call(self, visit: Visit, content: Iterable[bytes]) -> Answer:
+        """Returns the answer of the operation that the request asks for. Raises what fails."""
+        request = visit.request
+        actor, verified = self._authenticate(request)
+        choice = visit.choice
+        call = Call(self._services, request, choice.address, choice.query, content, actor, verified)
+        permission = choice.operation.permission
+        if not isinstance(permission, ByKey):
+            decide(actor, [Permission(action, named(call)) for action, named in permission])
+        return choice.operation.handler(call)
+
+    def bucket(self, host: str) -> str:
+        """Returns the bucket that a host names, the empty string for none."""
+        return self._domains.bucket(host) or ""
+
+    def _authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
+        verified = self._verifier.verify(request)
+        if verified is None:
+            return self._known(request), None
+        credential = self._authenticator.credential(verified.access_key_id)
+        actor = None if credential is None else self._authenticator.actor(credential.username)
+        if actor is None:
+            raise S3Error("InvalidAccessKeyId")
+        return actor, verified
+
+    def _known(self, request: Request) -> Actor:
+        """Returns who asks by the API's own ways: Basic, Bearer or the session's cookie."""
+        authorization = request.headers.get("authorization")
+        session = _cookie(request.headers.get("cookie", ""))
+        actor = self._authenticator.authenticate(authorization, session)
+        if actor is None:
+            raise S3Error("AccessDenied")
+        return actor
+
+    def _secret(self, access_key_id: str) -> Secret | None:
+        credential = self._authenticator.credential(access_key_id)
+        return None if credential is None else credential.secret
+
+
+class Visit:
+    """One request. `body` says how its body is wanted, `quick` that it may be answered where it
+    arrived.
+    """
+
+    def __init__(self, door: Door, request: Request, request_id: str) -> None:
+        self._door = door
+        self._request_id = request_id
+        self.request = request
+        self.body = BodyKind.NONE
+        self.quick = False
+        self._wrong: AnabranchError | None = None
+        try:
+            self.request, self.choice = self._understood(request)
+        except AnabranchError as error:
+            self._wrong = error
+        else:
+            self.body = self.choice.operation.body
+            self.quick = self.choice.operation.quick
+
+    def answer(self, content: Iterable[bytes] = ()) -> Answer:
+        """Returns the answer, whatever happens; `content` is the body, if one is wanted."""
+        if self._wrong is not None:
+            return self.refusal(self._wrong)
+        try:
+            return self._door.call(self, content)
+        except AnabranchError as error:
+            return self.refusal(error)
+        except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
+            _log.exception("%s %s failed", self.request.method, self.request.path)
+            return self.refusal(S3Error("InternalError"))
+
+    def refusal(self, error: AnabranchError) -> Answer:
+        """Returns the answer that tells of an error."""
+        return answer_error(
+            error,
+            resource=self.request.path,
+            request_id=self._request_id,
+            bodiless=self.request.method == "HEAD",
+        )
+
+    def _understood(self, request: Request) -> tuple[Request, Choice]:
+        bucket = self._door.bucket(request.headers.get("host", ""))
+        if bucket:
+            request = Request(
+                method=request.method,
+                path=request.path,
+                query=request.query,
+                headers=request.headers,
+                bucket=bucket,
+            )
+        address = address_of(request.path, bucket)
+        query = parameters_of(request.query)
+        return request, choose(request, address, query)
+
+
+def _cookie(header: str) -> str | None:
+    for pair in header.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == SESSION_COOKIE:
+            return value.strip('"')
+    return None

@@ -1,0 +1,74 @@
+"""The table of operations, and which of them a request asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from anabranch.s3 import (
+    buckets,
+    copies,
+    deletions,
+    listing,
+    object_reads,
+    object_writes,
+    subresources,
+    tagging,
+)
+from anabranch.s3.addressing import Address
+from anabranch.s3.copy_source import COPY_SOURCE
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import Level, Operation
+from anabranch.s3.request import Request
+
+__all__ = ["OPERATIONS", "Choice", "choose"]
+
+OPERATIONS: tuple[Operation, ...] = (
+    *buckets.OPERATIONS,
+    *subresources.OPERATIONS,
+    *listing.OPERATIONS,
+    *object_reads.OPERATIONS,
+    *object_writes.OPERATIONS,
+    *copies.OPERATIONS,
+    *deletions.OPERATIONS,
+    *tagging.OPERATIONS,
+)
+"""Every operation, once."""
+
+_BY_PLACE = {
+    (operation.method, operation.level, operation.on): operation for operation in OPERATIONS
+}
+
+_NEVER_PLAIN = subresources.NAMES | {operation.on for operation in OPERATIONS if operation.on}
+"""Parameters that make a request another one: `DELETE ?tagging` must never delete the object."""
+
+
+class Choice(NamedTuple):
+    """An operation, and what it is asked on."""
+
+    operation: Operation
+    address: Address
+    query: Mapping[str, str]
+
+
+def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choice:
+    """Returns the operation that a request asks for. Raises S3Error: MethodNotAllowed, and
+    NotImplemented for what S3 has and we have not.
+    """
+    if query.get("versionId", "null") not in {"", "null"}:
+        raise S3Error("NoSuchVersion")
+    level = _level(address)
+    special = [name for name in query if name in _NEVER_PLAIN]
+    if request.method == "PUT" and COPY_SOURCE in request.headers and not special:
+        special = [COPY_SOURCE]
+    for name in special or [""]:
+        operation = _BY_PLACE.get((request.method, level, name))  # type: ignore[arg-type]
+        if operation is not None:
+            return Choice(operation, address, query)
+    raise S3Error("NotImplemented" if special else "MethodNotAllowed")
+
+
+def _level(address: Address) -> Level:
+    if not address.bucket:
+        return Level.SERVICE
+    return Level.OBJECT if address.key else Level.BUCKET

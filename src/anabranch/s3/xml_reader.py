@@ -1,0 +1,92 @@
+"""Reads the small XML documents that requests carry.
+
+No document of S3's has a document type, so one that has is refused, and with it every entity that
+could be declared there; what a document may cost is bounded by its size and its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from anabranch.s3.errors import S3Error
+
+__all__ = ["LARGEST", "Element", "read_xml"]
+
+LARGEST = 8 * 1024 * 1024
+"""The largest document, in bytes."""
+
+_MOST_ELEMENTS = 100_000
+_DEEPEST = 16
+_SEPARATOR = " "
+
+
+class Element:
+    """An element: its name without a namespace, its text, the elements in it."""
+
+    __slots__ = ("children", "name", "text")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.text = ""
+        self.children: list[Element] = []
+
+    def all(self, name: str) -> Iterator[Element]:
+        """Yields the elements in it of that name."""
+        return (child for child in self.children if child.name == name)
+
+    def text_of(self, name: str) -> str | None:
+        """Returns the text of the first element in it of that name, or None."""
+        found = next(self.all(name), None)
+        return None if found is None else found.text
+
+
+def read_xml(body: bytes, root: str) -> Element:
+    """Returns a document's root element. Raises S3Error: MalformedXML if that is not `root`, or
+    for what is no document of S3's.
+    """
+    builder = _Builder()
+    parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
+    parser.StartDoctypeDeclHandler = builder.refuse
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.text
+    try:
+        parser.Parse(body, True)
+    except (expat.ExpatError, ValueError):  # an encoding that is not known is a ValueError
+        raise S3Error("MalformedXML") from None
+    if builder.root is None or builder.root.name != root:
+        raise S3Error("MalformedXML")
+    return builder.root
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.root: Element | None = None
+        self._open: list[Element] = []
+        self._texts: list[str] = []
+        self._count = 0
+
+    def start(self, name: str, _: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > _MOST_ELEMENTS or len(self._open) >= _DEEPEST:
+            raise S3Error("MalformedXML")
+        element = Element(name.rpartition(_SEPARATOR)[2])
+        if self._open:
+            self._open[-1].children.append(element)
+        else:
+            self.root = element
+        self._open.append(element)
+        self._texts.clear()
+
+    def text(self, text: str) -> None:
+        self._texts.append(text)
+
+    def end(self, _: str) -> None:
+        element = self._open.pop()
+        if not element.children:
+            element.text = "".join(self._texts)
+        self._texts.clear()
+
+    def refuse(self, *_: object) -> None:
+        raise S3Error("MalformedXML")

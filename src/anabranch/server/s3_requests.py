@@ -1,0 +1,99 @@
+"""Requests of S3, between ASGI and the door: bodies brought in, answers sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from anabranch.errors import AnabranchError
+from anabranch.s3.answer import Answer
+from anabranch.s3.door import Door, Visit
+from anabranch.s3.operation import BodyKind
+from anabranch.s3.xml_reader import LARGEST
+from anabranch.server.incoming import Event, Incoming, Receive
+from anabranch.server.inflow import Inflow
+from anabranch.server.outflow import Outflow
+from anabranch.server.workers import Workers
+
+__all__ = ["S3Requests"]
+
+Send = Callable[[Event], Awaitable[None]]
+
+_NO_BODY = frozenset({204, 304})
+
+
+class S3Requests:
+    """Answers requests of S3. `calls` run what is short, `transfers` wait for bodies; where
+    `local`, quick operations are answered at once.
+    """
+
+    def __init__(self, door: Door, calls: Workers, transfers: Workers, *, local: bool) -> None:
+        self.door = door
+        self._calls = calls
+        self._transfers = transfers
+        self._local = local
+
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send, request_id: bytes
+    ) -> None:
+        """Answers one request."""
+        visit = self.door.visit(
+            scope["method"],
+            scope["raw_path"],
+            scope["query_string"],
+            scope["headers"],
+            request_id=request_id.decode(),
+        )
+        incoming = Incoming(receive)
+        if visit.quick and self._local:
+            answer = visit.answer()
+        else:
+            answer = await self._answer(visit, incoming)
+        headers = _headers(answer, request_id)
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if answer.pieces is None:
+            await send({"type": "http.response.body", "body": answer.body})
+        else:
+            await self._send(Outflow(answer.pieces, self._calls, incoming), send)
+
+    async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
+        try:
+            if visit.body is BodyKind.STREAM:
+                return await self._transfer(visit, incoming)
+            content: tuple[bytes, ...] = ()
+            if visit.body is BodyKind.WHOLE:
+                await incoming()
+                content = (await incoming.whole(2 * LARGEST),)
+            return await self._calls.run(visit.answer, content)
+        except AnabranchError as error:
+            return visit.refusal(error)
+
+    async def _transfer(self, visit: Visit, incoming: Incoming) -> Answer:
+        await incoming()
+        if incoming.complete:
+            return await self._calls.run(visit.answer, (incoming.taken(),))
+        inflow = Inflow(incoming)
+        pump = asyncio.ensure_future(inflow.pump())
+        try:
+            return await self._transfers.run(visit.answer, inflow)
+        finally:
+            pump.cancel()
+
+    async def _send(self, pieces: Outflow, send: Send) -> None:
+        try:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body"})
+        finally:
+            await pieces.close()
+
+
+def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:
+    headers = [(b"x-amz-request-id", request_id), (b"x-amz-id-2", request_id)]
+    if answer.status not in _NO_BODY:
+        headers.append((b"content-length", b"%d" % answer.length))
+    if answer.content_type and answer.status not in _NO_BODY:
+        headers.append((b"content-type", answer.content_type.encode("latin-1")))
+    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
+    return headers
