@@ -53,7 +53,7 @@ def read_xml(body: bytes, root: str) -> Element:
     parser.CharacterDataHandler = builder.text
     try:
         parser.Parse(body, True)
-    except (expat.ExpatError, ValueError):  # an encoding that is not known is a ValueError
+    except (expat.ExpatError, ValueError, LookupError):  # an unknown encoding is a LookupError
         raise S3Error("MalformedXML") from None
     if builder.root is None or builder.root.name != root:
         raise S3Error("MalformedXML")

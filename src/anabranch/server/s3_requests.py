@@ -51,6 +51,9 @@ class S3Requests:
         else:
             answer = await self._answer(visit, incoming)
         headers = _headers(answer, request_id)
+        if visit.body is BodyKind.NONE and "expect" in visit.request.headers:
+            # the client was never told to send its body, so what comes next is anyone's guess
+            headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if answer.pieces is None:
             await send({"type": "http.response.body", "body": answer.body})

@@ -1,0 +1,139 @@
+"""Buckets and their sub-resources through boto3."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+
+from anabranch.s3.table import OPERATIONS
+from anabranch.testing.server import running_server
+
+from .conftest import boto3_client
+
+
+def code(error) -> tuple[str, int]:
+    response = error.value.response
+    return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def test_buckets_are_repositories(s3, new_bucket):
+    made = {new_bucket() for _ in range(3)}
+    listed = s3.list_buckets()
+    assert made <= {bucket["Name"] for bucket in listed["Buckets"]}
+    assert all(bucket["CreationDate"] for bucket in listed["Buckets"])
+    one = min(made)
+    assert one in {bucket["Name"] for bucket in s3.list_buckets(Prefix=one)["Buckets"]}
+    assert s3.list_buckets(Prefix="no-such")["Buckets"] == []
+    head = s3.head_bucket(Bucket=one)
+    assert head["BucketRegion"] == "us-east-1"
+    with pytest.raises(ClientError) as error:
+        s3.head_bucket(Bucket="no-such-bucket")
+    assert code(error) == ("404", 404)
+
+
+def test_buckets_are_neither_made_nor_removed_here(s3, bucket):
+    with pytest.raises(ClientError) as error:
+        s3.create_bucket(Bucket=bucket)
+    assert code(error) == ("BucketAlreadyExists", 409)
+    with pytest.raises(ClientError) as error:
+        s3.create_bucket(Bucket="quite-new")
+    assert code(error) == ("NotImplemented", 501)
+    with pytest.raises(ClientError) as error:
+        s3.delete_bucket(Bucket=bucket)
+    assert code(error) == ("MethodNotAllowed", 405)
+    assert s3.head_bucket(Bucket=bucket)
+
+
+def test_buckets_are_made_where_the_settings_say(tmp_path):
+    made_in = {"ANABRANCH_BLOCKSTORE_DEFAULT_NAMESPACE_PREFIX": "local://made/"}
+    with running_server(tmp_path, env=made_in) as server:
+        s3 = boto3_client(server)
+        s3.create_bucket(Bucket="quite-new")
+        s3.put_object(Bucket="quite-new", Key="main/a", Body=b"tea")
+        with pytest.raises(ClientError) as error:
+            s3.create_bucket(Bucket="quite-new")
+        assert code(error) == ("BucketAlreadyExists", 409)
+        with pytest.raises(ClientError) as error:
+            s3.create_bucket(Bucket="not.a.repository")
+        assert code(error) == ("InvalidBucketName", 400)
+
+
+def test_what_every_bucket_is(s3, bucket):
+    assert s3.get_bucket_location(Bucket=bucket)["LocationConstraint"] is None
+    assert "Status" not in s3.get_bucket_versioning(Bucket=bucket)
+    acl = s3.get_bucket_acl(Bucket=bucket)
+    assert [grant["Permission"] for grant in acl["Grants"]] == ["FULL_CONTROL"]
+    assert acl["Grants"][0]["Grantee"]["ID"] == acl["Owner"]["ID"]
+    assert s3.get_bucket_request_payment(Bucket=bucket)["Payer"] == "BucketOwner"
+    assert "LoggingEnabled" not in s3.get_bucket_logging(Bucket=bucket)
+    assert "Status" not in s3.get_bucket_accelerate_configuration(Bucket=bucket)
+    s3.get_bucket_notification_configuration(Bucket=bucket)
+    with pytest.raises(ClientError) as error:
+        s3.get_bucket_acl(Bucket="no-such-bucket")
+    assert code(error) == ("NoSuchBucket", 404)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ("get_bucket_cors", "NoSuchCORSConfiguration"),
+        ("get_bucket_encryption", "ServerSideEncryptionConfigurationNotFoundError"),
+        ("get_bucket_lifecycle_configuration", "NoSuchLifecycleConfiguration"),
+        ("get_object_lock_configuration", "ObjectLockConfigurationNotFoundError"),
+        ("get_bucket_ownership_controls", "OwnershipControlsNotFoundError"),
+        ("get_bucket_policy", "NoSuchBucketPolicy"),
+        ("get_bucket_policy_status", "NoSuchBucketPolicy"),
+        ("get_public_access_block", "NoSuchPublicAccessBlockConfiguration"),
+        ("get_bucket_replication", "ReplicationConfigurationNotFoundError"),
+        ("get_bucket_tagging", "NoSuchTagSet"),
+        ("get_bucket_website", "NoSuchWebsiteConfiguration"),
+    ],
+)
+def test_what_no_bucket_has(s3, bucket, operation, expected):
+    with pytest.raises(ClientError) as error:
+        getattr(s3, operation)(Bucket=bucket)
+    assert code(error) == (expected, 404)
+
+
+def test_acl_of_objects(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"")
+    acl = s3.get_object_acl(Bucket=bucket, Key="main/a")
+    assert [grant["Permission"] for grant in acl["Grants"]] == ["FULL_CONTROL"]
+    with pytest.raises(ClientError) as error:
+        s3.get_object_acl(Bucket=bucket, Key="main/none")
+    assert code(error) == ("NoSuchKey", 404)
+    with pytest.raises(ClientError) as error:
+        s3.get_object_retention(Bucket=bucket, Key="main/a")
+    assert code(error) == ("NoSuchObjectLockConfiguration", 404)
+
+
+def test_what_is_not_there_yet_is_refused_and_changes_nothing(s3, bucket):
+    place = {"Bucket": bucket, "Key": "main/a"}
+    s3.put_object(**place, Body=b"tea")
+    refused = [
+        lambda: s3.create_multipart_upload(**place),
+        lambda: s3.upload_part(**place, UploadId="1", PartNumber=1, Body=b"part"),
+        lambda: s3.abort_multipart_upload(**place, UploadId="1"),
+        lambda: s3.list_multipart_uploads(Bucket=bucket),
+        lambda: s3.put_object_acl(**place, ACL="private"),
+        lambda: s3.put_bucket_versioning(
+            Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
+        ),
+        lambda: s3.delete_bucket_policy(Bucket=bucket),
+        lambda: s3.list_object_versions(Bucket=bucket),
+    ]
+    for request in refused:
+        with pytest.raises(ClientError) as error:
+            request()
+        assert code(error) == ("NotImplemented", 501)
+    for operation in (s3.get_object, s3.delete_object):
+        with pytest.raises(ClientError) as error:
+            operation(**place, VersionId="1")
+        assert code(error) == ("NoSuchVersion", 404)
+    assert s3.get_object(**place)["Body"].read() == b"tea"
+
+
+def test_the_table_of_operations():
+    places = [(operation.method, operation.level, operation.on) for operation in OPERATIONS]
+    assert len(set(places)) == len(places)
+    assert len({operation.id for operation in OPERATIONS}) == len(OPERATIONS)

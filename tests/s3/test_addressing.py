@@ -1,0 +1,86 @@
+"""Where requests go: hosts, paths, queries."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.s3.addressing import Address, Domains, address_of, parameters_of
+from anabranch.s3.errors import S3Error
+
+domains = Domains(["S3.Example.com", "lake"])
+
+
+@pytest.mark.parametrize(
+    ("host", "bucket"),
+    [
+        ("s3.example.com", ""),
+        ("S3.EXAMPLE.com:8000", ""),
+        ("lake", ""),
+        ("sea.s3.example.com", "sea"),
+        ("sea.lake:80", "sea"),
+        ("a.b.lake", None),
+        (".lake", None),
+        ("example.com", None),
+        ("localhost:8000", None),
+        ("[::1]:8000", None),
+        ("", None),
+    ],
+)
+def test_hosts(host, bucket):
+    assert domains.bucket(host) == bucket
+    assert domains.takes({b"host": host.encode()}, b"") == (bucket is not None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "taken"),
+    [
+        ({b"authorization": b"AWS4-HMAC-SHA256 x"}, b"", True),
+        ({b"authorization": b"AWS key:signature"}, b"", True),
+        ({b"authorization": b"Basic QVdTNA=="}, b"", False),
+        ({b"authorization": b"Bearer AWS4"}, b"", False),
+        ({b"x-amz-signature": b"x"}, b"", True),
+        ({}, b"X-Amz-Credential=x", True),
+        ({}, b"a=b&X%2DAmz-Credential=x", False),
+        ({}, b"X-Amz-Credential=", False),
+        ({}, b"AWSAccessKeyId=x", True),
+        ({}, b"prefix=AWSAccessKeyId", False),
+    ],
+)
+def test_signed_requests(headers, query, taken):
+    assert domains.takes(headers, query) == taken
+
+
+@pytest.mark.parametrize(
+    ("path", "bucket", "expected"),
+    [
+        ("/", "", ("", "")),
+        ("", "", ("", "")),
+        ("/sea", "", ("sea", "")),
+        ("/sea/", "", ("sea", "")),
+        ("/sea/main/a%2Fb+c%20d", "", ("sea", "main/a/b+c d")),
+        ("/sea//main", "", ("sea", "/main")),
+        ("/main/a", "sea", ("sea", "main/a")),
+        ("//a", "sea", ("sea", "/a")),
+    ],
+)
+def test_paths(path, bucket, expected):
+    assert address_of(path, bucket) == Address(*expected)
+
+
+def test_keys_are_a_reference_and_a_path():
+    address = Address("sea", "main//a/b")
+    assert (address.ref, address.path) == ("main", "/a/b")
+    assert (Address("sea", "main").ref, Address("sea", "main").path) == ("main", "")
+
+
+def test_queries():
+    assert parameters_of("a=1&a=2&b=x+y%2B&uploads&c=") == {
+        "a": "1",
+        "b": "x y+",
+        "uploads": "",
+        "c": "",
+    }
+    with pytest.raises(S3Error):
+        parameters_of("a=%ff")
+    with pytest.raises(S3Error):
+        address_of("/sea/%ff", "")
