@@ -61,6 +61,77 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "XAmzContentSHA256Mismatch": ErrorCode(
             400, "The provided 'x-amz-content-sha256' header does not match what was computed."
         ),
+        "BadRequest": ErrorCode(400, "Bad Request"),
+        "BucketAlreadyExists": ErrorCode(
+            409,
+            "The requested bucket name is not available. Please select a different name and "
+            "try again.",
+        ),
+        "InternalError": ErrorCode(500, "We encountered an internal error. Please try again."),
+        "InvalidBucketName": ErrorCode(400, "The specified bucket is not valid."),
+        "InvalidPartNumber": ErrorCode(416, "The requested partnumber is not satisfiable"),
+        "InvalidRange": ErrorCode(416, "The requested range is not satisfiable"),
+        "InvalidTag": ErrorCode(400, "The tag provided was not a valid tag."),
+        "InvalidURI": ErrorCode(400, "Couldn't parse the specified URI."),
+        "KeyTooLongError": ErrorCode(400, "Your key is too long"),
+        "MalformedXML": ErrorCode(
+            400,
+            "The XML you provided was not well-formed or did not validate against our "
+            "published schema",
+        ),
+        "MetadataTooLarge": ErrorCode(
+            400, "Your metadata headers exceed the maximum allowed metadata size"
+        ),
+        "MethodNotAllowed": ErrorCode(
+            405, "The specified method is not allowed against this resource."
+        ),
+        "NoSuchBucket": ErrorCode(404, "The specified bucket does not exist"),
+        "NoSuchBucketPolicy": ErrorCode(404, "The bucket policy does not exist"),
+        "NoSuchCORSConfiguration": ErrorCode(404, "The CORS configuration does not exist"),
+        "NoSuchKey": ErrorCode(404, "The specified key does not exist."),
+        "NoSuchLifecycleConfiguration": ErrorCode(
+            404, "The lifecycle configuration does not exist"
+        ),
+        "NoSuchObjectLockConfiguration": ErrorCode(
+            404, "The specified object does not have a ObjectLock configuration"
+        ),
+        "NoSuchPublicAccessBlockConfiguration": ErrorCode(
+            404, "The public access block configuration was not found"
+        ),
+        "NoSuchTagSet": ErrorCode(404, "The TagSet does not exist"),
+        "NoSuchVersion": ErrorCode(404, "The specified version does not exist."),
+        "NoSuchWebsiteConfiguration": ErrorCode(
+            404, "The specified bucket does not have a website configuration"
+        ),
+        "NotImplemented": ErrorCode(
+            501, "A header you provided implies functionality that is not implemented"
+        ),
+        "ObjectLockConfigurationNotFoundError": ErrorCode(
+            404, "Object Lock configuration does not exist for this bucket"
+        ),
+        "OperationAborted": ErrorCode(
+            409,
+            "A conflicting conditional operation is currently in progress against this "
+            "resource. Please try again.",
+        ),
+        "OwnershipControlsNotFoundError": ErrorCode(
+            404, "The bucket ownership controls were not found"
+        ),
+        "PreconditionFailed": ErrorCode(
+            412, "At least one of the pre-conditions you specified did not hold"
+        ),
+        "ReplicationConfigurationNotFoundError": ErrorCode(
+            404, "The replication configuration was not found"
+        ),
+        "RequestTimeout": ErrorCode(
+            400,
+            "Your socket connection to the server was not read from or written to within the "
+            "timeout period.",
+        ),
+        "ServerSideEncryptionConfigurationNotFoundError": ErrorCode(
+            404, "The server side encryption configuration was not found"
+        ),
+        "SlowDown": ErrorCode(503, "Please reduce your request rate."),
     }
 )
 
