@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import NamedTuple
 from urllib.parse import quote
@@ -14,6 +15,8 @@ _ODD = " /+%-_.~!*'();:@&=$,?#[]\\^`|{}<>\"\x7fé漢😀"
 _PLAIN = string.ascii_letters + string.digits
 _QUESTIONS = ("prefix", "delimiter", "list-type", "x-id")
 _PARTS = ("acl", "partNumber", "response-content-type", "uploadId", "uploads", "versionId")
+# names of parameters that are part of a signature, or headers in a URL of version 2
+_OF_SIGNATURES = re.compile(r"x-amz-|content-(md5|type)$|signature$|expires$|awsaccesskeyid$", re.I)
 _HEADERS = ("cache-control", "content-md5", "content-type", "if-match", "range")
 _METHODS = ("GET", "PUT", "POST", "DELETE", "HEAD")
 
@@ -48,8 +51,7 @@ def odd_keys(max_size: int = 24) -> st.SearchStrategy[str]:
 def drafts(draw: st.DrawFn) -> Draft:
     """Draws a request as an S3 client might want to send it."""
     hosts = ("lake.example", "lake.example:8000", "[::1]:8000", "repo.s3.local")
-    # not what a query itself means by names of its own
-    names = odd_keys(8).filter(lambda text: text.strip() and text not in {"Signature", "Expires"})
+    names = odd_keys(8).filter(lambda text: text.strip() and not _OF_SIGNATURES.match(text))
     values = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=20)
     metadata = st.text(_PLAIN.lower() + "-", min_size=1, max_size=8).map("x-amz-meta-{}".format)
     return Draft(
