@@ -24,7 +24,6 @@ __all__ = ["ChunkedPayload"]
 
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,16}")
 _EXTENSION = b"chunk-signature="
-_SPACE = " \t\r"
 _TRAILER_SIGNATURE = "x-amz-trailer-signature"
 
 
@@ -84,14 +83,14 @@ class ChunkedPayload:
         """Reads what follows the last chunk; only that may lack the empty line."""
         trailers: dict[str, str] = {}
         for line in rest.split(b"\n"):
-            text = line.decode("latin-1").strip(_SPACE)
+            text = line.decode("latin-1").removesuffix("\r")
             if not text:
                 continue
             name, colon, value = text.partition(":")
             name = name.lower()
             if not colon or name in trailers:
                 raise S3Error("MalformedTrailerError")
-            trailers[name] = value.strip(_SPACE)
+            trailers[name] = value.lstrip(" ")
         signature = trailers.pop(_TRAILER_SIGNATURE, None)
         if self._signatures is not None and self._claims.trailers:
             if signature is None:
