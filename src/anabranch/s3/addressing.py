@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from anabranch.s3.encoding import decoded_text, query_pairs
 from anabranch.s3.errors import S3Error
+from anabranch.s3.signatures.encoding import decoded_text, query_pairs
 
 __all__ = ["Address", "Domains", "address_of", "parameters_of"]
 

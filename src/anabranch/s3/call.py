@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
 from anabranch.s3.addressing import Address
-from anabranch.s3.payload import Payload
+from anabranch.s3.payloads.payload import Payload
 from anabranch.s3.request import Request
 from anabranch.s3.services import Services
-from anabranch.s3.verified import Verified
+from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.xml_reader import LARGEST, Element, read_xml
 
 __all__ = ["Call"]

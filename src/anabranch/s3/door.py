@@ -23,9 +23,9 @@ from anabranch.s3.faults import answer_error
 from anabranch.s3.operation import BodyKind, ByKey
 from anabranch.s3.request import HeaderPairs, Request
 from anabranch.s3.services import Services
+from anabranch.s3.signatures.verified import Verified
+from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import Choice, choose
-from anabranch.s3.verified import Verified
-from anabranch.s3.verifier import Verifier
 
 __all__ = ["Door", "Visit"]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.s3 import (
+from anabranch.s3.addressing import Address
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import Level, Operation
+from anabranch.s3.operations import (
     buckets,
     copies,
     deletions,
@@ -15,10 +18,7 @@ from anabranch.s3 import (
     subresources,
     tagging,
 )
-from anabranch.s3.addressing import Address
-from anabranch.s3.copy_source import COPY_SOURCE
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operation import Level, Operation
+from anabranch.s3.operations.copy_source import COPY_SOURCE
 from anabranch.s3.request import Request
 
 __all__ = ["OPERATIONS", "Choice", "choose"]

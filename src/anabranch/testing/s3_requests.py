@@ -16,7 +16,9 @@ _PLAIN = string.ascii_letters + string.digits
 _QUESTIONS = ("prefix", "delimiter", "list-type", "x-id")
 _PARTS = ("acl", "partNumber", "response-content-type", "uploadId", "uploads", "versionId")
 # names of parameters that are part of a signature, or headers in a URL of version 2
-_OF_SIGNATURES = re.compile(r"x-amz-|content-(md5|type)$|signature$|expires$|awsaccesskeyid$", re.I)
+_OF_SIGNATURES = re.compile(
+    r"x-amz-|content-(md5|type)$|signature$|expires$|awsaccesskeyid$", re.IGNORECASE
+)
 _HEADERS = ("cache-control", "content-md5", "content-type", "if-match", "range")
 _METHODS = ("GET", "PUT", "POST", "DELETE", "HEAD")
 

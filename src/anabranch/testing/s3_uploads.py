@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from anabranch.model.secret import Secret
-from anabranch.s3.checksums import ALGORITHMS, encode
-from anabranch.s3.chunk_signatures import ChunkSeed, ChunkSignatures
-from anabranch.s3.credential_scope import Scope
-from anabranch.s3.payload import Payload
-from anabranch.s3.signing_keys import derive
-from anabranch.s3.verified import Verified
+from anabranch.s3.payloads.checksums import ALGORITHMS, encode
+from anabranch.s3.payloads.payload import Payload
+from anabranch.s3.signatures.chunk_signatures import ChunkSeed, ChunkSignatures
+from anabranch.s3.signatures.credential_scope import Scope
+from anabranch.s3.signatures.signing_keys import derive
+from anabranch.s3.signatures.verified import Verified
 
 __all__ = [
     "SIGNED",

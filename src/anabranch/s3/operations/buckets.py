@@ -1,0 +1,105 @@
+"""Buckets, which are repositories: listed, looked at, created where the settings allow it."""
+
+from __future__ import annotations
+
+from anabranch.access.permissions import Action
+from anabranch.model.page import MAX_AMOUNT
+from anabranch.s3.answer import Answer
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import BodyKind, Level, Need, Operation
+from anabranch.s3.operations.resources import on_anything, on_bucket, on_namespace
+from anabranch.s3.signatures.instants import iso_time
+from anabranch.s3.xml_reader import LARGEST
+from anabranch.s3.xml_writer import document, element, leaf
+
+__all__ = ["OPERATIONS", "OWNER"]
+
+OWNER = element("Owner", leaf("ID", "anabranch"), leaf("DisplayName", "anabranch"))
+"""S3 has every bucket and object belong to an account; here all belong to the installation."""
+
+
+def list_buckets(call: Call) -> Answer:
+    """Returns all repositories whose names begin with `prefix`."""
+    buckets: list[str] = []
+    after, more = "", True
+    while more:
+        page = call.services.catalog.repositories.list(
+            prefix=call.query.get("prefix", ""), after=after, amount=MAX_AMOUNT
+        )
+        buckets += (
+            element(
+                "Bucket",
+                leaf("Name", repository.id),
+                leaf("CreationDate", iso_time(repository.creation_date)),
+            )
+            for repository in page.items
+        )
+        after, more = page.next_offset, page.has_more
+    return Answer(200, document("ListAllMyBucketsResult", OWNER, element("Buckets", *buckets)))
+
+
+def head_bucket(call: Call) -> Answer:
+    """Tells whether a repository is there."""
+    call.services.catalog.repositories.get(call.address.bucket)
+    return Answer(200, headers=[("x-amz-bucket-region", call.services.region)])
+
+
+def create_bucket(call: Call) -> Answer:
+    """Creates a repository, if the settings name a prefix for its storage namespace."""
+    call.payload().read(LARGEST)  # where the bucket shall lie is not the client's to say
+    bucket, catalog = call.address.bucket, call.services.catalog
+    if not call.services.namespace_prefix:
+        if any(
+            found.id == bucket for found in catalog.repositories.list(prefix=bucket, amount=1).items
+        ):
+            raise S3Error("BucketAlreadyExists")
+        raise S3Error(
+            "NotImplemented",
+            "Repositories are created through the API; for the S3 door to do it, the setting "
+            "blockstore.default_namespace_prefix must say where.",
+        )
+    catalog.repositories.create(bucket, call.services.namespace_prefix + bucket)
+    return Answer(200, headers=[("Location", f"/{bucket}")])
+
+
+def delete_bucket(_: Call) -> Answer:
+    """Refuses: a repository has a history, which no client of S3 knows of."""
+    raise S3Error("MethodNotAllowed", "Repositories are deleted through the API.")
+
+
+OPERATIONS = (
+    Operation(
+        id="ListBuckets",
+        method="GET",
+        level=Level.SERVICE,
+        permission=(Need(Action.LIST_REPOSITORIES, on_anything),),
+        handler=list_buckets,
+    ),
+    Operation(
+        id="HeadBucket",
+        method="HEAD",
+        level=Level.BUCKET,
+        permission=(Need(Action.READ_REPOSITORY, on_bucket),),
+        quick=True,
+        handler=head_bucket,
+    ),
+    Operation(
+        id="CreateBucket",
+        method="PUT",
+        level=Level.BUCKET,
+        permission=(
+            Need(Action.CREATE_REPOSITORY, on_bucket),
+            Need(Action.ATTACH_STORAGE_NAMESPACE, on_namespace),
+        ),
+        body=BodyKind.WHOLE,
+        handler=create_bucket,
+    ),
+    Operation(
+        id="DeleteBucket",
+        method="DELETE",
+        level=Level.BUCKET,
+        permission=(Need(Action.DELETE_REPOSITORY, on_bucket),),
+        handler=delete_bucket,
+    ),
+)

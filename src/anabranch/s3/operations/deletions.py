@@ -1,0 +1,132 @@
+"""Objects, deleted: one, or up to 1,000 in one request."""
+
+from __future__ import annotations
+
+from anabranch.access.decide import decide
+from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.catalog.objects import MAX_DELETE
+from anabranch.errors import AnabranchError, Invalid, NotFound
+from anabranch.s3.addressing import Address
+from anabranch.s3.answer import Answer
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.faults import error_element
+from anabranch.s3.operation import BY_KEY, BodyKind, Level, Need, Operation
+from anabranch.s3.operations.resources import on_object
+from anabranch.s3.xml_reader import Element
+from anabranch.s3.xml_writer import document, element, leaf
+
+__all__ = ["OPERATIONS"]
+
+_NOTHING_THERE = frozenset({"reference_not_found", "invalid_reference"})
+
+
+def delete_object(call: Call) -> Answer:
+    """Deletes an object; that there is none is no error, as everywhere in S3."""
+    address = call.address
+    if call.header("if-match"):
+        raise S3Error("NotImplemented", "Deleting on condition is not supported")
+    if address.path:
+        refused = _delete(call, address.ref, [address.path])
+        if refused:
+            raise refused[0][1]
+    else:
+        call.services.catalog.repositories.get(address.bucket)
+    return Answer(204)
+
+
+def delete_objects(call: Call) -> Answer:
+    """Deletes many objects; what cannot be deleted is told of key by key."""
+    root = call.document("Delete")
+    call.services.catalog.repositories.get(call.address.bucket)
+    objects = list(root.all("Object"))
+    if not 0 < len(objects) <= MAX_DELETE:
+        raise S3Error("MalformedXML")
+    refused: dict[str, AnabranchError] = {}
+    by_ref: dict[str, list[str]] = {}
+    keys = [_key(item, refused) for item in objects]
+    for key in dict.fromkeys(keys):
+        if key not in refused:
+            _sort_in(call, key, by_ref, refused)
+    for ref, paths in by_ref.items():
+        refused |= {f"{ref}/{path}": error for path, error in _delete(call, ref, paths)}
+    quiet = (root.text_of("Quiet") or "").strip().lower() == "true"
+    told = [
+        error_element(key, refused[key]) if key in refused else element("Deleted", leaf("Key", key))
+        for key in keys
+        if key in refused or not quiet
+    ]
+    return Answer(200, document("DeleteResult", *told))
+
+
+def _key(item: Element, refused: dict[str, AnabranchError]) -> str:
+    key = item.text_of("Key")
+    if not key:
+        raise S3Error("MalformedXML")
+    if item.text_of("VersionId") not in {None, "", "null"}:
+        refused[key] = S3Error("NoSuchVersion")
+    elif any(item.text_of(name) for name in ("ETag", "LastModifiedTime", "Size")):
+        refused[key] = S3Error("NotImplemented", "Deleting on condition is not supported")
+    return key
+
+
+def _sort_in(
+    call: Call, key: str, by_ref: dict[str, list[str]], refused: dict[str, AnabranchError]
+) -> None:
+    address = Address(call.address.bucket, key)
+    needed = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
+    try:
+        decide(call.actor, [needed])
+    except AnabranchError as error:
+        refused[key] = error
+        return
+    if address.path:
+        by_ref.setdefault(address.ref, []).append(address.path)
+
+
+def _delete(call: Call, ref: str, paths: list[str]) -> list[tuple[str, AnabranchError]]:
+    """Deletes paths of a branch; returns those that could not be, and why. Where there is no such
+    branch there is nothing to delete, but what a tag or a commit holds cannot be deleted.
+    """
+    objects, bucket = call.services.catalog.objects, call.address.bucket
+    try:
+        return objects.delete_many(bucket, ref, paths)
+    except NotFound as error:
+        if error.kind == "repository_not_found":
+            raise
+        if not _exists(call, ref):
+            return []
+        read_only = S3Error("MethodNotAllowed", f"{ref} is no branch, so it never changes")
+        return [(path, read_only) for path in paths]
+    except AnabranchError as error:
+        return [(path, error) for path in paths]
+
+
+def _exists(call: Call, ref: str) -> bool:
+    try:
+        call.services.catalog.objects.listing(call.address.bucket, ref, amount=1)
+    except (NotFound, Invalid) as error:
+        if error.kind in _NOTHING_THERE:
+            return False
+        raise
+    return True
+
+
+OPERATIONS = (
+    Operation(
+        id="DeleteObject",
+        method="DELETE",
+        level=Level.OBJECT,
+        permission=(Need(Action.DELETE_OBJECT, on_object),),
+        handler=delete_object,
+    ),
+    Operation(
+        id="DeleteObjects",
+        method="POST",
+        level=Level.BUCKET,
+        on="delete",
+        permission=BY_KEY,
+        body=BodyKind.WHOLE,
+        handler=delete_objects,
+    ),
+)

@@ -1,0 +1,209 @@
+"""Listings of keys: at the bucket's root its branches, beneath a reference its objects.
+
+A prefix without a slash may still become any reference, and so lists branches, as lakeFS does.
+Where a page ends is said by the last key itself, so that a client may go on from any key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import quote
+
+from anabranch.access.permissions import Action
+from anabranch.errors import Invalid, NotFound
+from anabranch.model.page import MAX_AMOUNT
+from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.s3.answer import Answer
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import Level, Need, Operation
+from anabranch.s3.operations.buckets import OWNER
+from anabranch.s3.operations.object_headers import etag_of, precise_time
+from anabranch.s3.operations.resources import on_bucket
+from anabranch.s3.xml_writer import document, escaped, leaf
+
+__all__ = ["OPERATIONS"]
+
+_SLASH = "/"
+
+
+class _Page(NamedTuple):
+    """Keys and common prefixes, whole; `last` is where the next page goes on, empty at the end."""
+
+    items: list[tuple[str, Stat | None]]
+    last: str
+
+
+_EMPTY = _Page([], "")
+
+
+class _Writer:
+    """Writes keys as the client wants them: as they are, or percent-encoded."""
+
+    def __init__(self, call: Call, *, owners: bool) -> None:
+        encoding = call.query.get("encoding-type", "")
+        if encoding not in {"", "url"}:
+            raise S3Error("InvalidArgument", "Invalid Encoding Method specified in Request")
+        self.encoded = bool(encoding)
+        self._owner = OWNER if owners else ""
+
+    def key(self, key: str) -> str:
+        """Returns a key as it stands between tags."""
+        if self.encoded:
+            return quote(key, safe=_SLASH, errors="surrogateescape")
+        return escaped(key)
+
+    def named(self, name: str, key: str) -> str:
+        """Returns an element that holds a key."""
+        return f"<{name}>{self.key(key)}</{name}>"
+
+    def items(self, page: _Page) -> list[str]:
+        """Returns the elements of a page."""
+        return [
+            f"<CommonPrefixes><Prefix>{self.key(key)}</Prefix></CommonPrefixes>"
+            if stat is None
+            else self._contents(key, stat)
+            for key, stat in page.items
+        ]
+
+    def _contents(self, key: str, stat: Stat) -> str:
+        entry = stat.entry
+        return (
+            f"<Contents><Key>{self.key(key)}</Key>"
+            f"<LastModified>{precise_time(entry.mtime)}</LastModified>"
+            f"<ETag>{escaped(etag_of(entry))}</ETag><Size>{entry.size}</Size>"
+            f"{self._owner}<StorageClass>STANDARD</StorageClass></Contents>"
+        )
+
+
+def list_objects(call: Call) -> Answer:
+    """Returns a page, in the first form: it goes on after `marker`."""
+    query = call.query
+    writer = _Writer(call, owners=True)
+    prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+    marker = query.get("marker", "")
+    most = _most(call)
+    page = _page(call, prefix, marker, delimiter, most)
+    return Answer(
+        200,
+        document(
+            "ListBucketResult",
+            leaf("Name", call.address.bucket),
+            writer.named("Prefix", prefix),
+            writer.named("Marker", marker),
+            writer.named("NextMarker", page.last) if page.last else "",
+            leaf("MaxKeys", str(most)),
+            writer.named("Delimiter", delimiter) if delimiter else "",
+            *_ending(writer, page),
+        ),
+    )
+
+
+def list_objects_v2(call: Call) -> Answer:
+    """Returns a page, in the second form: it goes on after a token, or after `start-after`."""
+    query = call.query
+    if query["list-type"] != "2":
+        raise S3Error("InvalidArgument", "Invalid List Type specified in Request")
+    writer = _Writer(call, owners=query.get("fetch-owner", "") == "true")
+    prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+    token, start = query.get("continuation-token"), query.get("start-after", "")
+    if token is not None and not token.startswith(prefix):
+        raise S3Error("InvalidArgument", "The continuation token provided is incorrect")
+    most = _most(call)
+    page = _page(call, prefix, start if token is None else token, delimiter, most)
+    return Answer(
+        200,
+        document(
+            "ListBucketResult",
+            leaf("Name", call.address.bucket),
+            writer.named("Prefix", prefix),
+            leaf("ContinuationToken", token) if token is not None else "",
+            leaf("NextContinuationToken", page.last) if page.last else "",
+            writer.named("StartAfter", start) if start else "",
+            leaf("KeyCount", str(len(page.items))),
+            leaf("MaxKeys", str(most)),
+            writer.named("Delimiter", delimiter) if delimiter else "",
+            *_ending(writer, page),
+        ),
+    )
+
+
+def _ending(writer: _Writer, page: _Page) -> list[str]:
+    encoding = leaf("EncodingType", "url") if writer.encoded else ""
+    return [encoding, leaf("IsTruncated", "true" if page.last else "false"), *writer.items(page)]
+
+
+def _page(call: Call, prefix: str, after: str, delimiter: str, most: int) -> _Page:
+    read: Callable[..., _Page] = _objects if _SLASH in prefix else _branches
+    if not most:
+        call.services.catalog.repositories.get(call.address.bucket)
+        return _EMPTY
+    return read(call, prefix, after, delimiter, most)
+
+
+def _branches(call: Call, prefix: str, after: str, _: str, most: int) -> _Page:
+    page = call.services.catalog.branches.list(
+        call.address.bucket, prefix=prefix, after=after.partition(_SLASH)[0], amount=most
+    )
+    items: list[tuple[str, Stat | None]] = [(branch.id + _SLASH, None) for branch in page.items]
+    return _Page(items, items[-1][0] if page.has_more else "")
+
+
+def _objects(call: Call, prefix: str, after: str, delimiter: str, most: int) -> _Page:
+    ref, _, path = prefix.partition(_SLASH)
+    root = ref + _SLASH
+    inside = after.startswith(root)
+    if not inside and after.encode() > root.encode():
+        return _EMPTY
+    try:
+        page = call.services.catalog.objects.listing(
+            call.address.bucket,
+            ref,
+            prefix=path,
+            after=after[len(root) :] if inside else "",
+            delimiter=delimiter,
+            amount=most,
+        )
+    except (NotFound, Invalid) as error:
+        if error.kind in {"reference_not_found", "invalid_reference"}:
+            return _EMPTY  # no key begins so
+        raise
+    items: list[tuple[str, Stat | None]] = [
+        (root + item.path, None if isinstance(item, CommonPrefix) else item) for item in page.items
+    ]
+    return _Page(items, root + page.next_offset if page.has_more else "")
+
+
+def _most(call: Call) -> int:
+    """Returns how many keys a page may have, at most 1,000, as in S3. Raises S3Error:
+    InvalidArgument.
+    """
+    text = call.query.get("max-keys", "") or str(MAX_AMOUNT)
+    if not (text.isascii() and text.isdigit() and len(text) < len(str(1 << 31))):
+        raise S3Error(
+            "InvalidArgument",
+            "Provided max-keys not an integer or within integer range",
+            ArgumentName="max-keys",
+            ArgumentValue=text,
+        )
+    return min(int(text), MAX_AMOUNT)
+
+
+OPERATIONS = (
+    Operation(
+        id="ListObjects",
+        method="GET",
+        level=Level.BUCKET,
+        permission=(Need(Action.LIST_OBJECTS, on_bucket),),
+        handler=list_objects,
+    ),
+    Operation(
+        id="ListObjectsV2",
+        method="GET",
+        level=Level.BUCKET,
+        on="list-type",
+        permission=(Need(Action.LIST_OBJECTS, on_bucket),),
+        handler=list_objects_v2,
+    ),
+)

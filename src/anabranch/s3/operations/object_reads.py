@@ -1,0 +1,122 @@
+"""Objects, read: their bytes and their headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.access.permissions import Action
+from anabranch.catalog.objects import OpenObject
+from anabranch.errors import NotFound
+from anabranch.model.entry import Entry
+from anabranch.s3.answer import Answer, header_safe
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import Level, Need, Operation
+from anabranch.s3.operations.conditions import Verdict, judge
+from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers, part_range
+from anabranch.s3.operations.resources import on_object
+
+__all__ = ["OPERATIONS"]
+
+SMALL = 256 * 1024
+"""Objects up to so many bytes are read in one piece."""
+
+_OVERRIDES = {
+    "response-cache-control": "Cache-Control",
+    "response-content-disposition": "Content-Disposition",
+    "response-content-encoding": "Content-Encoding",
+    "response-content-language": "Content-Language",
+    "response-expires": "Expires",
+}
+
+
+def get_object(call: Call) -> Answer:
+    """Returns an object's bytes, or a part of them."""
+    found = _open(call)
+    answer, part = _head(call, found.stat.entry)
+    if answer.status not in {200, 206}:
+        return answer
+    start, length = (part.start, part.length) if part else (0, found.stat.entry.size)
+    if length > SMALL:
+        pieces = found.read(start, length)
+        answer.pieces = _begun(next(pieces, b""), pieces)
+    elif length:
+        answer.body = found.read_bytes(start, length)
+    return answer
+
+
+def head_object(call: Call) -> Answer:
+    """Returns an object's headers."""
+    return _head(call, _open(call).stat.entry)[0]
+
+
+def _open(call: Call) -> OpenObject:
+    address = call.address
+    if not address.path:
+        call.services.catalog.repositories.get(address.bucket)
+        raise NotFound("not found", kind="object_not_found")
+    return call.services.catalog.objects.open(address.bucket, address.ref, address.path)
+
+
+def _head(call: Call, entry: Entry) -> tuple[Answer, ByteRange | None]:
+    """Returns the answer without its body, and the part that is asked for, if it is one."""
+    verdict = judge(call.request.headers, entry)
+    if verdict is Verdict.FAILED:
+        raise S3Error("PreconditionFailed")
+    headers = object_headers(entry)
+    if verdict is Verdict.NOT_MODIFIED:
+        return Answer(304, headers=headers), None
+    part = _part(call, entry)
+    length = entry.size if part is None else part.length
+    if part is not None:
+        headers.append(("Content-Range", part.content_range))
+    for parameter, name in _OVERRIDES.items():
+        if parameter in call.query:
+            headers = [pair for pair in headers if pair[0] != name]
+            headers.append((name, header_safe(call.query[parameter])))
+    content_type = call.query.get("response-content-type") or entry.content_type
+    answer = Answer(
+        200 if part is None else 206,
+        content_type=header_safe(content_type),
+        headers=headers,
+        length=length,
+    )
+    return answer, part
+
+
+def _part(call: Call, entry: Entry) -> ByteRange | None:
+    wanted, number = call.header("range"), call.query.get("partNumber")
+    if number is None:
+        return byte_range(wanted, entry.size) if wanted else None
+    if wanted:
+        raise S3Error(
+            "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"
+        )
+    return part_range(number, entry.size)
+
+
+def _begun(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields all pieces; the first has been read before the answer begins, so that lost data is
+    told of by a status.
+    """
+    yield first
+    yield from others
+
+
+OPERATIONS = (
+    Operation(
+        id="GetObject",
+        method="GET",
+        level=Level.OBJECT,
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        handler=get_object,
+    ),
+    Operation(
+        id="HeadObject",
+        method="HEAD",
+        level=Level.OBJECT,
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        quick=True,
+        handler=head_object,
+    ),
+)

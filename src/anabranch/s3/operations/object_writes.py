@@ -1,0 +1,98 @@
+"""Objects, written: stored whole, on condition if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anabranch.access.permissions import Action
+from anabranch.blocks.contract import Stored
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
+from anabranch.model.stat import Stat
+from anabranch.s3.answer import Answer, header_safe
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import BodyKind, Level, Need, Operation
+from anabranch.s3.operations.conditions import require_match
+from anabranch.s3.operations.object_headers import etag_of
+from anabranch.s3.operations.resources import on_object
+from anabranch.s3.operations.tag_sets import tags_of_header
+from anabranch.s3.operations.user_metadata import metadata_of
+from anabranch.s3.payloads.checksums import PREFIX
+from anabranch.s3.payloads.payload import Payload
+
+__all__ = ["OPERATIONS", "condition_of", "require_path"]
+
+
+def put_object(call: Call) -> Answer:
+    """Stores an object on a branch."""
+    require_path(call)
+    if_absent, expecting = condition_of(call)
+    payload = call.payload(md5_elsewhere=True)
+    if payload.length is None:
+        raise S3Error("MissingContentLength")
+    metadata = metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging"))
+    stat = _upload(call, payload, metadata, if_absent=if_absent, expecting=expecting)
+    headers = [("ETag", etag_of(stat.entry))]
+    if payload.checksum is not None:
+        name, value = payload.checksum
+        headers += [(PREFIX + name, value), (PREFIX + "type", "FULL_OBJECT")]
+    return Answer(200, headers=headers)
+
+
+def require_path(call: Call) -> None:
+    """Raises S3Error: InvalidArgument for a key that is no more than a reference."""
+    if not call.address.path:
+        raise S3Error(
+            "InvalidArgument", "A key to write to has a branch, a slash and a path: main/a.txt"
+        )
+
+
+def condition_of(call: Call) -> tuple[bool, Callable[[Entry | None], None] | None]:
+    """Returns whether nothing may be there yet, and what an object that is there must stand.
+
+    Raises S3Error: NotImplemented for conditions that S3 does not take on writes either.
+    """
+    none_match, match = call.header("if-none-match"), call.header("if-match")
+    if none_match not in {"", "*"} or (none_match and match):
+        raise S3Error("NotImplemented", "Writes take If-None-Match: * or If-Match with an ETag")
+    if not match:
+        return bool(none_match), None
+    return False, lambda entry: require_match(match, entry)
+
+
+def _upload(
+    call: Call,
+    payload: Payload,
+    metadata: dict[str, str],
+    *,
+    if_absent: bool,
+    expecting: Callable[[Entry | None], None] | None,
+) -> Stat:
+    address = call.address
+
+    def accept(stored: Stored) -> None:
+        payload.check_md5(stored.checksum)
+
+    return call.services.catalog.objects.upload(
+        address.bucket,
+        address.ref,
+        address.path,
+        payload,
+        content_type=header_safe(call.header("content-type")) or DEFAULT_CONTENT_TYPE,
+        metadata=metadata,
+        if_absent=if_absent,
+        expecting=expecting,
+        accept=accept,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        id="PutObject",
+        method="PUT",
+        level=Level.OBJECT,
+        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        body=BodyKind.STREAM,
+        handler=put_object,
+    ),
+)

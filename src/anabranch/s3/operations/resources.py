@@ -1,0 +1,35 @@
+"""What a permission is asked on: a resource's name, read out of the call."""
+
+from __future__ import annotations
+
+from anabranch.access.permissions import ANY, namespace_arn, object_arn, repository_arn
+from anabranch.s3.call import Call
+from anabranch.s3.operations.copy_source import copy_source
+
+__all__ = ["on_anything", "on_bucket", "on_copied_object", "on_namespace", "on_object"]
+
+
+def on_anything(_: Call) -> str:
+    """Any resource at all will do."""
+    return ANY
+
+
+def on_bucket(call: Call) -> str:
+    """The repository."""
+    return repository_arn(call.address.bucket)
+
+
+def on_namespace(call: Call) -> str:
+    """The storage namespace that a new repository would have."""
+    return namespace_arn(call.services.namespace_prefix + call.address.bucket)
+
+
+def on_object(call: Call) -> str:
+    """The object, which is the same on every reference."""
+    return object_arn(call.address.bucket, call.address.path)
+
+
+def on_copied_object(call: Call) -> str:
+    """The object that is copied from."""
+    source = copy_source(call)
+    return object_arn(source.bucket, source.path)

@@ -1,0 +1,120 @@
+"""Signs requests: version 4, in headers or in a URL, as any S3 takes it.
+
+The other side of `verifier`: it makes the same canonical form. The path of a URL must be encoded
+as `encode_key` does it, which is what is sent and what is signed.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from anabranch.model.secret import Secret
+from anabranch.s3.request import Request
+from anabranch.s3.signatures.canonical_v4 import (
+    ALGORITHM,
+    UNSIGNED,
+    canonical_request,
+    string_to_sign,
+)
+from anabranch.s3.signatures.chunk_signatures import ChunkSeed
+from anabranch.s3.signatures.credential_scope import Scope
+from anabranch.s3.signatures.instants import write_compact
+from anabranch.s3.signatures.signing_keys import derive
+
+__all__ = ["Signed", "Signer", "presign", "sign_request"]
+
+
+class Signer(NamedTuple):
+    """Who signs, and for which region; `token` is that of a session, if there is one."""
+
+    access_key_id: str
+    secret: Secret
+    region: str
+    token: str | None = None
+
+
+class Signed(NamedTuple):
+    """The headers to send, and what signatures of the body's chunks go on from."""
+
+    headers: dict[str, str]
+    seed: ChunkSeed
+
+
+def sign_request(
+    signer: Signer,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    time: float,
+    payload: str = UNSIGNED,
+) -> Signed:
+    """Returns the request's headers with those added that sign it; all of them are signed.
+
+    `payload` is the SHA-256 of the body in hexadecimal or the word in its place, `time` is in
+    seconds since 1970.
+    """
+    parts = urlsplit(url)
+    timestamp = write_compact(time)
+    sent = {
+        **headers,
+        "Host": parts.netloc,
+        "X-Amz-Content-Sha256": payload,
+        "X-Amz-Date": timestamp,
+    }
+    if signer.token is not None:
+        sent["X-Amz-Security-Token"] = signer.token
+    request = Request.received(method, parts.path, parts.query, sent.items())
+    names = ";".join(sorted(request.headers))
+    scope = Scope(timestamp[:8], signer.region)
+    key = derive(signer.secret, scope)
+    signature = _sign(key, timestamp, scope, canonical_request(request, names, payload))
+    sent["Authorization"] = (
+        f"{ALGORITHM} Credential={signer.access_key_id}/{scope.text}, SignedHeaders={names}, "
+        f"Signature={signature}"
+    )
+    return Signed(sent, ChunkSeed(key, timestamp, scope.text, signature))
+
+
+def presign(
+    signer: Signer,
+    method: str,
+    url: str,
+    *,
+    time: float,
+    expires: int,
+    headers: Mapping[str, str] | None = None,
+) -> str:
+    """Returns the URL with parameters added that sign it for `expires` seconds from `time`.
+
+    Whoever uses it must send `headers` as they are given here.
+    """
+    parts = urlsplit(url)
+    timestamp = write_compact(time)
+    scope = Scope(timestamp[:8], signer.region)
+    sent = {**(headers or {}), "Host": parts.netloc}
+    names = ";".join(sorted(name.lower() for name in sent))
+    parameters = {
+        "X-Amz-Algorithm": ALGORITHM,
+        "X-Amz-Credential": f"{signer.access_key_id}/{scope.text}",
+        "X-Amz-Date": timestamp,
+        "X-Amz-Expires": str(expires),
+        "X-Amz-SignedHeaders": names,
+    }
+    if signer.token is not None:
+        parameters["X-Amz-Security-Token"] = signer.token
+    added = "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items())
+    query = f"{parts.query}&{added}" if parts.query else added
+    request = Request.received(method, parts.path, query, sent.items())
+    canonical = canonical_request(request, names, UNSIGNED)
+    signature = _sign(derive(signer.secret, scope), timestamp, scope, canonical)
+    path = parts.path or "/"
+    return f"{parts.scheme}://{parts.netloc}{path}?{query}&X-Amz-Signature={signature}"
+
+
+def _sign(key: bytes, timestamp: str, scope: Scope, canonical: str) -> str:
+    text = string_to_sign(timestamp, scope, canonical)
+    return hmac.digest(key, text.encode("latin-1"), "sha256").hex()

@@ -1,0 +1,174 @@
+"""Signatures of version 4, in the header `Authorization`, and what they share with those in URLs.
+
+    AWS4-HMAC-SHA256 Credential=KEY/DATE/REGION/s3/aws4_request, SignedHeaders=a;b, Signature=hex
+
+`host` and every `x-amz-` header that is there must be signed, so that nobody can add one to a
+request that was caught; the date and the body's digest are signed in any case. A session token is
+signed like any other header and means nothing here.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+import msgspec
+
+from anabranch.model.secret import Secret
+from anabranch.s3.errors import S3Error
+from anabranch.s3.request import Request
+from anabranch.s3.signatures.canonical_v4 import ALGORITHM, canonical_request, string_to_sign
+from anabranch.s3.signatures.chunk_signatures import ChunkSeed
+from anabranch.s3.signatures.credential_scope import Scope, parse_credential
+from anabranch.s3.signatures.instants import (
+    check_skew,
+    parse_compact,
+    parse_date_header,
+    write_compact,
+)
+from anabranch.s3.signatures.signing_keys import SigningKeys
+from anabranch.s3.signatures.verified import Verified
+
+__all__ = ["Claim", "check_claim", "verify_header"]
+
+_COMPONENTS = ("Credential", "SignedHeaders", "Signature")
+_ADDED_ON_THE_WAY = frozenset({"x-amz-cf-id"})  # by CloudFront
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What a signature says of itself, as yet unproven; `timestamp` is `YYYYMMDDTHHMMSSZ`."""
+
+    access_key_id: str
+    scope: Scope
+    timestamp: str
+    signed_headers: str
+    payload: str
+    signature: str
+
+
+def verify_header(
+    request: Request,
+    now: float,
+    secret_of: Callable[[str], Secret | None],
+    keys: SigningKeys,
+) -> Verified:
+    """Returns whose request it is, which carries a signature in its header `Authorization`.
+
+    `now` is in seconds since 1970. Raises S3Error: AuthorizationHeaderMalformed, AccessDenied,
+    RequestTimeTooSkewed, InvalidAccessKeyId, SignatureDoesNotMatch, InvalidRequest.
+    """
+    components = _parse(request.headers["authorization"])
+    access_key_id, scope = parse_credential(components["Credential"], _malformed)
+    timestamp, time = _timestamp(request)
+    if scope.date != timestamp[:8]:
+        raise _malformed(
+            f'Invalid credential date "{scope.date}". This date is not the same as X-Amz-Date: '
+            f'"{timestamp[:8]}".'
+        )
+    check_skew(timestamp, time, now)
+    payload = request.headers.get("x-amz-content-sha256")
+    if payload is None:
+        raise S3Error(
+            "InvalidRequest", "Missing required header for this request: x-amz-content-sha256"
+        )
+    claim = Claim(
+        access_key_id=access_key_id,
+        scope=scope,
+        timestamp=timestamp,
+        signed_headers=components["SignedHeaders"],
+        payload=payload,
+        signature=components["Signature"],
+    )
+    return check_claim(claim, request, secret_of, keys)
+
+
+def check_claim(
+    claim: Claim,
+    request: Request,
+    secret_of: Callable[[str], Secret | None],
+    keys: SigningKeys,
+) -> Verified:
+    """Returns the claim as proven; raises S3Error unless the signature is that of the request."""
+    _check_signed_headers(claim, request)
+    secret = secret_of(claim.access_key_id)
+    if secret is None:
+        raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=claim.access_key_id)
+    key = keys.find(secret, claim.scope)
+    given = claim.signature.encode("latin-1")
+    canonical = canonical_request(request, claim.signed_headers, claim.payload)
+    text = string_to_sign(claim.timestamp, claim.scope, canonical)
+    if not _signs(key, text, given):
+        sent = canonical_request(request, claim.signed_headers, claim.payload, as_sent=True)
+        if sent == canonical or not _signs(
+            key, string_to_sign(claim.timestamp, claim.scope, sent), given
+        ):
+            raise S3Error(
+                "SignatureDoesNotMatch",
+                AWSAccessKeyId=claim.access_key_id,
+                StringToSign=text,
+                SignatureProvided=claim.signature,
+                CanonicalRequest=canonical,
+            )
+    keys.remember(secret, claim.scope, key)
+    return Verified(
+        access_key_id=claim.access_key_id,
+        payload=claim.payload,
+        seed=ChunkSeed(key, claim.timestamp, claim.scope.text, claim.signature),
+    )
+
+
+def _signs(key: bytes, text: str, signature: bytes) -> bool:
+    expected = hmac.digest(key, text.encode("latin-1"), "sha256").hex()
+    return hmac.compare_digest(expected.encode("ascii"), signature)
+
+
+def _check_signed_headers(claim: Claim, request: Request) -> None:
+    signed = claim.signed_headers.split(";")
+    proven = {"x-amz-date": claim.timestamp, "x-amz-content-sha256": claim.payload}
+    unsigned = [
+        name
+        for name, value in request.headers.items()
+        if (name == "host" or name.startswith("x-amz-"))
+        and name not in signed
+        and name not in _ADDED_ON_THE_WAY
+        and proven.get(name) != value
+    ]
+    if "host" not in signed and "host" not in unsigned:
+        unsigned.append("host")
+    if unsigned:
+        raise S3Error(
+            "AccessDenied",
+            "There were headers present in the request which were not signed",
+            HeadersNotSigned=", ".join(sorted(unsigned)),
+        )
+
+
+def _parse(authorization: str) -> dict[str, str]:
+    components: dict[str, str] = {}
+    for part in authorization.removeprefix(ALGORITHM).split(","):
+        name, _, value = part.strip().partition("=")
+        if name not in _COMPONENTS or name in components:
+            raise _malformed(
+                "the authorization header requires three components: Credential, "
+                "SignedHeaders, and Signature."
+            )
+        components[name] = value
+    for name in _COMPONENTS:
+        if not components.get(name):
+            raise _malformed(f"missing {name}.")
+    return components
+
+
+def _timestamp(request: Request) -> tuple[str, int]:
+    text = request.headers.get("x-amz-date") or request.headers.get("date", "")
+    time = parse_compact(text)
+    if time is not None:
+        return text, time
+    time = parse_date_header(text)
+    return write_compact(time), time
+
+
+def _malformed(reason: str) -> S3Error:
+    return S3Error(
+        "AuthorizationHeaderMalformed", f"The authorization header is malformed; {reason}"
+    )

@@ -1,0 +1,51 @@
+"""Keys of version 4, derived from a secret for one day, region and service.
+
+    HMAC(HMAC(HMAC(HMAC("AWS4" + secret, date), region), service), "aws4_request")
+
+A key is remembered under the secret itself, so a secret that was replaced finds no old key, and
+only after a signature made with it was true, so that nobody without a secret can push keys out.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+
+from anabranch.model.secret import Secret
+from anabranch.s3.signatures.credential_scope import TERMINAL, Scope
+
+__all__ = ["SigningKeys", "derive"]
+
+
+class SigningKeys:
+    """At most `size` derived keys. Safe for use from many threads."""
+
+    def __init__(self, size: int = 1024) -> None:
+        self._size = size
+        self._keys: dict[tuple[str, Scope], bytes] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, secret: Secret, scope: Scope) -> bytes:
+        """Returns the key, remembered or derived."""
+        return self._keys.get((secret.reveal(), scope)) or derive(secret, scope)
+
+    def remember(self, secret: Secret, scope: Scope, key: bytes) -> None:
+        """Keeps a key, in place of the oldest one when there are too many."""
+        name = (secret.reveal(), scope)
+        if name in self._keys:
+            return
+        with self._lock:
+            while self._keys and len(self._keys) >= self._size:
+                del self._keys[next(iter(self._keys))]
+            self._keys[name] = key
+
+
+def derive(secret: Secret, scope: Scope) -> bytes:
+    """Returns the key that signs within the scope."""
+    key = b"AWS4" + secret.reveal().encode()
+    for part in (scope.date, scope.region, scope.service, TERMINAL):
+        key = hmac.digest(key, part.encode("latin-1"), "sha256")
+    return key
