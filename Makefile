@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 WORKERS ?= 2
+# clients that must not share an environment with the newest boto3
+CLIENTS := awscli s3fs
 
 .PHONY: help
 help: ## list the words
@@ -35,13 +37,21 @@ quickstart: install ## install, then play the flights story on a server of its o
 components: ## install the real programs that tests compare with, where that is allowed
 	@tools/components
 
+.PHONY: clients
+clients: .venv-clients/.installed ## make .venv-clients: clients of S3 with libraries of their own
+
+.venv-clients/.installed: constraints-clients.txt
+	test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/pip install --quiet --disable-pip-version-check -c constraints-clients.txt $(CLIENTS)
+	touch $@
+
 .PHONY: test
-test: install components ## everything but the slow sweeps
+test: install components clients ## everything but the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 .PHONY: test-all
-test-all: install components fuzz ## everything, slow sweeps included
+test-all: install components clients fuzz ## everything, slow sweeps included
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 

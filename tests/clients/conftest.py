@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import contextmanager
+from pathlib import Path
 
 import lakefs
 import lakefs_sdk
@@ -128,3 +129,27 @@ def repo(sdk, fresh):
 def lake(client, repo):
     """The same repository, through the wrapper `lakefs`."""
     return lakefs.Repository(repo.id, client=client)
+
+
+@pytest.fixture(scope="session")
+def clients_bin():
+    """The programs of the environment that `make clients` makes, its `python` among them."""
+    folder = Path(__file__).parent.parent.parent / ".venv-clients" / "bin"
+    if not folder.is_dir():
+        pytest.skip("`make clients` has not been run")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def aws_environment(server):
+    """Variables by which Amazon's libraries, and those that follow them, find the server."""
+    return {
+        "AWS_ENDPOINT_URL": server.url,
+        "AWS_ACCESS_KEY_ID": server.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": server.secret_access_key,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_MAX_ATTEMPTS": "1",
+        "NO_PROXY": "*",
+    }
