@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from anabranch.access.permissions import Action
 from anabranch.errors import Invalid, NotFound
@@ -26,6 +26,7 @@ from anabranch.s3.xml_writer import document, escaped, leaf
 __all__ = ["OPERATIONS"]
 
 _SLASH = "/"
+_ENCODED = "%"  # no reference begins so
 
 
 class _Page(NamedTuple):
@@ -108,10 +109,11 @@ def list_objects_v2(call: Call) -> Answer:
     writer = _Writer(call, owners=query.get("fetch-owner", "") == "true")
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     token, start = query.get("continuation-token"), query.get("start-after", "")
-    if token is not None and not token.startswith(prefix):
+    after = start if token is None else _key_of_token(token)
+    if token is not None and not after.startswith(prefix):
         raise S3Error("InvalidArgument", "The continuation token provided is incorrect")
     most = _most(call)
-    page = _page(call, prefix, start if token is None else token, delimiter, most)
+    page = _page(call, prefix, after, delimiter, most)
     return Answer(
         200,
         document(
@@ -119,7 +121,7 @@ def list_objects_v2(call: Call) -> Answer:
             leaf("Name", call.address.bucket),
             writer.named("Prefix", prefix),
             leaf("ContinuationToken", token) if token is not None else "",
-            leaf("NextContinuationToken", page.last) if page.last else "",
+            leaf("NextContinuationToken", _token_of(page.last)) if page.last else "",
             writer.named("StartAfter", start) if start else "",
             leaf("KeyCount", str(len(page.items))),
             leaf("MaxKeys", str(most)),
@@ -132,6 +134,21 @@ def list_objects_v2(call: Call) -> Answer:
 def _ending(writer: _Writer, page: _Page) -> list[str]:
     encoding = leaf("EncodingType", "url") if writer.encoded else ""
     return [encoding, leaf("IsTruncated", "true" if page.last else "false"), *writer.items(page)]
+
+
+def _token_of(key: str) -> str:
+    """Returns the token of a key, which is the key itself unless that might not come back from XML
+    as it is. Tokens are never encoded as keys are, whatever the client asks for.
+    """
+    if key.isprintable() and not key.endswith(" "):
+        return key
+    return _ENCODED + quote(key, safe=_SLASH, errors="surrogateescape")
+
+
+def _key_of_token(token: str) -> str:
+    if not token.startswith(_ENCODED):
+        return token
+    return unquote(token.removeprefix(_ENCODED), errors="surrogateescape")
 
 
 def _page(call: Call, prefix: str, after: str, delimiter: str, most: int) -> _Page:
