@@ -42,6 +42,15 @@ fn same(a: Option<&[u8]>, b: Option<&[u8]>) -> Option<bool> {
     }
 }
 
+/// How far a walk went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To a key.
+    Key,
+    /// Over a whole range, which makes these differences.
+    Range(Tally),
+}
+
 /// A walk over what merging `source` into `dest` would do, given their base.
 pub struct CompareWalk {
     changes: DiffWalk,
@@ -74,21 +83,41 @@ impl CompareWalk {
         self.changes.seek(key)
     }
 
-    /// Passes over a range that a merge would take as a whole, if one lies ahead, and returns
-    /// what that does: the source has it where the others have nothing, or has nothing where the
-    /// others have it. The key at which the walk stopped is passed over.
-    pub fn pass_lone_range(&mut self) -> Result<Option<Tally>> {
-        let Some((side, info)) = self.changes.lone_range()? else {
+    /// Goes to the next key that is not kept; returns false when there is none.
+    pub fn advance(&mut self) -> Result<bool> {
+        while self.changes.advance()? {
+            if self.judge()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes to the next key that is not kept, or over the next range that a merge would take as
+    /// a whole. Returns None at the end.
+    pub fn advance_by_ranges(&mut self) -> Result<Option<Step>> {
+        while self.changes.advance()? {
+            if let Some(tally) = self.pass_lone_range()? {
+                return Ok(Some(Step::Range(tally)));
+            }
+            if self.judge()? {
+                return Ok(Some(Step::Key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Passes over the range ahead if the source has it where the others have nothing, or has
+    /// nothing where the others have it, and returns what taking that does.
+    fn pass_lone_range(&mut self) -> Result<Option<Tally>> {
+        let Some((side, info)) = self.changes.lone_range() else {
             return Ok(None);
         };
         let mut tally = Tally::default();
         if side == Side::Right {
             self.dest.advance_to(&info.min_key)?;
-            if self
-                .dest
-                .key()
-                .is_some_and(|key| key <= info.max_key.as_slice())
-            {
+            let max_key = info.max_key.as_slice();
+            if self.dest.key().is_some_and(|key| key <= max_key) {
                 return Ok(None);
             }
             tally.added = info.count as u64;
@@ -102,24 +131,19 @@ impl CompareWalk {
         Ok(Some(tally))
     }
 
-    /// Goes to the next key that is not kept; returns false when there is none.
-    pub fn advance(&mut self) -> Result<bool> {
-        while self.changes.advance()? {
-            let Some(change) = self.changes.current()? else {
-                break;
-            };
-            self.dest.advance_to(change.key)?;
-            let dest = match self.dest.key() == Some(change.key) {
-                true => Some(self.dest.value()?),
-                false => None,
-            };
-            self.verdict = verdict(dest, change.right, change.left)
-                .ok_or_else(|| self.dest.corrupt("a value is malformed"))?;
-            if self.verdict != Verdict::Keep {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Finds out what the merge does with the key at hand; returns whether it does anything.
+    fn judge(&mut self) -> Result<bool> {
+        let Some(change) = self.changes.current()? else {
+            return Ok(false);
+        };
+        self.dest.advance_to(change.key)?;
+        let dest = match self.dest.key() == Some(change.key) {
+            true => Some(self.dest.value()?),
+            false => None,
+        };
+        self.verdict = verdict(dest, change.right, change.left)
+            .ok_or_else(|| self.dest.corrupt("a value is malformed"))?;
+        Ok(self.verdict != Verdict::Keep)
     }
 
     /// Returns the comparison at which the walk stopped, None before the first and at the end.

@@ -226,3 +226,40 @@ impl TreeCursor {
 fn corrupt(cursor: &Cursor, reason: &str) -> Error {
     Error::corrupt(cursor.table().path(), reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tree::testing::{Folder, value};
+    use std::collections::BTreeMap;
+
+    /// Keys of one range and the first of the next; the last block's separator is above it.
+    #[test]
+    fn an_end_of_blocks_is_between_their_keys_and_the_next() {
+        let names = ["p009/f00102", "p0099", "p00"].map(str::to_owned);
+        let numbered = (0..100).map(|number| format!("p009/a{number:03}"));
+        let noise: String = (0..700u32)
+            .map(|n| char::from(33 + (n * n % 89) as u8))
+            .collect();
+        let records: BTreeMap<Vec<u8>, Vec<u8>> = names
+            .into_iter()
+            .chain(numbered)
+            .map(|name| (name.into_bytes(), value("identity", &noise)))
+            .collect();
+        let folder = Folder::new();
+        let tree = folder.tree(&records);
+        assert_eq!(tree.ranges().len(), 2);
+        let mut cursor = tree.cursor();
+        let mut last_end = Vec::new();
+        for key in records.keys() {
+            cursor.enter().unwrap();
+            if let Some(end) = cursor.blocks_end(1) {
+                assert!(&last_end < key && key <= &end);
+                last_end = end;
+            }
+            assert!(key <= &last_end);
+            cursor.next().unwrap();
+        }
+        assert_eq!(cursor.key(), None);
+        assert_eq!(last_end, *records.keys().last().unwrap());
+    }
+}

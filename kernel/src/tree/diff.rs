@@ -100,26 +100,30 @@ impl DiffWalk {
         }
     }
 
-    /// Returns a range that lies ahead of the left side, with nothing in its place on the right,
-    /// or the other way round. The record at which the walk stopped is passed over.
-    pub fn lone_range(&mut self) -> Result<Option<(Side, &RangeInfo)>> {
-        self.step()?;
-        let ahead = [
-            (Side::Left, &self.left, &self.right),
-            (Side::Right, &self.right, &self.left),
-        ];
-        let limit = self.limit.as_deref();
-        Ok(ahead.into_iter().find_map(|(side, one, other)| {
-            let info = one.whole_range()?;
-            let max_key = info.max_key.as_slice();
-            let alone = other.key().is_none_or(|key| key > max_key)
-                && limit.is_none_or(|limit| max_key < limit);
-            alone.then_some((side, info))
-        }))
+    /// Returns the range that begins with the difference at which the walk stopped, if all of it
+    /// is on one side with nothing in its place on the other.
+    pub fn lone_range(&self) -> Option<(Side, &RangeInfo)> {
+        let (side, one, other) = match self.found {
+            Found {
+                left: true,
+                right: false,
+            } => (Side::Left, &self.left, &self.right),
+            Found {
+                left: false,
+                right: true,
+            } => (Side::Right, &self.right, &self.left),
+            _ => return None,
+        };
+        let info = one.whole_range()?;
+        let max_key = info.max_key.as_slice();
+        let alone = other.key().is_none_or(|key| key > max_key);
+        let within = self.limit.as_deref().is_none_or(|limit| max_key < limit);
+        (alone && within).then_some((side, info))
     }
 
-    /// Passes over the range that lies ahead of a side.
+    /// Passes over the range that begins with the difference at which the walk stopped.
     pub fn skip_range(&mut self, side: Side) {
+        self.found = Found::default();
         match side {
             Side::Left => self.left.skip_ranges(1),
             Side::Right => self.right.skip_ranges(1),

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use super::apply::rewrite_ranges;
 use super::changes::{Change, Changes};
-use super::compare::{CompareWalk, Comparison};
+use super::compare::{CompareWalk, Comparison, Step};
 use super::diff_page::{Kind, kind};
 use super::merge_walk::MergeWalk;
 use super::outcome::{Outcome, Tally};
@@ -180,16 +180,14 @@ impl Piece {
             ..Findings::default()
         };
         walk.seek(&self.start)?;
-        loop {
-            while let Some(tally) = walk.pass_lone_range()? {
+        while let Some(step) = walk.advance_by_ranges()? {
+            if let Step::Range(tally) = step {
                 findings.tally.add(tally);
                 findings.changes = None;
-            }
-            if !walk.advance()? {
-                return Ok(findings);
+                continue;
             }
             let Some(found) = walk.current()? else {
-                return Ok(findings);
+                break;
             };
             if !found.is_conflict || rules.strategy == Strategy::SourceWins {
                 findings.take(&found, memory)?;
@@ -200,6 +198,7 @@ impl Piece {
                 }
             }
         }
+        Ok(findings)
     }
 
     fn write(

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::apply::apply;
 use super::merge::{Merged, Rules, Sides, Strategy as Resolve, merge_within};
 use super::testing::{Folder, value};
+use super::window::successor;
 use super::{Changes, DiffPage, Kind, Outcome, Row, Tally, Tree, Window, compare_page, diff_page};
 use crate::codec::RangeInfo;
 use crate::ranges::{RangeWriter, break_after};
@@ -18,19 +19,22 @@ use crate::ranges::{RangeWriter, break_after};
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 type Edits = BTreeMap<usize, Option<u8>>;
 
-/// Sixteen keys that end ranges, and six between each two.
+const KEY_COUNT: usize = 16 * 7;
+
+/// Sixteen keys that end ranges, and six between each two, of which one comes next of all keys.
 static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let names = (0u32..).map(|n| format!("k{n:07}").into_bytes());
-    let mut keys = Vec::new();
-    let mut between = 0;
+    let mut keys = vec![b"k".to_vec()];
     for name in names {
         let cuts = break_after(&name, 0);
-        if cuts || between < 6 {
-            keys.push(name);
-            between = if cuts { 0 } else { between + 1 };
+        if cuts || keys.len() % 7 < 6 {
+            keys.push(name.clone());
         }
-        if keys.len() == 16 * 7 {
+        if keys.len() == KEY_COUNT {
             return keys;
+        }
+        if cuts {
+            keys.push(successor(&name));
         }
     }
     keys
@@ -49,12 +53,21 @@ fn valued(key: usize, identity: u8) -> Vec<u8> {
 }
 
 fn records() -> impl Strategy<Value = Edits> {
-    let dense = prop::collection::btree_map(0..16 * 7usize, (0..3u8).prop_map(Some), 60..112);
+    let dense = prop::collection::btree_map(0..KEY_COUNT, (0..3u8).prop_map(Some), 60..KEY_COUNT);
     prop_oneof![edits(60), dense]
 }
 
+/// Changes of single keys and, often, one change of all the keys in a row.
 fn edits(most: usize) -> impl Strategy<Value = Edits> {
-    prop::collection::btree_map(0..16 * 7usize, prop::option::weighted(0.7, 0..3u8), 0..most)
+    let change = || prop::option::weighted(0.7, 0..3u8);
+    let single = prop::collection::btree_map(0..KEY_COUNT, change(), 0..most);
+    let row = (0..KEY_COUNT, 0..30usize, change());
+    (single, prop::option::of(row)).prop_map(|(mut edits, row)| {
+        if let Some((first, length, change)) = row {
+            edits.extend((first..KEY_COUNT).take(length).map(|key| (key, change)));
+        }
+        edits
+    })
 }
 
 fn edited(records: &Records, edits: &Edits) -> Records {
@@ -182,6 +195,22 @@ fn committed(folder: &Folder, history: &[Edits]) -> (Tree, Records) {
     (tree, records)
 }
 
+/// Asserts that ranges that were written end where a key's hash says, and nowhere else but
+/// before ranges that were kept and at the tree's end.
+fn assert_cuts_are_canonical(tree: &Tree, origins: [&Tree; 2]) {
+    let kept = |info: &RangeInfo| origins.iter().any(|origin| origin.has_range(info));
+    let keys: Vec<Vec<u8>> = read(tree).into_keys().collect();
+    for (number, info) in tree.ranges().iter().enumerate() {
+        let next_is_kept = tree.ranges().get(number + 1).is_none_or(kept);
+        let within = keys
+            .iter()
+            .filter(|key| (&info.min_key..&info.max_key).contains(key));
+        let cuts_within = within.filter(|key| break_after(key, 0)).count();
+        let ends_well = break_after(&info.max_key, 0) || next_is_kept;
+        assert!(kept(info) || (ends_well && cuts_within == 0), "{info:?}");
+    }
+}
+
 fn page(rows: Vec<Row>) -> DiffPage {
     DiffPage {
         rows,
@@ -190,7 +219,7 @@ fn page(rows: Vec<Row>) -> DiffPage {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
     #[test]
     fn applying_follows_the_rule(history in prop::collection::vec(records(), 1..4), last in edits(20)) {
@@ -232,7 +261,7 @@ proptest! {
 
     #[test]
     fn merges_are_those_of_maps(
-        shared in prop::collection::vec(records(), 0..3),
+        shared in prop_oneof![Just(Vec::new()), prop::collection::vec(records(), 1..3)],
         ours in prop::collection::vec(edits(12), 0..3),
         theirs in prop::collection::vec(edits(12), 0..3),
         memory in prop::sample::select(vec![0, 10_000, 1 << 20]),
@@ -275,6 +304,7 @@ proptest! {
         prop_assert_eq!(&read(&tree), &expected);
         prop_assert_eq!(outcome.tally, tally_of(&model_diff(&dest_records, &expected)));
         prop_assert_eq!(outcome.count, expected.len() as u64);
+        assert_cuts_are_canonical(&tree, [&dest, &source]);
     }
 }
 
