@@ -1,0 +1,42 @@
+"""Signed requests of S3, as bytes made beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+from filled import REPOSITORY
+
+from anabranch.model.secret import Secret
+from anabranch.s3.signatures.canonical_v4 import UNSIGNED
+from anabranch.s3.signatures.sign import Signer, sign_request
+
+__all__ = ["S3Requests"]
+
+
+class S3Requests:
+    """Makes requests of the server at `url`, signed with version 4 in the name of `auth`."""
+
+    def __init__(self, url: str, auth: tuple[str, str]) -> None:
+        self._bucket = f"{url}/{REPOSITORY}"
+        self._signer = Signer(auth[0], Secret(auth[1]), "us-east-1")
+
+    def request(
+        self,
+        method: str,
+        key: str = "",
+        body: bytes = b"",
+        *,
+        query: str = "",
+        signed_body: bool = True,
+    ) -> bytes:
+        """Returns a request; with `signed_body` the body's SHA-256 is part of its signature."""
+        path = f"{self._bucket}/{key}?{query}".rstrip("?")
+        headers = {"Content-Length": str(len(body))} if method == "PUT" else {}
+        payload = hashlib.sha256(body).hexdigest() if signed_body else UNSIGNED
+        signed = sign_request(
+            self._signer, method, path, headers, time=time.time(), payload=payload
+        ).headers
+        target = path[path.index("/", len("http://")) :]
+        lines = [f"{method} {target} HTTP/1.1", *(f"{n}: {v}" for n, v in signed.items())]
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
