@@ -7,12 +7,16 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
+import boto3
+import botocore.config
 import lakefs
 import lakefs_sdk
 import pytest
 from lakefs.client import Client
 from lakefs_sdk.client import LakeFSClient
 from lakefs_sdk.exceptions import ApiException
+
+from anabranch.testing.round_trip import COPIES
 
 
 class Sandbox:
@@ -153,3 +157,38 @@ def aws_environment(server):
         "AWS_MAX_ATTEMPTS": "1",
         "NO_PROXY": "*",
     }
+
+
+@pytest.fixture(scope="session")
+def make_s3(server):
+    """Returns a function that makes a client of boto3: its own defaults, but for what is given to
+    its configuration, and one attempt, so that no fault is tried away.
+    """
+
+    def make(**config):
+        keys = {
+            "aws_access_key_id": server.access_key_id,
+            "aws_secret_access_key": server.secret_access_key,
+            "region_name": "us-east-1",
+            "aws_session_token": None,
+            "endpoint_url": server.url,
+        }
+        given = {name: config.pop(name) for name in keys.keys() & config.keys()}
+        settings = {"retries": {"total_max_attempts": 1}, **config}
+        session = boto3.Session()
+        return session.client("s3", **keys | given, config=botocore.config.Config(**settings))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def s3(make_s3):
+    """boto3's client, with its defaults."""
+    return make_s3()
+
+
+@pytest.fixture
+def odd_bucket(repo):
+    """A repository with the empty branches that keys are taken a round trip through."""
+    repo.branch(COPIES)
+    return repo.id

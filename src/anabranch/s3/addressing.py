@@ -19,6 +19,7 @@ from anabranch.s3.signatures.encoding import decoded_text, query_pairs
 __all__ = ["Address", "Domains", "address_of", "parameters_of"]
 
 _PORT = re.compile(r":[0-9]*$")
+_OF_LIBRARIES = b"amz-sdk-invocation-id"
 _SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
 
 
@@ -57,11 +58,12 @@ class Domains:
 
     def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
         """Returns whether a request is one of S3: by its host, or because it is signed as S3's
-        requests are. `headers` have lower-case names.
+        requests are, or sent by one of Amazon's libraries, which then forgot to sign it. `headers`
+        have lower-case names.
         """
         if headers.get(b"authorization", b"").startswith((b"AWS4", b"AWS ")):
             return True
-        if b"x-amz-signature" in headers or _signed(query):
+        if b"x-amz-signature" in headers or _OF_LIBRARIES in headers or _signed(query):
             return True
         return self.bucket(headers.get(b"host", b"").decode("latin-1")) is not None
 

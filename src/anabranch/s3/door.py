@@ -25,7 +25,7 @@ from anabranch.s3.request import HeaderPairs, Request
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
-from anabranch.s3.table import Choice, choose
+from anabranch.s3.table import FORM, Choice, choose
 
 __all__ = ["Door", "Visit"]
 
@@ -44,6 +44,12 @@ class Door:
     def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
         """Returns whether a request is for this door."""
         return self._domains.takes(headers, query)
+
+    def takes_unknown(self, method: str, headers: Mapping[bytes, bytes]) -> bool:
+        """Returns whether a request to a path that nobody knows is for this door all the same: it
+        is a form with a file, which a page sends that got it from `generate_presigned_post`.
+        """
+        return method == "POST" and headers.get(b"content-type", b"").startswith(FORM.encode())
 
     def visit(
         self, method: str, path: bytes, query: bytes, headers: HeaderPairs, *, request_id: str

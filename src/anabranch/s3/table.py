@@ -21,7 +21,10 @@ from anabranch.s3.operations import (
 from anabranch.s3.operations.copy_source import COPY_SOURCE
 from anabranch.s3.request import Request
 
-__all__ = ["OPERATIONS", "Choice", "choose"]
+__all__ = ["FORM", "OPERATIONS", "Choice", "choose"]
+
+FORM = "multipart/form-data"
+"""The content type of uploads by forms of web pages, which S3 has and we have not."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *buckets.OPERATIONS,
@@ -65,6 +68,10 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
         operation = _BY_PLACE.get((request.method, level, name))  # type: ignore[arg-type]
         if operation is not None:
             return Choice(operation, address, query)
+    if request.method == "POST" and request.headers.get("content-type", "").startswith(FORM):
+        raise S3Error(
+            "NotImplemented", "Uploads by forms (presigned POST) are not supported; presign a PUT"
+        )
     raise S3Error("NotImplemented" if special else "MethodNotAllowed")
 
 

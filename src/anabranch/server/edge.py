@@ -101,6 +101,9 @@ class Edge:
             if invocation is not None:
                 await self._answer(invocation, found[2], headers, scope, send)
                 return
+        elif self._door.takes_unknown(scope["method"], headers):
+            await self._s3(scope, receive, send, self._request_ids.of(headers))
+            return
         incoming = Incoming(receive)
         scope[INCOMING] = incoming
         await self._falcon(scope, incoming, send)

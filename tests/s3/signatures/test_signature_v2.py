@@ -160,6 +160,18 @@ def test_a_date_of_amazon_s_own_takes_the_place_of_the_usual(gate):
     assert Verifier(gate.secrets.get, lambda: now).verify(request)
 
 
+@pytest.mark.parametrize("query", [(), (("acl", ""),), (("prefix", "a"),)])
+def test_a_bucket_alone_is_signed_with_a_slash_or_without(botocore, gate, query):
+    """boto3 sends `/repo` and signs `/repo/`; others sign what they send."""
+    slash = botocore.header_v2(Draft(url="http://h:1/", query=query), bucket="repo")
+    plain = botocore.header_v2(Draft(url="http://h:1/repo", query=query))
+    assert gate.admit(plain)
+    assert gate.admit(changed(slash, path="/repo/", bucket=""))
+    assert gate.admit(changed(slash, path="/repo", bucket=""))
+    for wrong in (changed(plain, path="/repo/"), changed(slash, path="/repo//", bucket="")):
+        assert refused(gate.admit, wrong).code == "SignatureDoesNotMatch"
+
+
 # AWS, "Signing and authenticating REST requests": method, bucket, path, query, headers, signature
 PUBLISHED = {
     "get": (

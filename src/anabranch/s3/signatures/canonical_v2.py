@@ -33,8 +33,8 @@ def canonical_string(
     """Returns what is signed. `headers` are the request's, and those that a URL has in place of
     headers; `date` is what stands in the date's line.
 
-    A parameter with `=` and no value is signed without the `=` by most clients, and with it by
-    some; `as_sent` keeps it.
+    Two things that are sent are signed otherwise by most clients: `=` without a value after it is
+    left out, and a path that is a bucket alone ends in a slash. Some sign them `as_sent`.
     """
     lines = [request.method, headers.get("content-md5", ""), headers.get("content-type", ""), date]
     lines += [
@@ -50,6 +50,8 @@ def _resource(request: Request, *, as_sent: bool) -> str:
     path = request.path or "/"
     if request.bucket:
         path = f"/{request.bucket}{path}"
+    if not as_sent and "/" not in path[1:]:
+        path = path.rstrip("/") + "/"
     pairs = [
         (name, equals, decoded_text(value))
         for name, equals, value in query_pairs(request.query)
