@@ -45,7 +45,7 @@ def round_trip(client: KeyClient, keys: Iterable[str]) -> None:
     keys = list(keys)
     mine = {f"{BRANCH}/{key}": content_of(key) for key in keys}
     theirs = {f"{COPIES}/{key}": content_of(key) for key in keys}
-    _each("put", mine, lambda key, content: client.put(key, content))
+    _each("put", mine, client.put)
     _listed("put", client, BRANCH, mine)
     _each("get", mine, lambda key, content: client.get(key) == content)
     _each("size", mine, lambda key, content: client.size(key) == len(content))
