@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from anabranch.catalog.protection import Protection
 from anabranch.errors import NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
+from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
@@ -17,8 +19,9 @@ __all__ = ["Branches"]
 class Branches:
     """The use cases of branches."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, protection: Protection) -> None:
         self._core = core
+        self._protection = protection
 
     def create(
         self, repository: str, name: str, source: str, *, hidden: bool = False, force: bool = False
@@ -68,7 +71,25 @@ class Branches:
         """Takes uncommitted changes back: all, those under a prefix, or one object's."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        self._protection.require_writable(found, name)
         self._core.reset.reset(found, name, kind, path)
+
+    def hard_reset(
+        self, repository: str, name: str, reference: str, *, force: bool = False
+    ) -> None:
+        """Moves a branch to the commit that a reference means.
+
+        Raises DirtyBranch if there are uncommitted changes.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        self._protection.require_unprotected(found, name)
+
+        def target(stored: StoredBranch, _: Commit) -> Commit:
+            self._core.committing.require_clean(found, stored.branch)
+            return self._core.references.commit(found, reference)
+
+        self._core.committing.advance(found, name, target)
 
     def changes(
         self,

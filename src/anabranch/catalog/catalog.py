@@ -10,6 +10,7 @@ from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
 from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.catalog.objects import Objects
+from anabranch.catalog.protection import Protection
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.staging import Staging
@@ -46,13 +47,14 @@ class Catalog:
                 Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
             ]
         )
+        self.protection = Protection(core)
         self.repositories = Repositories(core, blocks)
-        self.branches = Branches(core)
+        self.branches = Branches(core, self.protection)
         self.tags = Tags(core)
-        self.commits = Commits(core)
+        self.commits = Commits(core, self.protection)
         self.refs = Refs(core)
-        self.objects = Objects(core, blocks, clock)
-        self.staging = Staging(core, blocks, clock, signing_secret)
+        self.objects = Objects(core, blocks, clock, self.protection)
+        self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)
 
     def config(self) -> StorageConfig:

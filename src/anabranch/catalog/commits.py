@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from anabranch.catalog.protection import Protection
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning.core import Core
@@ -17,8 +18,9 @@ __all__ = ["Commits"]
 class Commits:
     """The use cases of commits."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, protection: Protection) -> None:
         self._core = core
+        self._protection = protection
 
     def commit(
         self,
@@ -36,6 +38,7 @@ class Commits:
         """Commits what is staged on a branch; `date` in seconds since 1970, now if None."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        self._protection.require_committable(found, branch)
         return self._core.committing.commit(
             found,
             branch,

@@ -14,6 +14,7 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore, Stored
+from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid, NotFound, PreconditionFailed
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.names import check_path, path_of
@@ -87,8 +88,11 @@ class ObjectPage:
 class Objects:
     """The use cases of objects. `clock` gives seconds since 1970."""
 
-    def __init__(self, core: Core, blocks: BlockStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float], protection: Protection
+    ) -> None:
         self._core = core
+        self._protection = protection
         self._blocks = blocks
         self._clock = clock
 
@@ -230,6 +234,7 @@ class Objects:
             )
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        self._protection.require_writable(found, branch)
         refused: list[tuple[str, AnabranchError]] = []
         good: list[str] = []
         for path in paths:
@@ -280,13 +285,14 @@ class Objects:
     ) -> Repository:
         """Returns the repository if an object may be written at a path of a branch.
 
-        Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository.
+        Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository, ProtectedBranch.
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
         check_path(path)
         if self._core.branches.find(found, branch) is None:
             raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
+        self._protection.require_writable(found, branch)
         return found
 
     def _refuse_early(

@@ -70,6 +70,7 @@ class Repositories:
             raise
         if sample_data and not bare:
             sample.upload(self._core, self._blocks, repository, committer)
+            self._core.protection.replace(repository, [default_branch], if_match="")
         return repository
 
     def get(self, name: str) -> Repository:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.protection import Protection
 from anabranch.errors import Denied, Invalid
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.repository import Repository
@@ -32,12 +33,18 @@ class Staging:
     """The use cases of physical addresses. `clock` gives seconds since 1970."""
 
     def __init__(
-        self, core: Core, blocks: BlockStore, clock: Callable[[], float], signing_secret: bytes
+        self,
+        core: Core,
+        blocks: BlockStore,
+        clock: Callable[[], float],
+        signing_secret: bytes,
+        protection: Protection,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
         self._secret = signing_secret
+        self._protection = protection
 
     def new_address(self, repository: str, branch: str, path: str) -> str:
         """Returns an address to store an object's bytes at, with its token, good for a day."""
@@ -69,6 +76,7 @@ class Staging:
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        self._protection.require_writable(found, branch)
         if not checksum:
             raise Invalid("checksum is required", kind="checksum_required")
         known = self._blocks.unqualify(address)
@@ -98,6 +106,7 @@ class Staging:
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        self._protection.require_writable(found, branch)
         try:
             known = self._blocks.unqualify(address)
         except Invalid as error:

@@ -87,10 +87,28 @@ class Connection:
         """Returns the JSON answer to a GET of the path made of `parts`; raises Failure."""
         return self._json(_Request("GET", parts, params, repeatable=True))
 
-    def send(self, method: str, *parts: str, body: Any = None, **params: Any) -> Any:
-        """Returns the JSON answer, None if there is none, to a request with a JSON body."""
+    def get_tagged(self, *parts: str) -> tuple[Any, str]:
+        """Returns the JSON answer to a GET, and its ETag."""
+        request = _Request("GET", parts, {}, repeatable=True)
+        answer = self._exchange(request)
+        tag = answer.header("etag")
+        return json.loads(self._body(request, answer) or b"null"), tag
+
+    def send(
+        self,
+        method: str,
+        *parts: str,
+        body: Any = None,
+        if_match: str | None = None,
+        **params: Any,
+    ) -> Any:
+        """Returns the JSON answer, None if there is none, to a request with a JSON body; with
+        `if_match`, on condition that what is there has that ETag (empty for nothing at all).
+        """
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": "application/json"}
+        if if_match is not None:
+            headers["If-Match"] = if_match
         keys: tuple[str, ...] = ()
         if isinstance(body, dict):
             keys = tuple(body[name] for name in ("source", "ref") if name in body)

@@ -32,6 +32,11 @@ SECTIONS = (
         (
             Word("repo", "anabranch.cli.repo", "List, create, show and delete repositories"),
             Word("branch", "anabranch.cli.branch", "List, create, show, delete and reset branches"),
+            Word(
+                "branch-protect",
+                "anabranch.cli.branch_protection",
+                "List, add and delete rules that protect branches",
+            ),
             Word("tag", "anabranch.cli.tag", "List, create, show and delete tags"),
         ),
     ),

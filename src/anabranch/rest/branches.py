@@ -77,6 +77,12 @@ class ChangeBranch(AtBranch, frozen=True, kw_only=True):
     force: bool = False
 
 
+class HardResetBranch(ChangeBranch, frozen=True, kw_only=True):
+    """Parameters of hardResetBranch."""
+
+    ref: Annotated[str, Meta(min_length=1, description="what the branch shall be at")]
+
+
 class DiffBranch(AtBranch, frozen=True, kw_only=True):
     """Parameters of diffBranch."""
 
@@ -131,6 +137,14 @@ def reset_branch(call: Call[AtBranch, ResetCreation]) -> None:
         call.body.type,
         call.body.path,
         force=call.body.force,
+    )
+
+
+def hard_reset_branch(call: Call[HardResetBranch, None]) -> None:
+    """Moves a branch to another commit."""
+    asked = call.params
+    call.services.catalog.branches.hard_reset(
+        asked.repository, asked.branch, asked.ref, force=asked.force
     )
 
 
@@ -251,6 +265,17 @@ OPERATIONS = (
         body=ResetCreation,
         status=204,
         handler=reset_branch,
+    ),
+    Operation(
+        id="hardResetBranch",
+        tag="experimental",
+        method="PUT",
+        path=_BRANCH + "/hard_reset",
+        summary="move a branch to another commit",
+        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        params=HardResetBranch,
+        status=204,
+        handler=hard_reset_branch,
     ),
     Operation(
         id="diffBranch",

@@ -62,8 +62,6 @@ repositories /repositories/{repository} repository
     getGCRules            GET    /settings/gc_rules          retention:GetGarbageCollectionRules
     setGCRules            PUT    /settings/gc_rules          retention:SetGarbageCollectionRules
     deleteGCRules         DELETE /settings/gc_rules          retention:SetGarbageCollectionRules
-    getBranchProtectionRules GET /settings/branch_protection branches:GetBranchProtectionRules
-    setBranchProtectionRules PUT /settings/branch_protection branches:SetBranchProtectionRules
     dumpSubmit            POST   /dump                                 fs:ListCommits
     dumpStatus            GET    /dump                                 fs:ListCommits
     restoreSubmit         POST   /restore                              fs:CreateCommit
@@ -74,8 +72,6 @@ import /repositories/{repository}/branches/{branch}/import branch
     importCancel          DELETE -                                     fs:ImportCancel
 experimental /sts anything
     stsLogin              POST   /login                                -
-experimental /repositories/{repository}/branches/{branch} branch
-    hardResetBranch       PUT    /hard_reset                           fs:RevertBranch
 experimental /repositories/{repository}/branches/{branch}/staging/pmpu repository
     createPresignMultipartUpload   POST   -                            fs:WriteObject
     completePresignMultipartUpload PUT    /{uploadId}                  fs:WriteObject
@@ -100,14 +96,6 @@ internal /repositories/{repository} repository
     restoreRefs           PUT    /refs/restore                         fs:CreateCommit
     CreateCommitRecord    POST   /commits                              fs:CreateCommit
     createSymlinkFile     POST   /refs/{branch}/symlink                fs:WriteObject
-    createBranchProtectionRulePreflight  GET    /branch_protection/set_allowed
-                                               branches:SetBranchProtectionRules
-    internalGetBranchProtectionRules     GET    /branch_protection
-                                               branches:GetBranchProtectionRules
-    internalCreateBranchProtectionRule   POST   /branch_protection
-                                               branches:SetBranchProtectionRules
-    internalDeleteBranchProtectionRule   DELETE /branch_protection
-                                               branches:SetBranchProtectionRules
     setGarbageCollectionRulesPreflight   GET    /gc/rules/set_allowed
                                                retention:SetGarbageCollectionRules
     internalGetGarbageCollectionRules    GET    /gc/rules

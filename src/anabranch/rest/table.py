@@ -6,6 +6,7 @@ from typing import Any
 
 from anabranch.rest import (
     auth,
+    branch_protection,
     branches,
     commits,
     config,
@@ -35,6 +36,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *auth.OPERATIONS,
     *repositories.OPERATIONS,
     *branches.OPERATIONS,
+    *branch_protection.OPERATIONS,
     *tags.OPERATIONS,
     *commits.OPERATIONS,
     *refs.OPERATIONS,

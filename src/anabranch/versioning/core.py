@@ -3,8 +3,8 @@
     core = Core(keyvalue, tables)
     repository = core.repositories.create("quickstart", "local://quickstart")
 
-Parts know only the parts beneath them: identifiers, commits, branches, tags, references, staging,
-trees, objects, difference, changes, reset, commit, merge.
+Parts know only the parts beneath them: identifiers, protection, commits, branches, tags,
+references, staging, trees, objects, difference, changes, reset, commit, merge.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from anabranch.versioning.difference import Difference
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merge import Merging
 from anabranch.versioning.objects import Objects
+from anabranch.versioning.protection import Protection
 from anabranch.versioning.references import References
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
@@ -49,6 +50,7 @@ class Core:
     ) -> None:
         self.identifiers = identifiers or Identifiers(clock)
         self.repositories = Repositories(keyvalue, self.identifiers, clock)
+        self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
         self.tags = Tags(keyvalue, self.commits)

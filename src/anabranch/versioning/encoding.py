@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 from google.protobuf.message import DecodeError, Message
@@ -9,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 from anabranch.errors import Corrupt
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
+from anabranch.model.protection import NO_RULES, Blocked, ProtectionRules
 from anabranch.model.repository import Repository
 from anabranch.model.tag import Tag
 from anabranch.records import lakefs_pb2 as records
@@ -20,6 +23,8 @@ __all__ = [
     "commit_from",
     "metadata_bytes",
     "metadata_from",
+    "protection_bytes",
+    "protection_from",
     "repository_bytes",
     "repository_from",
     "tag_bytes",
@@ -161,3 +166,28 @@ def metadata_from(raw: bytes | None) -> dict[str, str]:
     message = records.RepoMetadata()
     _parse(message, raw or b"")
     return dict(message.metadata)
+
+
+def protection_bytes(blocked: Mapping[str, frozenset[Blocked]]) -> bytes:
+    """Returns the record of what each pattern of branches' names blocks."""
+    message = records.BranchProtectionRules()
+    for pattern, what in blocked.items():
+        actions = records.BranchProtectionBlockedActions(value=[item.name for item in sorted(what)])
+        message.branch_pattern_to_blocked_actions[pattern].CopyFrom(actions)
+    return _bytes(message)
+
+
+def protection_from(raw: bytes | None) -> ProtectionRules:
+    """Returns the rules of a record; none at all when there is no record. Their ETag is the
+    SHA-256 of the record as it lies there, as in lakeFS.
+    """
+    if raw is None:
+        return NO_RULES
+    message = records.BranchProtectionRules()
+    _parse(message, raw)
+    known = {int(what) for what in Blocked}
+    blocked = {
+        pattern: frozenset(Blocked(number) for number in actions.value if number in known)
+        for pattern, actions in message.branch_pattern_to_blocked_actions.items()
+    }
+    return ProtectionRules(blocked, hashlib.sha256(raw).hexdigest())

@@ -6,6 +6,7 @@ __all__ = [
     "CLEANUP",
     "GRAVELER",
     "METADATA",
+    "PROTECTION",
     "all_branches",
     "all_commits",
     "all_tags",
@@ -18,6 +19,7 @@ __all__ = [
 GRAVELER = "graveler"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
+PROTECTION = b"settings/protected_branches"
 
 
 def repository(name: str) -> bytes:

@@ -1,0 +1,143 @@
+"""Patterns of names, compared with the library that lakeFS uses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from anabranch.errors import Invalid
+from anabranch.model.glob import Glob
+
+SOURCE = Path(__file__).parents[1] / "differential" / "glob"
+
+TEXTS = [
+    "".join(letters) for count in range(1, 5) for letters in itertools.product("ab-", repeat=count)
+] + ["abab*", "a*b", "a?", "]", "a[b", "x{", "dev:joe-bugfix-1234", "a\\b"]
+
+
+OVERLAPPING = re.compile(r"([^*?\[{]|\[.\])+\*+([^*?\[{]|\[.\])+")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "others"),
+    [
+        ("main", ["main"], ["mai", "main2", "Main", ""]),
+        ("release-*", ["release-", "release-1.2"], ["release", "a-release-1"]),
+        ("v?.?", ["v1.2"], ["v12", "v1.22"]),
+        ("[ab]*", ["a", "bx"], ["c", ""]),
+        ("[!ab]", ["c", "é"], ["a", ""]),
+        ("[a-c]1", ["b1"], ["d1", "-1"]),
+        ("[abc-e]", ["-", "e"], ["d"]),
+        ("{main,dev*}", ["main", "dev", "dev:x"], ["mainx", "a"]),
+        ("{a,{b,c}d}e", ["ae", "bde", "cde"], ["ade", "be"]),
+        ("*", ["", "a/b", "\n"], []),
+        (r"\*\[", ["*["], ["a["]),
+        ("a,b}]", ["a,b}]"], ["a"]),
+        ("", [""], ["a"]),
+    ],
+)
+def test_what_patterns_match(pattern, matching, others):
+    compiled = Glob(pattern)
+    assert [text for text in matching if not compiled.matches(text)] == []
+    assert [text for text in others if compiled.matches(text)] == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["[", "[a", "[]", "[!]", "[z-a]", "[a-z0-9]", "{a", "a\\", "[a-", "{" * 17],
+)
+def test_what_is_no_pattern(pattern):
+    with pytest.raises(Invalid, match="invalid value"):
+        Glob(pattern)
+
+
+def test_no_pattern_takes_long():
+    started = time.monotonic()
+    assert not Glob("*a" * 60 + "b").matches("a" * 300)
+    assert not Glob("{a,aa}" * 60 + "b").matches("a" * 300)
+    assert not Glob("{*a*,*{a,?}*}" * 30 + "b").matches("a" * 300)
+    assert time.monotonic() - started < 5
+
+
+def patterns(seed: int, amount: int) -> list[str]:
+    """Returns patterns of every kind in which gobwas/glob does not err: it does, or panics, where
+    alternatives are empty or more than text, where `a*a` ought not to match `a`, and rarely
+    elsewhere, so that not every seed will do.
+    """
+    chance = random.Random(seed)
+    classes = ["a", "ab", "a-b", "b-a", "a-a", "-a", "\\]a", "abc-", "!a", "!a-b", "", "a-", "é-漢"]
+
+    def single() -> str:
+        kind = chance.random()
+        if kind < 0.5:
+            return chance.choice(["a", "b", "-", "é", "!", "]"])
+        if kind < 0.6:
+            return "?"
+        if kind < 0.7:
+            return chance.choice(["\\*", "\\?", "\\[", "\\{"])
+        return f"[{chance.choice(classes)}]"
+
+    def term() -> str:
+        kind = chance.random()
+        if kind < 0.2:
+            choices = ["".join(chance.choices("ab-!]", k=chance.randint(1, 3))) for _ in "abc"]
+            return f"{{{','.join(choices[: chance.randint(1, 3)])}}}"
+        if kind < 0.45:
+            return chance.choice(["*", "**"])
+        return single()
+
+    made = ("".join(term() for _ in range(chance.randint(1, 5))) for _ in range(amount))
+    return sorted(pattern for pattern in set(made) if not OVERLAPPING.fullmatch(pattern))
+
+
+@pytest.fixture(scope="module")
+def gobwas(tmp_path_factory) -> Path:
+    """The Go program, built once."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("Go is missing: no comparison with gobwas/glob")
+    program = tmp_path_factory.mktemp("glob") / "glob"
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [go, *arguments],
+            cwd=SOURCE,
+            env=environment,
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+
+    if (fetched := call("list", "-deps", ".")).returncode:
+        pytest.skip(f"gobwas/glob cannot be fetched: {fetched.stderr.strip()[-300:]}")
+    built = call("build", "-buildvcs=false", "-mod=readonly", "-o", program, ".")
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+@pytest.mark.timeout(300)  # the first run on a machine fetches and builds
+def test_patterns_match_what_they_match_in_lakefs(gobwas):
+    given = patterns(seed=4, amount=4000)
+    lines = "\n".join(json.dumps([pattern, *TEXTS]) for pattern in given)
+    told = subprocess.run([gobwas], input=lines, capture_output=True, check=True, text=True)
+    theirs = dict(zip(given, told.stdout.split("\n")[: len(given)], strict=True))
+    assert sum(matched.count("1") for matched in theirs.values()) > len(given)
+    assert {pattern: _ours(pattern) for pattern in given} == theirs
+
+
+def _ours(pattern: str) -> str:
+    try:
+        compiled = Glob(pattern)
+    except Invalid:
+        return "error"
+    return "".join("01"[compiled.matches(text)] for text in TEXTS)
