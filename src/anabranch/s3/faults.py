@@ -45,6 +45,9 @@ CODE_BY_CLASS = {
 _USUAL_WORDS = frozenset({"NoSuchBucket", "NoSuchKey", "AccessDenied", "InternalError"})
 """Codes whose own message says more to a user of S3 than ours does."""
 
+_OUR_WORDS = frozenset({"branch_not_found", "protected_branch", "read_only_repository"})
+"""Kinds of which ours says more all the same."""
+
 
 def code_of(error: AnabranchError) -> str:
     """Returns the code that tells of an error."""
@@ -63,7 +66,8 @@ def s3_error(error: AnabranchError) -> S3Error:
     if isinstance(error, S3Error):
         return error
     code = code_of(error)
-    message = None if code in _USUAL_WORDS and error.kind != "branch_not_found" else error.message
+    usual = code in _USUAL_WORDS and error.kind not in _OUR_WORDS
+    message = None if usual else error.message
     if isinstance(error, RangeNotSatisfiable):
         return S3Error(code, ActualObjectSize=str(error.size))
     return S3Error(code, message)
