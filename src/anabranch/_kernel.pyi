@@ -227,6 +227,20 @@ class Listing:
         """The page as a JSON array of lakeFS `ObjectStats`, keys in alphabetical order.
         Relative addresses are put behind `storage_namespace` and a slash.
         """
+    def s3_elements(
+        self,
+        root: bytes,
+        *,
+        name: str = "Contents",
+        after_key: str = "",
+        at_end: str = "",
+        encoded: bool = False,
+    ) -> bytes:
+        """The page as the XML elements of S3's listings, keys behind `root`: of an object
+        `<name>` with Key, `after_key`, LastModified, ETag, Size and `at_end`, of a common prefix
+        `<CommonPrefixes>`. Keys are escaped, or percent-encoded if `encoded`; the texts
+        `after_key` and `at_end` are elements already.
+        """
 
 @final
 class DiffPage:

@@ -7,11 +7,12 @@ use pyo3::types::{PyBytes, PyList};
 
 use super::values::{PyChange, parts, py_value};
 use crate::tree;
+use crate::tree::s3_xml::{Elements, elements};
 use crate::tree::stats_json::{Shown, object_stats};
 
 thread_local! {
     /// Holds a page as it is written: fresh memory for each would cost as much as writing it.
-    static JSON: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static PAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A page being filled.
@@ -69,9 +70,32 @@ impl Listing {
             storage_namespace,
             user_metadata,
         };
-        JSON.with_borrow_mut(|json| {
+        PAGE.with_borrow_mut(|json| {
             object_stats(&self.listing, shown, json)?;
             Ok(PyBytes::new(py, json))
+        })
+    }
+
+    #[pyo3(signature = (root, *, name = "Contents", after_key = "", at_end = "", encoded = false))]
+    fn s3_elements<'py>(
+        &self,
+        py: Python<'py>,
+        root: &[u8],
+        name: &str,
+        after_key: &str,
+        at_end: &str,
+        encoded: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let shown = Elements {
+            root,
+            name,
+            after_key,
+            at_end,
+            encoded,
+        };
+        PAGE.with_borrow_mut(|xml| {
+            elements(&self.listing, shown, xml)?;
+            Ok(PyBytes::new(py, xml))
         })
     }
 }

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::codec::{IdentityStream, hex};
+use crate::text::put_decimal;
 
 /// Text is gathered up to about this many bytes before it is hashed, which is faster than
 /// hashing it in small pieces.
@@ -45,24 +46,10 @@ impl RecordDigest {
 /// without the spaces.
 pub fn append_record(text: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     for part in [key, value] {
-        append_decimal(text, part.len());
+        put_decimal(text, part.len() as u64);
         text.extend_from_slice(part);
         text.push(b'|');
     }
-}
-
-fn append_decimal(text: &mut Vec<u8>, mut number: usize) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    text.extend_from_slice(&digits[start..]);
 }
 
 #[cfg(test)]
@@ -95,14 +82,5 @@ mod tests {
             }
         }
         assert_eq!(one.finish(&[]), other.finish(&[]));
-    }
-
-    #[test]
-    fn decimals() {
-        for number in [0, 9, 10, 1234, usize::MAX] {
-            let mut text = Vec::new();
-            append_decimal(&mut text, number);
-            assert_eq!(text, number.to_string().into_bytes());
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! A tree: a metarange with its ranges, all the records of one commit in the order of their keys.
 //!
 //! - Open: [`Pool`] keeps tables open, [`Tree`] finds a key's range, [`TreeCursor`] walks.
-//! - Read: [`Listing`] is a page of a tree with staged changes over it, [`stats_json`] shows it.
+//! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
+//!   and [`s3_xml`].
 //! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
 //! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three.
 
@@ -27,6 +28,7 @@ pub mod compare;
 pub mod diff;
 pub mod load;
 pub mod merge;
+pub mod s3_xml;
 pub mod stats_json;
 
 #[cfg(test)]

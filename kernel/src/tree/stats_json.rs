@@ -7,6 +7,7 @@
 use super::listing::{Item, Listing};
 use crate::codec::EntryView;
 use crate::error::Result;
+use crate::text::put_signed;
 
 const DEFAULT_CONTENT_TYPE: &[u8] = b"application/octet-stream";
 
@@ -62,7 +63,7 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
         put_map(out, &entry.metadata);
     }
     out.extend_from_slice(b",\"mtime\":");
-    put_number(out, entry.mtime);
+    put_signed(out, entry.mtime);
     out.extend_from_slice(b",\"path\":");
     put_string(out, &[item.key]);
     out.extend_from_slice(b",\"path_type\":\"object\",\"physical_address\":");
@@ -75,7 +76,7 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
         put_string(out, &[entry.address]);
     }
     out.extend_from_slice(b",\"size_bytes\":");
-    put_number(out, entry.size);
+    put_signed(out, entry.size);
     out.push(b'}');
     Ok(())
 }
@@ -110,24 +111,6 @@ fn put_map(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) {
         opening = b',';
     }
     out.push(b'}');
-}
-
-fn put_number(out: &mut Vec<u8>, number: i64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 /// Appends one JSON string made of some parts.
@@ -187,15 +170,6 @@ mod tests {
         );
         assert_eq!(string("ä€😀".as_bytes()), "\"ä€😀\"");
         assert_eq!(string(b"a\xffb\xc3"), "\"a\u{fffd}b\u{fffd}\"");
-    }
-
-    #[test]
-    fn numbers() {
-        for number in [0, 7, 10, -1, i64::MAX, i64::MIN] {
-            let mut out = Vec::new();
-            put_number(&mut out, number);
-            assert_eq!(out, number.to_string().into_bytes());
-        }
     }
 
     #[test]

@@ -17,11 +17,11 @@ from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid, NotFound, PreconditionFailed
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
-from anabranch.model.names import check_path, path_of
+from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
 from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.versioning.core import Core
-from anabranch.versioning.entries import entry_from
+from anabranch.versioning.entries import entry_from, unreadable
 from anabranch.versioning.repositories import check_writable
 
 __all__ = ["MAX_DELETE", "ObjectPage", "Objects", "OpenObject"]
@@ -71,8 +71,34 @@ class ObjectPage:
         return len(self._listing)
 
     def json(self, *, user_metadata: bool) -> bytes:
-        """Returns the page as a JSON array of lakeFS `ObjectStats`."""
-        return self._listing.object_stats_json(self._blocks.qualify(self._namespace), user_metadata)
+        """Returns the page as a JSON array of lakeFS `ObjectStats`. Raises Corrupt."""
+        namespace = self._blocks.qualify(self._namespace)
+        try:
+            return self._listing.object_stats_json(namespace, user_metadata)
+        except kernel.KernelError as error:
+            raise unreadable(error) from error
+
+    def s3_elements(
+        self,
+        root: str,
+        *,
+        name: str = "Contents",
+        after_key: str = "",
+        at_end: str = "",
+        encoded: bool = False,
+    ) -> bytes:
+        """Returns the page as the XML elements of S3's listings, keys behind `root`.
+
+        An object is `<name>` with its key, `after_key`, its time, ETag and size, and `at_end`,
+        both of them elements already; a common prefix is `<CommonPrefixes>`. Keys are escaped, or
+        percent-encoded if `encoded`. Raises Corrupt.
+        """
+        try:
+            return self._listing.s3_elements(
+                key_of(root), name=name, after_key=after_key, at_end=at_end, encoded=encoded
+            )
+        except kernel.KernelError as error:
+            raise unreadable(error) from error
 
     @property
     def items(self) -> list[Stat | CommonPrefix]:

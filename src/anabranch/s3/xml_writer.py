@@ -35,10 +35,11 @@ def element(name: str, *inner: str) -> str:
     return f"<{name}>{''.join(inner)}</{name}>"
 
 
-def document(name: str, *inner: str, namespace: str = NAMESPACE) -> bytes:
+def document(name: str, *inner: str | bytes, namespace: str = NAMESPACE) -> bytes:
     """Returns a document: its root element, holding what is written already."""
     root = f'{name} xmlns="{namespace}"' if namespace else name
-    return f"{_DECLARATION}<{root}>{''.join(inner)}</{name}>".encode()
+    parts = (f"{_DECLARATION}<{root}>", *inner, f"</{name}>")
+    return b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
 
 
 def _replacement(match: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from anabranch.errors import Corrupt
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
 from anabranch.versioning.staging import Value
 
-__all__ = ["entry_from", "entry_value"]
+__all__ = ["entry_from", "entry_value", "unreadable"]
 
 
 def entry_value(entry: Entry) -> Value:
@@ -31,7 +31,7 @@ def entry_from(value: Value) -> Entry:
             kernel.decode_entry(value[1])
         )
     except kernel.KernelError as error:
-        raise Corrupt(f"an object's metadata cannot be read: {error}") from error
+        raise unreadable(error) from error
     return Entry(
         address=address,
         address_type=address_type,
@@ -42,3 +42,8 @@ def entry_from(value: Value) -> Entry:
         metadata=metadata,
         content_type=content_type or DEFAULT_CONTENT_TYPE,
     )
+
+
+def unreadable(error: kernel.KernelError) -> Corrupt:
+    """Returns the kernel's error about bytes that are no entry as one of ours."""
+    return Corrupt(f"an object's metadata cannot be read: {error}")

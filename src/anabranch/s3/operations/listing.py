@@ -6,22 +6,20 @@ Where a page ends is said by the last key itself, so that a client may go on fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from anabranch.access.permissions import Action
 from anabranch.errors import Invalid, NotFound
+from anabranch.model.names import key_of
 from anabranch.model.page import MAX_AMOUNT
-from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
-from anabranch.s3.operations.object_headers import etag_of, precise_time
 from anabranch.s3.operations.resources import on_bucket
-from anabranch.s3.xml_writer import document, escaped, leaf
+from anabranch.s3.xml_writer import document, element, leaf
 
 __all__ = ["OPERATIONS"]
 
@@ -30,73 +28,54 @@ _ENCODED = "%"  # no reference begins so
 
 
 class _Page(NamedTuple):
-    """Keys and common prefixes, whole; `last` is where the next page goes on, empty at the end."""
+    """So many keys and common prefixes, as elements; `last` is where the next page goes on, empty
+    at the end.
+    """
 
-    items: list[tuple[str, Stat | None]]
+    amount: int
+    elements: str | bytes
     last: str
 
 
-_EMPTY = _Page([], "")
+_EMPTY = _Page(0, "", "")
 
 
-class _Writer:
-    """Writes keys as the client wants them: as they are, or percent-encoded."""
+class _Form:
+    """How the client wants the answer: keys as they are, or percent-encoded; owners or none."""
 
     def __init__(self, call: Call, *, owners: bool) -> None:
         encoding = call.query.get("encoding-type", "")
         if encoding not in {"", "url"}:
             raise S3Error("InvalidArgument", "Invalid Encoding Method specified in Request")
         self.encoded = bool(encoding)
-        self._owner = OWNER if owners else ""
-
-    def key(self, key: str) -> str:
-        """Returns a key as it stands between tags."""
-        if self.encoded:
-            return quote(key, safe=_SLASH, errors="surrogateescape")
-        return escaped(key)
+        self.at_end = (OWNER if owners else "") + leaf("StorageClass", "STANDARD")
 
     def named(self, name: str, key: str) -> str:
         """Returns an element that holds a key."""
-        return f"<{name}>{self.key(key)}</{name}>"
-
-    def items(self, page: _Page) -> list[str]:
-        """Returns the elements of a page."""
-        return [
-            f"<CommonPrefixes><Prefix>{self.key(key)}</Prefix></CommonPrefixes>"
-            if stat is None
-            else self._contents(key, stat)
-            for key, stat in page.items
-        ]
-
-    def _contents(self, key: str, stat: Stat) -> str:
-        entry = stat.entry
-        return (
-            f"<Contents><Key>{self.key(key)}</Key>"
-            f"<LastModified>{precise_time(entry.mtime)}</LastModified>"
-            f"<ETag>{escaped(etag_of(entry))}</ETag><Size>{entry.size}</Size>"
-            f"{self._owner}<StorageClass>STANDARD</StorageClass></Contents>"
-        )
+        if self.encoded:
+            return f"<{name}>{quote(key, safe=_SLASH, errors='surrogateescape')}</{name}>"
+        return leaf(name, key)
 
 
 def list_objects(call: Call) -> Answer:
     """Returns a page, in the first form: it goes on after `marker`."""
     query = call.query
-    writer = _Writer(call, owners=True)
+    form = _Form(call, owners=True)
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     marker = query.get("marker", "")
     most = _most(call)
-    page = _page(call, prefix, marker, delimiter, most)
+    page = _page(call, form, prefix, marker, delimiter, most)
     return Answer(
         200,
         document(
             "ListBucketResult",
             leaf("Name", call.address.bucket),
-            writer.named("Prefix", prefix),
-            writer.named("Marker", marker),
-            writer.named("NextMarker", page.last) if page.last else "",
+            form.named("Prefix", prefix),
+            form.named("Marker", marker),
+            form.named("NextMarker", page.last) if page.last else "",
             leaf("MaxKeys", str(most)),
-            writer.named("Delimiter", delimiter) if delimiter else "",
-            *_ending(writer, page),
+            form.named("Delimiter", delimiter) if delimiter else "",
+            *_ending(form, page),
         ),
     )
 
@@ -106,34 +85,34 @@ def list_objects_v2(call: Call) -> Answer:
     query = call.query
     if query["list-type"] != "2":
         raise S3Error("InvalidArgument", "Invalid List Type specified in Request")
-    writer = _Writer(call, owners=query.get("fetch-owner", "") == "true")
+    form = _Form(call, owners=query.get("fetch-owner", "") == "true")
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     token, start = query.get("continuation-token"), query.get("start-after", "")
     after = start if token is None else _key_of_token(token)
     if token is not None and not after.startswith(prefix):
         raise S3Error("InvalidArgument", "The continuation token provided is incorrect")
     most = _most(call)
-    page = _page(call, prefix, after, delimiter, most)
+    page = _page(call, form, prefix, after, delimiter, most)
     return Answer(
         200,
         document(
             "ListBucketResult",
             leaf("Name", call.address.bucket),
-            writer.named("Prefix", prefix),
+            form.named("Prefix", prefix),
             leaf("ContinuationToken", token) if token is not None else "",
             leaf("NextContinuationToken", _token_of(page.last)) if page.last else "",
-            writer.named("StartAfter", start) if start else "",
-            leaf("KeyCount", str(len(page.items))),
+            form.named("StartAfter", start) if start else "",
+            leaf("KeyCount", str(page.amount)),
             leaf("MaxKeys", str(most)),
-            writer.named("Delimiter", delimiter) if delimiter else "",
-            *_ending(writer, page),
+            form.named("Delimiter", delimiter) if delimiter else "",
+            *_ending(form, page),
         ),
     )
 
 
-def _ending(writer: _Writer, page: _Page) -> list[str]:
-    encoding = leaf("EncodingType", "url") if writer.encoded else ""
-    return [encoding, leaf("IsTruncated", "true" if page.last else "false"), *writer.items(page)]
+def _ending(form: _Form, page: _Page) -> list[str | bytes]:
+    encoding = leaf("EncodingType", "url") if form.encoded else ""
+    return [encoding, leaf("IsTruncated", "true" if page.last else "false"), page.elements]
 
 
 def _token_of(key: str) -> str:
@@ -151,27 +130,29 @@ def _key_of_token(token: str) -> str:
     return unquote(token.removeprefix(_ENCODED), errors="surrogateescape")
 
 
-def _page(call: Call, prefix: str, after: str, delimiter: str, most: int) -> _Page:
-    read: Callable[..., _Page] = _objects if _SLASH in prefix else _branches
+def _page(call: Call, form: _Form, prefix: str, after: str, delimiter: str, most: int) -> _Page:
     if not most:
         call.services.catalog.repositories.get(call.address.bucket)
         return _EMPTY
-    return read(call, prefix, after, delimiter, most)
+    if _SLASH in prefix:
+        return _objects(call, form, prefix, after, delimiter, most)
+    return _branches(call, form, prefix, after, most)
 
 
-def _branches(call: Call, prefix: str, after: str, _: str, most: int) -> _Page:
+def _branches(call: Call, form: _Form, prefix: str, after: str, most: int) -> _Page:
     page = call.services.catalog.branches.list(
         call.address.bucket, prefix=prefix, after=after.partition(_SLASH)[0], amount=most
     )
-    items: list[tuple[str, Stat | None]] = [(branch.id + _SLASH, None) for branch in page.items]
-    return _Page(items, items[-1][0] if page.has_more else "")
+    keys = [branch.id + _SLASH for branch in page.items]
+    elements = [element("CommonPrefixes", form.named("Prefix", key)) for key in keys]
+    return _Page(len(keys), "".join(elements), keys[-1] if page.has_more else "")
 
 
-def _objects(call: Call, prefix: str, after: str, delimiter: str, most: int) -> _Page:
+def _objects(call: Call, form: _Form, prefix: str, after: str, delimiter: str, most: int) -> _Page:
     ref, _, path = prefix.partition(_SLASH)
     root = ref + _SLASH
     inside = after.startswith(root)
-    if not inside and after.encode() > root.encode():
+    if not inside and key_of(after) > key_of(root):
         return _EMPTY
     try:
         page = call.services.catalog.objects.listing(
@@ -186,10 +167,8 @@ def _objects(call: Call, prefix: str, after: str, delimiter: str, most: int) -> 
         if error.kind in {"reference_not_found", "invalid_reference"}:
             return _EMPTY  # no key begins so
         raise
-    items: list[tuple[str, Stat | None]] = [
-        (root + item.path, None if isinstance(item, CommonPrefix) else item) for item in page.items
-    ]
-    return _Page(items, root + page.next_offset if page.has_more else "")
+    elements = page.s3_elements(root, at_end=form.at_end, encoded=form.encoded)
+    return _Page(len(page), elements, root + page.next_offset if page.has_more else "")
 
 
 def _most(call: Call) -> int:

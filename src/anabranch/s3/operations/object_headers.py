@@ -108,7 +108,8 @@ def http_date(seconds: int) -> str:
 @lru_cache(maxsize=1024)
 def precise_time(seconds: int) -> str:
     """Returns a time, in seconds since 1970, as listings write it."""
-    return datetime.fromtimestamp(_clamped(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    instant = datetime.fromtimestamp(_clamped(seconds), UTC).replace(tzinfo=None)
+    return instant.isoformat(timespec="milliseconds") + "Z"
 
 
 def _clamped(seconds: int) -> int:
