@@ -241,6 +241,7 @@ def test_tags_are_metadata(s3, bucket, api):
     tags = [{"Key": "a&b", "Value": "ü =+"}, {"Key": "empty", "Value": ""}]
     s3.put_object_tagging(**place, Tagging={"TagSet": tags})
     assert s3.get_object_tagging(**place)["TagSet"] == tags
+    assert s3.get_object(**place)["TagCount"] == s3.head_object(**place)["TagCount"] == len(tags)
     assert api.post(
         f"/repositories/{bucket}/branches/main/commits", json={"message": "tags"}
     ).is_success

@@ -12,6 +12,7 @@ from anabranch.errors import RangeNotSatisfiable
 from anabranch.model.entry import Entry
 from anabranch.s3.answer import header_safe
 from anabranch.s3.errors import S3Error
+from anabranch.s3.operations.tag_sets import TAGGING, tags_in
 from anabranch.s3.operations.user_metadata import metadata_headers
 
 __all__ = [
@@ -90,13 +91,16 @@ def etag_of(entry: Entry) -> str:
 
 def object_headers(entry: Entry) -> list[tuple[str, str]]:
     """Returns the headers of an object beside its type and length."""
-    return [
+    headers = [
         ("ETag", etag_of(entry)),
         ("Last-Modified", http_date(entry.mtime)),
         ("Accept-Ranges", "bytes"),
         *metadata_headers(entry.metadata),
         *_AS_IT_IS,
     ]
+    if TAGGING in entry.metadata:
+        headers.append(("x-amz-tagging-count", str(len(tags_in(entry.metadata)))))
+    return headers
 
 
 @lru_cache(maxsize=1024)
