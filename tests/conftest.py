@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 import anabranch
+from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.server import Server, running_server
 
 # what CI says of a commit must not depend on the day; new examples are found by everybody else
@@ -42,3 +43,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real server over a folder of its own, shared by all tests that ask for it."""
     with running_server(tmp_path_factory.mktemp("lake")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[Cluster]:
+    """A real PostgreSQL server, shared by all tests that ask for it; each makes a database."""
+    if postgres_programs() is None:
+        pytest.skip("PostgreSQL is not installed: `make components` does that")
+    with running_cluster() as cluster:
+        yield cluster

@@ -9,7 +9,10 @@ import pytest
 
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.postgres import PostgresStore
+from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.testing.postgres import Cluster, clear
 from anabranch.testing.stores import FaultyStore
 
 
@@ -25,10 +28,32 @@ def sqlite(database: Path) -> Iterator[SQLiteStore]:
     store.close()
 
 
-@pytest.fixture(params=["memory", "faulty", "sqlite"])
+@pytest.fixture(scope="session")
+def migrated(postgres_cluster: Cluster) -> str:
+    """The connection string of a database that has its tables."""
+    url = postgres_cluster.url(postgres_cluster.make_database())
+    PostgresDatabase(url).migrate()
+    return url
+
+
+@pytest.fixture
+def empty(migrated: str) -> str:
+    """The connection string of a database without keys."""
+    clear(migrated)
+    return migrated
+
+
+@pytest.fixture
+def postgres(empty: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(empty)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()
     if request.param == "faulty":
         return FaultyStore(MemoryStore(), lambda _step, _partition: None)
-    return request.getfixturevalue("sqlite")
+    return request.getfixturevalue(request.param)

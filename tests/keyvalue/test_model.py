@@ -5,13 +5,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.postgres import PostgresStore
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.testing.postgres import clear
 
 PARTITIONS = st.sampled_from(["p", "pp", "q"])
 KEYS = st.one_of(
@@ -132,6 +135,19 @@ class SQLiteHistories(Histories):
         self.folder.cleanup()
 
 
+class PostgresHistories(Histories):
+    url = ""
+
+    def open(self) -> KeyValueStore:
+        clear(self.url)
+        return PostgresStore(self.url, max_open_connections=2)
+
+    @rule()
+    def reopen(self):
+        self.store.close()
+        self.store = PostgresStore(self.url, max_open_connections=2)
+
+
 MODEL = settings(
     max_examples=30,
     stateful_step_count=25,
@@ -142,3 +158,11 @@ TestMemory = MemoryHistories.TestCase
 TestMemory.settings = MODEL
 TestSQLite = SQLiteHistories.TestCase
 TestSQLite.settings = MODEL
+
+
+class TestPostgres(PostgresHistories.TestCase):
+    settings = settings(MODEL, max_examples=10)
+
+    @pytest.fixture(autouse=True)
+    def _database(self, migrated):
+        PostgresHistories.url = migrated
