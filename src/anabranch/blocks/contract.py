@@ -2,20 +2,28 @@
 
 An address is a URI: the scheme of the store, a namespace, a key (`local://name/data/…`,
 `s3://bucket/…`). What is stored under an address never changes, it is only removed.
+
+A block may be stored in parts, in any order, over days and by many processes: an upload is opened
+at an address, parts are put into it by number, and it is completed with a list of them. Its id is
+the store's own, so that stores whose native uploads these are need keep nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
+
+from anabranch.model.part import Part
 
 __all__ = ["BlockInfo", "BlockStore", "StorageConfig", "Stored"]
 
 
 class Stored(NamedTuple):
-    """What a write left: `size` in bytes, `checksum` the hex MD5, `mtime` in seconds."""
+    """What a write left: `size` in bytes, `checksum` the hex MD5 (of parts: `checksum_of_parts`),
+    `mtime` in seconds.
+    """
 
     size: int
     checksum: str
@@ -89,9 +97,64 @@ class BlockStore(Protocol):
         Who knows the source's MD5 gives it as `checksum`; it is then not read to compute it.
         """
 
+    def open_upload(self, address: str) -> str:
+        """Opens an upload in parts of the block at an address that nobody else will use; returns
+        its id. The methods below raise NotFound (kind upload_not_found) for an id that is not
+        known, or not of this address.
+        """
+
+    def put_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        chunks: Iterable[bytes],
+        *,
+        md5: str | None = None,
+    ) -> Part:
+        """Stores the chunks, one after another, as the part of that number, 1 to 10,000; a part
+        that is there is replaced. It is durable when this returns.
+
+        When `chunks` raises, or they have not the hex `md5` (Invalid, kind checksum_mismatch),
+        nothing has changed.
+        """
+
+    def copy_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        source: str,
+        start: int = 0,
+        length: int | None = None,
+        *,
+        checksum: str | None = None,
+    ) -> Part:
+        """Stores the bytes of another block from `start`, to the end or `length` of them, as a
+        part. Who knows their MD5 gives it as `checksum`. Raises Gone as `get` does.
+        """
+
+    def parts(self, address: str, upload_id: str) -> Sequence[Part]:
+        """Returns the parts that are there, by number."""
+
+    def complete_upload(
+        self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
+    ) -> Stored:
+        """Makes a block of parts, given by number and checksum in the order of their numbers.
+
+        Nothing is visible before all of it is durable. It may be asked again, with the same
+        parts, until the upload is aborted; where others have won it raises NotFound. Raises
+        Invalid (kind part_not_found) for a part that is not there or has another checksum.
+        """
+
+    def abort_upload(self, address: str, upload_id: str) -> None:
+        """Removes an upload and its parts; a block that it was completed to stays. One that is
+        not known is passed over.
+        """
+
     def clean_temporaries(self, older_than_seconds: float) -> int:
         """Removes what killed processes have left behind and nobody has written to for so long;
-        returns how many things that were.
+        returns how many things that were. Uploads in parts stay.
         """
 
     def qualify(self, address: str) -> str:

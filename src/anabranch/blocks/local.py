@@ -6,17 +6,17 @@ See `local_paths` for which file an address means, `local_files` for how one com
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.local_cleaning import clean
-from anabranch.blocks.local_errors import NOT_THERE, gone, translate
+from anabranch.blocks.local_copying import copy_bytes, md5_of
+from anabranch.blocks.local_errors import NOT_THERE, translate
 from anabranch.blocks.local_files import NewFile, TemporaryNames, unnamed_files_work
 from anabranch.blocks.local_folders import LocalFolders, make_durable
 from anabranch.blocks.local_listing import walk
@@ -28,8 +28,10 @@ from anabranch.blocks.local_paths import (
     prefix_of,
     relative_path,
 )
-from anabranch.blocks.local_pieces import PIECE_BYTES, Pieces, open_block
+from anabranch.blocks.local_pieces import Pieces, open_block
+from anabranch.blocks.local_uploads import LocalUploads
 from anabranch.errors import AlreadyExists, Busy, Invalid
+from anabranch.model.part import Part
 
 __all__ = ["LocalBlocks"]
 
@@ -66,6 +68,9 @@ class LocalBlocks:
                 kind="storage_failed",
                 hint="Look at the folder's permissions and the disk's space.",
             ) from error
+        self._uploads = LocalUploads(
+            f"{self._names.folder}/uploads", self._names, unnamed=self._unnamed, clock=clock
+        )
 
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace is one of the root's folders."""
@@ -148,12 +153,68 @@ class LocalBlocks:
         descriptor, size = open_block(self._path(source), source)
         try:
             with self._new_file(place, destination) as file:
-                _transfer(descriptor, file, size, destination)
-                checksum = checksum or _md5(descriptor)
+                copy_bytes(descriptor, 0, size, file, source)
+                checksum = checksum or md5_of(descriptor, 0, size)
                 self._publish(file, place, destination, create=False)
         finally:
             os.close(descriptor)
         return Stored(size, checksum, int(self._clock()))
+
+    def open_upload(self, address: str) -> str:
+        """Opens an upload in parts of the block at an address; returns its id."""
+        return self._uploads.open(self.unqualify(address))
+
+    def put_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        chunks: Iterable[bytes],
+        *,
+        md5: str | None = None,
+    ) -> Part:
+        """Stores the chunks as the part of that number, in place of one that is there.
+
+        Raises NotFound for an unknown upload, Invalid for another `md5`, Busy for a full disk;
+        nothing has changed then, nor when `chunks` raises.
+        """
+        return self._uploads.put(self.unqualify(address), upload_id, number, chunks, md5)
+
+    def copy_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        source: str,
+        start: int = 0,
+        length: int | None = None,
+        *,
+        checksum: str | None = None,
+    ) -> Part:
+        """Stores bytes of another block as a part. Raises Gone, NotFound as `put_part` does."""
+        known, path = self.unqualify(address), self._path(source)
+        return self._uploads.copy(known, upload_id, number, (path, source), start, length, checksum)
+
+    def parts(self, address: str, upload_id: str) -> Sequence[Part]:
+        """Returns the parts that are there, by number. Raises NotFound."""
+        return self._uploads.parts(self.unqualify(address), upload_id)
+
+    def complete_upload(
+        self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
+    ) -> Stored:
+        """Makes a block of parts. Raises NotFound where the upload is not there or was completed
+        otherwise, Invalid for a part that is not there.
+        """
+        place = place_of(address, self._root)
+        folder = self._made(place.folder, address)
+        size, checksum = self._uploads.complete(
+            SCHEME + place.path, upload_id, parts, folder, place.name
+        )
+        return Stored(size, checksum, int(self._clock()))
+
+    def abort_upload(self, address: str, upload_id: str) -> None:
+        """Removes an upload and its parts; one that is not known is passed over."""
+        self._uploads.abort(self.unqualify(address), upload_id)
 
     def qualify(self, address: str) -> str:
         """Returns the address with the root in it; one of another store as it is."""
@@ -173,15 +234,7 @@ class LocalBlocks:
         """Returns the path of the folder `prefix`, which is made if it is not there. What others
         write into it under a name is a block, durable once they have synced it and the folder.
         """
-        place = place_of(prefix, self._root)
-        try:
-            path = self._folders.make(place.path)
-            if not os.path.isdir(path):
-                self._folders.forget()  # somebody has removed it
-                self._folders.make(place.path)
-        except OSError as error:
-            raise translate(error, prefix) from error
-        return path
+        return self._made(place_of(prefix, self._root).path, prefix)
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
         """Removes files left by writers that were killed, and returns how many. A file that was
@@ -192,6 +245,17 @@ class LocalBlocks:
     def _path(self, address: str) -> str:
         place = place_of(address, self._root)
         return f"{self._folders.path(place.folder)}/{place.name}"
+
+    def _made(self, folder: str, address: str) -> str:
+        """Returns the path of a folder, which is made if it is not there."""
+        try:
+            path = self._folders.make(folder)
+            if not os.path.isdir(path):
+                self._folders.forget()  # somebody has removed it
+                self._folders.make(folder)
+        except OSError as error:
+            raise translate(error, address) from error
+        return path
 
     def _new_file(self, place: Place, address: str) -> NewFile:
         try:
@@ -213,44 +277,3 @@ class LocalBlocks:
             raise AlreadyExists(f"{address}: there is a block already") from error
         except OSError as error:
             raise translate(error, address) from error
-
-
-def _transfer(source: int, file: NewFile, size: int, address: str) -> None:
-    """Copies a file's bytes, in the kernel if it can."""
-    try:
-        at = _transfer_in_kernel(source, file.descriptor, size)
-        while at < size:
-            piece = os.pread(source, PIECE_BYTES, at)
-            if not piece:
-                raise gone(address)
-            file.write(piece)
-            at += len(piece)
-    except OSError as error:
-        raise translate(error, address) from error
-
-
-def _transfer_in_kernel(source: int, target: int, size: int) -> int:
-    """Returns how many bytes were copied before the kernel would not go on."""
-    if not hasattr(os, "copy_file_range"):
-        return 0
-    at = 0
-    while at < size:
-        try:
-            copied = os.copy_file_range(source, target, size - at, offset_src=at)
-        except OSError as error:
-            if error.errno in (errno.EXDEV, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-                break
-            raise
-        if copied == 0:
-            break
-        at += copied
-    return at
-
-
-def _md5(descriptor: int) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    at = 0
-    while piece := os.pread(descriptor, PIECE_BYTES, at):
-        digest.update(piece)
-        at += len(piece)
-    return digest.hexdigest()

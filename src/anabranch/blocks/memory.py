@@ -6,11 +6,13 @@ import hashlib
 import threading
 import time
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.blocks.memory_uploads import MemoryUploads
 from anabranch.errors import AlreadyExists, Gone, Invalid
+from anabranch.model.part import Part
 
 __all__ = ["MemoryBlocks"]
 
@@ -38,6 +40,7 @@ class MemoryBlocks:
         self._lock = threading.Lock()
         self._blocks: dict[str, _Block] = {}
         self._addresses: list[str] = []
+        self._uploads = MemoryUploads(clock)
 
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""
@@ -97,6 +100,53 @@ class MemoryBlocks:
         """Copies a block. Raises Gone when there is no source."""
         stored = self.put(destination, [self.read(source)])
         return stored._replace(checksum=checksum or stored.checksum)
+
+    def open_upload(self, address: str) -> str:
+        """Opens an upload in parts of the block at an address; returns its id."""
+        _check(address)
+        return self._uploads.open(address)
+
+    def put_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        chunks: Iterable[bytes],
+        *,
+        md5: str | None = None,
+    ) -> Part:
+        """Stores the chunks as a part. Raises NotFound, and Invalid for another `md5`."""
+        return self._uploads.put(address, upload_id, number, b"".join(chunks), md5)
+
+    def copy_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        source: str,
+        start: int = 0,
+        length: int | None = None,
+        *,
+        checksum: str | None = None,  # noqa: ARG002  to compute it is cheap here
+    ) -> Part:
+        """Stores bytes of another block as a part. Raises NotFound, Gone."""
+        body = self.read(source, start, length)
+        return self._uploads.put(address, upload_id, number, body, None)
+
+    def parts(self, address: str, upload_id: str) -> Sequence[Part]:
+        """Returns the parts that are there, by number. Raises NotFound."""
+        return self._uploads.parts(address, upload_id)
+
+    def complete_upload(
+        self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
+    ) -> Stored:
+        """Makes a block of parts. Raises NotFound, and Invalid for a part that is not there."""
+        body, checksum = self._uploads.complete(address, upload_id, parts)
+        return self.put(address, [body])._replace(checksum=checksum)
+
+    def abort_upload(self, address: str, upload_id: str) -> None:
+        """Removes an upload and its parts; one that is not known is passed over."""
+        self._uploads.abort(address, upload_id)
 
     def clean_temporaries(self, older_than_seconds: float) -> int:  # noqa: ARG002  the contract
         """Returns 0: memory keeps nothing that is unfinished."""

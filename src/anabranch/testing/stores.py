@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.part import Part
 
 __all__ = ["Before", "FaultyBlocks", "FaultyStore", "fail_at"]
 
@@ -73,6 +74,53 @@ class FaultyBlocks:
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         self.before("copy", destination)
         return self.store.copy(source, destination, checksum=checksum)
+
+    def open_upload(self, address: str) -> str:
+        self.before("open_upload", address)
+        return self.store.open_upload(address)
+
+    def put_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        chunks: Iterable[bytes],
+        *,
+        md5: str | None = None,
+    ) -> Part:
+        self.before("put_part", address)
+        chunks = self._chunks(address, chunks)
+        return self.store.put_part(address, upload_id, number, chunks, md5=md5)
+
+    def copy_part(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        source: str,
+        start: int = 0,
+        length: int | None = None,
+        *,
+        checksum: str | None = None,
+    ) -> Part:
+        self.before("copy_part", address)
+        return self.store.copy_part(
+            address, upload_id, number, source, start, length, checksum=checksum
+        )
+
+    def parts(self, address: str, upload_id: str) -> Sequence[Part]:
+        self.before("parts", address)
+        return self.store.parts(address, upload_id)
+
+    def complete_upload(
+        self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
+    ) -> Stored:
+        self.before("complete_upload", address)
+        return self.store.complete_upload(address, upload_id, parts)
+
+    def abort_upload(self, address: str, upload_id: str) -> None:
+        self.before("abort_upload", address)
+        self.store.abort_upload(address, upload_id)
 
     def qualify(self, address: str) -> str:
         return self.store.qualify(address)

@@ -1,0 +1,266 @@
+"""Uploads in parts of a local store: a folder each, among the store's temporary files.
+
+    ROOT/.anabranch-temporary/uploads/UPLOAD/
+        00001.STAMP.SIZE.MD5        a part; of several of one number the greatest stamp counts
+        whole.CHECKSUM              the block, made of parts, before it has its name
+
+A file's name is given when it is whole and durable, so nothing else need be kept. The block gets
+its name as a second, hard link: of lists that race exactly one wins, and which one is seen by
+whose file it is, by everyone and at any time, until the folder is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from anabranch.blocks.local_copying import copy_bytes, md5_of
+from anabranch.blocks.local_errors import NOT_THERE, translate
+from anabranch.blocks.local_files import NewFile, TemporaryNames
+from anabranch.blocks.local_folders import make_durable, sync_folder
+from anabranch.blocks.local_pieces import open_block
+from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
+from anabranch.errors import AnabranchError, Gone, NotFound
+from anabranch.model.part import Part, checksum_of_parts
+
+__all__ = ["LocalUploads"]
+
+_ID = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
+_PART = re.compile(r"([0-9]{5})\.([0-9a-f]{16})\.([0-9]+)\.([0-9a-f]{32})")
+_WHOLE = "whole."
+_NANOSECONDS = 1_000_000_000
+
+
+class _Held(NamedTuple):
+    """A part's file."""
+
+    name: str
+    stamp: int
+    part: Part
+
+
+class LocalUploads:
+    """The uploads of one store, in `folder`. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self, folder: str, names: TemporaryNames, *, unnamed: bool, clock: Callable[[], float]
+    ) -> None:
+        self._root = folder
+        self._names = names
+        self._unnamed = unnamed
+        self._clock = clock
+
+    def open(self, address: str) -> str:
+        """Returns the id of a new upload; its end tells which address it is for."""
+        stamp = int(self._clock() * _NANOSECONDS)
+        upload_id = f"{stamp:016x}{secrets.token_hex(8)}-{_fingerprint(address)}"
+        try:
+            make_durable(self._root)
+            make_durable(f"{self._root}/{upload_id}")
+        except OSError as error:
+            raise translate(error, address) from error
+        return upload_id
+
+    def put(
+        self, address: str, upload_id: str, number: int, chunks: Iterable[bytes], md5: str | None
+    ) -> Part:
+        """Stores the chunks as a part."""
+        upload = self._folder(address, upload_id)
+        digest = hashlib.md5(usedforsecurity=False)
+        size = 0
+        with self._new_file(upload, address) as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                size += len(chunk)
+                try:
+                    file.write(chunk)
+                except OSError as error:
+                    raise translate(error, address) from error
+            checksum = digest.hexdigest()
+            if md5 not in {None, checksum}:
+                raise wrong_md5(address, number)
+            return self._publish(file, upload, address, number, size, checksum)
+
+    def copy(
+        self,
+        address: str,
+        upload_id: str,
+        number: int,
+        source: tuple[str, str],
+        start: int,
+        length: int | None,
+        checksum: str | None,
+    ) -> Part:
+        """Stores bytes of a file, given by its path and its address, as a part."""
+        upload = self._folder(address, upload_id)
+        descriptor, size = open_block(*source)
+        try:
+            wanted = size - start if length is None else length
+            if start < 0 or wanted < 0 or start + wanted > size:
+                raise Gone(f"{source[1]}: the data ends at byte {size}", kind="data_missing")
+            with self._new_file(upload, address) as file:
+                copy_bytes(descriptor, start, wanted, file, source[1])
+                checksum = checksum or md5_of(descriptor, start, wanted)
+                return self._publish(file, upload, address, number, wanted, checksum)
+        finally:
+            os.close(descriptor)
+
+    def parts(self, address: str, upload_id: str) -> list[Part]:
+        """Returns the parts that are there, by number."""
+        held = self._held(self._folder(address, upload_id))
+        return [held[number].part for number in sorted(held)]
+
+    def complete(
+        self,
+        address: str,
+        upload_id: str,
+        parts: Sequence[tuple[int, str]],
+        folder: str,
+        name: str,
+    ) -> tuple[int, str]:
+        """Makes the file `name` in `folder` of parts; returns its size and checksum."""
+        upload = self._folder(address, upload_id)
+        checksum = checksum_of_parts([part[1] for part in parts])
+        whole, target = f"{upload}/{_WHOLE}{checksum}", f"{folder}/{name}"
+        try:
+            if not os.path.exists(whole):
+                self._assemble(address, upload, whole, parts)
+            try:
+                os.link(whole, target, follow_symlinks=False)
+            except FileExistsError:
+                if not os.path.samefile(whole, target):
+                    raise upload_not_found() from None
+            sync_folder(folder)
+            return os.stat(target).st_size, checksum
+        except OSError as error:
+            raise self._told(error, upload, address) from error
+
+    def abort(self, address: str, upload_id: str) -> None:
+        """Removes an upload; one that is not known is passed over."""
+        try:
+            upload = self._folder(address, upload_id)
+        except NotFound:
+            return
+        try:
+            while not _removed(upload):
+                pass  # a part came to be meanwhile
+        except OSError as error:
+            raise translate(error, address) from error
+
+    def _assemble(
+        self, address: str, upload: str, whole: str, parts: Sequence[tuple[int, str]]
+    ) -> None:
+        """Makes a durable file of parts; it is no matter if somebody else has made it."""
+        held = self._held(upload)
+        chosen = []
+        for number, checksum in parts:
+            if number not in held or held[number].part.checksum != checksum:
+                raise part_not_found(address, number)
+            chosen.append(held[number])
+        with contextlib.suppress(FileExistsError):
+            if len(chosen) == 1:
+                os.link(f"{upload}/{chosen[0].name}", whole, follow_symlinks=False)
+                sync_folder(upload)
+                return
+            with self._new_file(upload, address) as file:
+                for each in chosen:
+                    try:
+                        source, size = open_block(f"{upload}/{each.name}", address)
+                    except Gone:
+                        raise part_not_found(address, each.part.number) from None
+                    try:
+                        copy_bytes(source, 0, size, file, address)
+                    finally:
+                        os.close(source)
+                file.publish(whole.rpartition("/")[2], create=True)
+
+    def _publish(
+        self, file: NewFile, upload: str, address: str, number: int, size: int, checksum: str
+    ) -> Part:
+        """Gives a part its name, and removes those that it replaces."""
+        try:
+            before = self._of_number(upload, number)
+            now = int(self._clock() * _NANOSECONDS)
+            stamp = max([now, *(held.stamp + 1 for held in before)])
+            name = f"{number:05d}.{stamp:016x}.{size}.{checksum}"
+            file.publish(name, create=False)
+            for held in before:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{upload}/{held.name}")
+        except OSError as error:
+            raise self._told(error, upload, address) from error
+        return Part(number, size, checksum, stamp // _NANOSECONDS)
+
+    def _new_file(self, upload: str, address: str) -> NewFile:
+        try:
+            return NewFile(upload, self._names, unnamed=self._unnamed)
+        except OSError as error:
+            raise self._told(error, upload, address) from error
+
+    def _held(self, upload: str) -> dict[int, _Held]:
+        """Returns the files of the parts that count."""
+        held: dict[int, _Held] = {}
+        for each in _part_files(upload, ""):
+            other = held.get(each.part.number)
+            if other is None or other.stamp < each.stamp:
+                held[each.part.number] = each
+        return held
+
+    def _of_number(self, upload: str, number: int) -> list[_Held]:
+        return _part_files(upload, f"{number:05d}.")
+
+    def _folder(self, address: str, upload_id: str) -> str:
+        """Returns the folder of an upload. Raises NotFound."""
+        upload = f"{self._root}/{upload_id}"
+        if (
+            not _ID.fullmatch(upload_id)
+            or upload_id.rpartition("-")[2] != _fingerprint(address)
+            or not os.path.isdir(upload)
+        ):
+            raise upload_not_found()
+        return upload
+
+    def _told(self, error: OSError, upload: str, address: str) -> AnabranchError:
+        """Returns an error as one of ours: an upload may be aborted at any moment."""
+        return translate(error, address) if os.path.isdir(upload) else upload_not_found()
+
+
+def _part_files(upload: str, beginning: str) -> list[_Held]:
+    try:
+        names = os.listdir(upload)
+    except NOT_THERE:
+        raise upload_not_found() from None
+    held = []
+    for name in names:
+        match = _PART.fullmatch(name) if name.startswith(beginning) else None
+        if match is not None:
+            stamp = int(match[2], 16)
+            part = Part(int(match[1]), int(match[3]), match[4], stamp // _NANOSECONDS)
+            held.append(_Held(name, stamp, part))
+    return held
+
+
+def _removed(folder: str) -> bool:
+    """Removes a folder of files; returns whether it is gone."""
+    try:
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{folder}/{name}")
+        os.rmdir(folder)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            return False
+        raise
+    return True
+
+
+def _fingerprint(address: str) -> str:
+    return hashlib.sha256(address.encode()).hexdigest()[:16]
