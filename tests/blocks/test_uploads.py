@@ -159,11 +159,6 @@ class TestCopies:
         store.complete_upload(at("a"), upload, listed)
         assert store.read(at("a")) == b"first" + wanted
 
-    def test_believe_a_checksum_that_is_right(self, store, at):
-        upload = store.open_upload(at("a"))
-        part = store.copy_part(at("a"), upload, 1, at("source"), checksum=md5(self.BODY))
-        assert part.checksum == md5(self.BODY)
-
     @pytest.mark.parametrize(("start", "length"), [(0, 2_560_001), (2_560_001, None), (-1, 1)])
     def test_of_what_is_too_short_are_refused(self, store, at, start, length):
         upload = store.open_upload(at("a"))

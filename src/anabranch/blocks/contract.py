@@ -127,11 +127,9 @@ class BlockStore(Protocol):
         source: str,
         start: int = 0,
         length: int | None = None,
-        *,
-        checksum: str | None = None,
     ) -> Part:
         """Stores the bytes of another block from `start`, to the end or `length` of them, as a
-        part. Who knows their MD5 gives it as `checksum`. Raises Gone as `get` does.
+        part. Raises Gone as `get` does.
         """
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:

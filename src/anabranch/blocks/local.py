@@ -188,12 +188,10 @@ class LocalBlocks:
         source: str,
         start: int = 0,
         length: int | None = None,
-        *,
-        checksum: str | None = None,
     ) -> Part:
         """Stores bytes of another block as a part. Raises Gone, NotFound as `put_part` does."""
         known, path = self.unqualify(address), self._path(source)
-        return self._uploads.copy(known, upload_id, number, (path, source), start, length, checksum)
+        return self._uploads.copy(known, upload_id, number, (path, source), start, length)
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
         """Returns the parts that are there, by number. Raises NotFound."""

@@ -95,7 +95,6 @@ class LocalUploads:
         source: tuple[str, str],
         start: int,
         length: int | None,
-        checksum: str | None,
     ) -> Part:
         """Stores bytes of a file, given by its path and its address, as a part."""
         upload = self._folder(address, upload_id)
@@ -106,7 +105,7 @@ class LocalUploads:
                 raise Gone(f"{source[1]}: the data ends at byte {size}", kind="data_missing")
             with self._new_file(upload, address) as file:
                 copy_bytes(descriptor, start, wanted, file, source[1])
-                checksum = checksum or md5_of(descriptor, start, wanted)
+                checksum = md5_of(descriptor, start, wanted)
                 return self._publish(file, upload, address, number, wanted, checksum)
         finally:
             os.close(descriptor)

@@ -126,8 +126,6 @@ class MemoryBlocks:
         source: str,
         start: int = 0,
         length: int | None = None,
-        *,
-        checksum: str | None = None,  # noqa: ARG002  to compute it is cheap here
     ) -> Part:
         """Stores bytes of another block as a part. Raises NotFound, Gone."""
         body = self.read(source, start, length)

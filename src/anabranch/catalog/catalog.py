@@ -8,6 +8,7 @@ from collections.abc import Callable
 from anabranch.blocks.contract import BlockStore, StorageConfig
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
+from anabranch.catalog.completion import Completion
 from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.protection import Protection
@@ -16,11 +17,14 @@ from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.staging import Staging
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
+from anabranch.catalog.uploads import Uploads
+from anabranch.catalog.writes import Writes
 from anabranch.versioning.core import Core
 
 __all__ = ["Catalog"]
 
 _STAGING_SECONDS = 5.0
+_ENDED_SECONDS = 600.0
 _ABANDONED_SECONDS = 3600.0
 """A temporary file into which nobody has written for an hour was left behind."""
 
@@ -40,20 +44,24 @@ class Catalog:
     ) -> None:
         self.core = core
         self._blocks = blocks
+        self.protection = Protection(core)
+        self.writes = Writes(core, self.protection)
+        self.uploads = Uploads(core, blocks, clock, self.writes)
         self._housekeeping = Housekeeping(
             [
                 Chore(core.cleaner.clean, _STAGING_SECONDS),
                 Chore(lambda: blocks.clean_temporaries(_ABANDONED_SECONDS), _ABANDONED_SECONDS),
                 Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
+                Chore(self.uploads.clean, _ENDED_SECONDS),
             ]
         )
-        self.protection = Protection(core)
         self.repositories = Repositories(core, blocks)
         self.branches = Branches(core, self.protection)
         self.tags = Tags(core)
         self.commits = Commits(core, self.protection)
         self.refs = Refs(core)
         self.objects = Objects(core, blocks, clock, self.protection)
+        self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)
 

@@ -15,7 +15,8 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.protection import Protection
-from anabranch.errors import AnabranchError, Invalid, NotFound, PreconditionFailed
+from anabranch.catalog.writes import Expecting, Writes
+from anabranch.errors import AnabranchError, Invalid, NotFound
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
@@ -27,9 +28,6 @@ from anabranch.versioning.repositories import check_writable
 __all__ = ["MAX_DELETE", "ObjectPage", "Objects", "OpenObject"]
 
 MAX_DELETE = 1000
-
-Expecting: TypeAlias = Callable[[Entry | None], None]
-"""Raises unless the entry that is there, None where nothing is, may be written over."""
 
 Describing: TypeAlias = Callable[[Entry], tuple[str, dict[str, str]]]
 """Makes a copy's content type and metadata of the source's entry."""
@@ -121,6 +119,7 @@ class Objects:
         self._protection = protection
         self._blocks = blocks
         self._clock = clock
+        self._writes = Writes(core, protection)
 
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns what is known of the object at a path. Raises NotFound."""
@@ -176,8 +175,8 @@ class Objects:
         `accept` raises of the stored bytes, and Busy for a full disk; then nothing has changed.
         `expecting` may be asked several times.
         """
-        found = self.writable(repository, branch, path, force=force)
-        self._refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
+        found = self._writes.writable(repository, branch, path, force=force)
+        self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
         address = self._core.identifiers.data_address()
         stored = self._blocks.put(f"{found.storage_namespace.rstrip('/')}/{address}", chunks)
         entry = Entry(
@@ -191,7 +190,7 @@ class Objects:
         with self._removed_on_failure(found, entry):
             if accept is not None:
                 accept(stored)
-            self._stage_new(found, branch, path, entry, if_absent=if_absent, expecting=expecting)
+            self._writes.stage(found, branch, path, entry, if_absent=if_absent, expecting=expecting)
         return _stat(self._blocks, found.storage_namespace, path, entry)
 
     def copy(
@@ -214,13 +213,13 @@ class Objects:
         Checksum, content type and metadata stay, unless `described` makes others of the source's
         entry; the time is the copy's own. Raises as `upload` does, and what `described` raises.
         """
-        found = self.writable(repository, branch, destination_path, force=force)
+        found = self._writes.writable(repository, branch, destination_path, force=force)
         source = self._core.repositories.get(source_repository) if source_repository else found
         entry = self._core.objects.get(source, source_ref or branch, source_path)
         content_type, metadata = entry.content_type, entry.metadata
         if described is not None:
             content_type, metadata = described(entry)
-        self._refuse_early(
+        self._writes.refuse_early(
             found, branch, destination_path, if_absent=if_absent, expecting=expecting
         )
         address = self._core.identifiers.data_address()
@@ -240,14 +239,14 @@ class Objects:
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
         with self._removed_on_failure(found, copied):
-            self._stage_new(
+            self._writes.stage(
                 found, branch, destination_path, copied, if_absent=if_absent, expecting=expecting
             )
         return _stat(self._blocks, found.storage_namespace, destination_path, copied)
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch; one that is not there is passed over."""
-        found = self.writable(repository, branch, path, force=force)
+        found = self._writes.writable(repository, branch, path, force=force)
         self._core.changes.delete(found, branch, [path])
 
     def delete_many(
@@ -297,7 +296,7 @@ class Objects:
         """Puts what `change` makes of an object's user metadata in its place; it may be called
         again when another writer came first. Raises NotFound.
         """
-        found = self.writable(repository, branch, path, force=force)
+        found = self._writes.writable(repository, branch, path, force=force)
 
         def described(entry: Entry | None) -> Entry:
             if entry is None:
@@ -305,60 +304,6 @@ class Objects:
             return msgspec.structs.replace(entry, metadata=change(dict(entry.metadata)))
 
         self._core.changes.replace(found, branch, path, described)
-
-    def writable(
-        self, repository: str, branch: str, path: str, *, force: bool = False
-    ) -> Repository:
-        """Returns the repository if an object may be written at a path of a branch.
-
-        Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository, ProtectedBranch.
-        """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        check_path(path)
-        if self._core.branches.find(found, branch) is None:
-            raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
-        self._protection.require_writable(found, branch)
-        return found
-
-    def _refuse_early(
-        self,
-        repository: Repository,
-        branch: str,
-        path: str,
-        *,
-        if_absent: bool,
-        expecting: Expecting | None,
-    ) -> None:
-        """Refuses before the bytes are sent what the last step would refuse anyway."""
-        if not if_absent and expecting is None:
-            return
-        resolved = self._core.references.resolve(repository, branch)
-        entry = self._core.objects.entry_at(repository, resolved, path)
-        if if_absent and entry is not None:
-            raise PreconditionFailed("path already exists", kind="path_already_exists")
-        if expecting is not None:
-            expecting(entry)
-
-    def _stage_new(
-        self,
-        repository: Repository,
-        branch: str,
-        path: str,
-        entry: Entry,
-        *,
-        if_absent: bool,
-        expecting: Expecting | None,
-    ) -> None:
-        if expecting is None:
-            self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
-            return
-
-        def replaced(current: Entry | None) -> Entry:
-            expecting(current)
-            return entry
-
-        self._core.changes.replace(repository, branch, path, replaced)
 
     @contextmanager
     def _removed_on_failure(self, repository: Repository, entry: Entry) -> Iterator[None]:

@@ -358,7 +358,7 @@ class MostlyCorrectOwnership(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., expires: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., comment: _Optional[str] = ...) -> None: ...
 
 class UploadData(_message.Message):
-    __slots__ = ("upload_id", "path", "creation_date", "physical_address", "metadata", "content_type")
+    __slots__ = ("upload_id", "path", "creation_date", "physical_address", "metadata", "content_type", "partition", "branch", "block", "checksum_algorithm", "checksum_type", "finished_at", "e_tag", "checksum")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -372,13 +372,29 @@ class UploadData(_message.Message):
     PHYSICAL_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    BRANCH_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_ALGORITHM_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_TYPE_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    E_TAG_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     upload_id: str
     path: str
     creation_date: _timestamp_pb2.Timestamp
     physical_address: str
     metadata: _containers.ScalarMap[str, str]
     content_type: str
-    def __init__(self, upload_id: _Optional[str] = ..., path: _Optional[str] = ..., creation_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., physical_address: _Optional[str] = ..., metadata: _Optional[_Mapping[str, str]] = ..., content_type: _Optional[str] = ...) -> None: ...
+    partition: str
+    branch: str
+    block: str
+    checksum_algorithm: str
+    checksum_type: str
+    finished_at: _timestamp_pb2.Timestamp
+    e_tag: str
+    checksum: str
+    def __init__(self, upload_id: _Optional[str] = ..., path: _Optional[str] = ..., creation_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., physical_address: _Optional[str] = ..., metadata: _Optional[_Mapping[str, str]] = ..., content_type: _Optional[str] = ..., partition: _Optional[str] = ..., branch: _Optional[str] = ..., block: _Optional[str] = ..., checksum_algorithm: _Optional[str] = ..., checksum_type: _Optional[str] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., e_tag: _Optional[str] = ..., checksum: _Optional[str] = ...) -> None: ...
 
 class RunResultData(_message.Message):
     __slots__ = ("run_id", "branch_id", "commit_id", "source_ref", "event_type", "start_time", "end_time", "passed")

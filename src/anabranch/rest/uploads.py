@@ -178,7 +178,7 @@ def update_user_metadata(call: Call[OnBranch, UpdateObjectUserMetadata]) -> None
 def upload_object_preflight(call: Call[OnBranch, None]) -> None:
     """Tells whether an object may be written there."""
     asked = call.params
-    call.services.catalog.objects.writable(asked.repository, asked.branch, asked.path)
+    call.services.catalog.writes.writable(asked.repository, asked.branch, asked.path)
 
 
 def stage_object(call: Call[OnBranch, ObjectStageCreation]) -> ObjectStats:

@@ -48,6 +48,10 @@ class Call:
             self.request.headers, self.content, self.verified, md5_elsewhere=md5_elsewhere
         )
 
-    def document(self, root: str) -> Element:
-        """Returns the body as XML. Raises S3Error."""
-        return read_xml(self.payload().read(LARGEST), root)
+    def document(self, root: str, *, unsaid: tuple[str, ...] = ()) -> Element:
+        """Returns the body as XML; headers whose names begin with one of `unsaid` say nothing of it.
+        Raises S3Error.
+        """
+        said = self.request.headers
+        headers = {name: said[name] for name in said if not name.startswith(unsaid)}
+        return read_xml(Payload(headers, self.content, self.verified).read(LARGEST), root)

@@ -35,6 +35,9 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "BadDigest": ErrorCode(
             400, "The Content-MD5 you specified did not match what we received."
         ),
+        "EntityTooSmall": ErrorCode(
+            400, "Your proposed upload is smaller than the minimum allowed object size."
+        ),
         "IncompleteBody": ErrorCode(400, "The request body terminated unexpectedly"),
         "InvalidAccessKeyId": ErrorCode(
             403, "The AWS Access Key Id you provided does not exist in our records."
@@ -69,6 +72,15 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         ),
         "InternalError": ErrorCode(500, "We encountered an internal error. Please try again."),
         "InvalidBucketName": ErrorCode(400, "The specified bucket is not valid."),
+        "InvalidPart": ErrorCode(
+            400,
+            "One or more of the specified parts could not be found. The part might not have been "
+            "uploaded, or the specified entity tag might not have matched the part's entity tag.",
+        ),
+        "InvalidPartOrder": ErrorCode(
+            400,
+            "The list of parts was not in ascending order. Parts must be ordered by part number.",
+        ),
         "InvalidPartNumber": ErrorCode(416, "The requested partnumber is not satisfiable"),
         "InvalidRange": ErrorCode(416, "The requested range is not satisfiable"),
         "InvalidTag": ErrorCode(400, "The tag provided was not a valid tag."),
@@ -99,6 +111,11 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
             404, "The public access block configuration was not found"
         ),
         "NoSuchTagSet": ErrorCode(404, "The TagSet does not exist"),
+        "NoSuchUpload": ErrorCode(
+            404,
+            "The specified upload does not exist. The upload ID may be invalid, or the upload may "
+            "have been aborted or completed.",
+        ),
         "NoSuchVersion": ErrorCode(404, "The specified version does not exist."),
         "NoSuchWebsiteConfiguration": ErrorCode(
             404, "The specified bucket does not have a website configuration"

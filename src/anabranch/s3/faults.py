@@ -21,6 +21,11 @@ CODE_BY_KIND = {
     "repository_already_exists": "BucketAlreadyExists",
     "invalid_reference": "NoSuchKey",
     "invalid_path": "KeyTooLongError",
+    "upload_not_found": "NoSuchUpload",
+    "part_not_found": "InvalidPart",
+    "part_too_small": "EntityTooSmall",
+    "wrong_size": "InvalidRequest",
+    "checksum_mismatch": "BadDigest",
     "body_too_large": "MaxMessageLengthExceeded",
     "idle": "RequestTimeout",
 }
@@ -42,7 +47,17 @@ CODE_BY_CLASS = {
 }
 """Codes of the classes of the tree; a subclass has that of the nearest class above it."""
 
-_USUAL_WORDS = frozenset({"NoSuchBucket", "NoSuchKey", "AccessDenied", "InternalError"})
+_USUAL_WORDS = frozenset(
+    {
+        "AccessDenied",
+        "BadDigest",
+        "InternalError",
+        "InvalidPart",
+        "NoSuchBucket",
+        "NoSuchKey",
+        "NoSuchUpload",
+    }
+)
 """Codes whose own message says more to a user of S3 than ours does."""
 
 _OUR_WORDS = frozenset({"branch_not_found", "protected_branch", "read_only_repository"})

@@ -58,7 +58,8 @@ class BodyKind(Enum):
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation. `on` is the parameter of the query, or the header, that tells it from the
-    plain operation of its method; `quick` ones neither wait nor take long, and have no body.
+    plain operation of its method, or both with a space between; `quick` ones neither wait nor
+    take long, and have no body.
     """
 
     id: str

@@ -10,13 +10,17 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Operation
 from anabranch.s3.operations import (
     buckets,
+    completion,
     copies,
     deletions,
     listing,
     object_reads,
     object_writes,
+    part_copies,
+    parts,
     subresources,
     tagging,
+    uploads,
 )
 from anabranch.s3.operations.copy_source import COPY_SOURCE
 from anabranch.s3.request import Request
@@ -35,6 +39,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *copies.OPERATIONS,
     *deletions.OPERATIONS,
     *tagging.OPERATIONS,
+    *uploads.OPERATIONS,
+    *parts.OPERATIONS,
+    *part_copies.OPERATIONS,
+    *completion.OPERATIONS,
 )
 """Every operation, once."""
 
@@ -62,8 +70,8 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
         raise S3Error("NoSuchVersion")
     level = _level(address)
     special = [name for name in query if name in _NEVER_PLAIN]
-    if request.method == "PUT" and COPY_SOURCE in request.headers and not special:
-        special = [COPY_SOURCE]
+    if request.method == "PUT" and COPY_SOURCE in request.headers:
+        special = [*(f"{name} {COPY_SOURCE}" for name in special), *special] or [COPY_SOURCE]
     for name in special or [""]:
         operation = _BY_PLACE.get((request.method, level, name))  # type: ignore[arg-type]
         if operation is not None:

@@ -100,13 +100,9 @@ class FaultyBlocks:
         source: str,
         start: int = 0,
         length: int | None = None,
-        *,
-        checksum: str | None = None,
     ) -> Part:
         self.before("copy_part", address)
-        return self.store.copy_part(
-            address, upload_id, number, source, start, length, checksum=checksum
-        )
+        return self.store.copy_part(address, upload_id, number, source, start, length)
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
         self.before("parts", address)

@@ -21,9 +21,19 @@ from anabranch.versioning.objects import Objects
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.staging import Staging
 
-__all__ = ["Changes"]
+__all__ = ["Beside", "Changes", "no_others"]
 
 _Decision = tuple[Sequence[Write], Sequence[Expect]]
+
+Beside = Callable[[], _Decision]
+"""Decides what else is to be written in the same step, and what that expects; it may be asked
+again when another writer came first.
+"""
+
+
+def no_others() -> _Decision:
+    """Decides on no other writes."""
+    return (), ()
 
 
 class Changes:
@@ -42,8 +52,9 @@ class Changes:
         entry: Entry,
         *,
         if_absent: bool = False,
+        beside: Beside = no_others,
     ) -> None:
-        """Stages an entry at a path.
+        """Stages an entry at a path, and makes the writes `beside` it in the same step.
 
         Raises PreconditionFailed if there must be nothing there (`if_absent`) and there is.
         """
@@ -52,10 +63,12 @@ class Changes:
 
         def step(stored: StoredBranch) -> _Decision:
             token = stored.branch.staging_token
-            expect = [self._staging.unchanged(token, key)] if if_absent else []
+            writes, expect = beside()
+            if if_absent:
+                expect = [*expect, self._staging.unchanged(token, key)]
             if if_absent and self._objects.value(repository, _view(stored), path) is not None:
                 raise PreconditionFailed("path already exists", kind="path_already_exists")
-            return [self._staging.write(token, key, value)], expect
+            return [*writes, self._staging.write(token, key, value)], expect
 
         self._branches.update(repository, branch, step)
 
@@ -65,8 +78,11 @@ class Changes:
         branch: str,
         path: str,
         change: Callable[[Entry | None], Entry],
+        *,
+        beside: Beside = no_others,
     ) -> Entry:
-        """Stages what `change` makes of the entry at a path, and returns it.
+        """Stages what `change` makes of the entry at a path, and returns it; makes the writes
+        `beside` it in the same step.
 
         `change` is given None when there is no entry, and may be called again when another
         writer came first.
@@ -77,9 +93,11 @@ class Changes:
 
         def step(stored: StoredBranch) -> _Decision:
             token = stored.branch.staging_token
+            writes, expect = beside()
             unchanged = self._staging.unchanged(token, key)
             made[:] = [change(self._objects.entry_at(repository, _view(stored), path))]
-            return [self._staging.write(token, key, entry_value(made[0]))], [unchanged]
+            written = self._staging.write(token, key, entry_value(made[0]))
+            return [*writes, written], [*expect, unchanged]
 
         self._branches.update(repository, branch, step)
         return made[0]

@@ -4,7 +4,7 @@
     repository = core.repositories.create("quickstart", "local://quickstart")
 
 Parts know only the parts beneath them: identifiers, protection, commits, branches, tags,
-references, staging, trees, objects, difference, changes, reset, commit, merge.
+references, staging, trees, objects, difference, changes, uploads, reset, commit, merge.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from anabranch.versioning.reset import Reset
 from anabranch.versioning.staging import Staging
 from anabranch.versioning.tags import Tags
 from anabranch.versioning.trees import Trees
+from anabranch.versioning.uploads import Uploads
 
 __all__ = ["Core"]
 
@@ -60,6 +61,7 @@ class Core:
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
         self.difference = Difference(self.commits, self.staging, self.trees)
         self.changes = Changes(self.branches, self.staging, self.objects)
+        self.uploads = Uploads(keyvalue, self.branches, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.committing = Committing(
             self.branches, self.commits, self.staging, self.trees, self.difference, clock

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 __all__ = [
     "CLEANUP",
+    "FINISHED_UPLOADS",
     "GRAVELER",
     "METADATA",
     "PROTECTION",
+    "UPLOADS",
     "all_branches",
     "all_commits",
     "all_tags",
+    "all_uploads",
     "branch",
     "commit",
     "repository",
     "tag",
+    "upload",
+    "upload_key",
+    "upload_parts",
 ]
 
 GRAVELER = "graveler"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 PROTECTION = b"settings/protected_branches"
+UPLOADS = "multiparts"
+FINISHED_UPLOADS = "multiparts-finished"
 
 
 def repository(name: str) -> bytes:
@@ -55,3 +63,23 @@ def all_tags() -> tuple[bytes, bytes]:
 def all_commits() -> tuple[bytes, bytes]:
     """Returns the bounds of the commits' keys."""
     return b"commits/", b"commits0"
+
+
+def upload(place: bytes) -> bytes:
+    """Returns where an upload is listed in its repository's partition."""
+    return b"uploads/" + place
+
+
+def upload_key(key: bytes) -> bytes:
+    """Returns the place of an upload that is listed under a key."""
+    return key.removeprefix(b"uploads/")
+
+
+def upload_parts(upload_id: str) -> str:
+    """Returns the partition of what is known of an upload's parts."""
+    return f"multiparts-parts:{upload_id}"
+
+
+def all_uploads() -> tuple[bytes, bytes]:
+    """Returns the bounds of the uploads' keys."""
+    return b"uploads/", b"uploads0"

@@ -17,6 +17,7 @@ from anabranch.model.page import Page, upper_bound
 from anabranch.model.repository import Repository
 from anabranch.versioning import encoding, keys
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.uploads import abandon_all
 
 __all__ = ["Repositories", "check_writable"]
 
@@ -128,7 +129,7 @@ class Repositories:
                 yield repository
 
     def delete(self, name: str, *, force: bool = False) -> None:
-        """Deletes a repository: its references and staged changes, not its objects.
+        """Deletes a repository: its references, staged changes and uploads, not its objects.
 
         One whose deletion was interrupted is deleted to the end. Raises NotFound, and
         ReadOnlyRepository without `force`.
@@ -151,6 +152,7 @@ class Repositories:
         for _, record in self._keyvalue.scan(repository.partition, *keys.all_branches()):
             for token in encoding.branch_from(record).tokens:
                 self._keyvalue.drop(token)
+        abandon_all(self._keyvalue, repository.partition, self._clock())
         self._keyvalue.drop(repository.partition)
         self._keyvalue.apply(
             [Write(keys.GRAVELER, keys.repository(name), None)],

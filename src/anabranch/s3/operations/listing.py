@@ -12,12 +12,13 @@ from urllib.parse import quote, unquote
 from anabranch.access.permissions import Action
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import key_of
-from anabranch.model.page import MAX_AMOUNT
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
+from anabranch.s3.operations.key_writer import KeyWriter
+from anabranch.s3.operations.page_sizes import most_of
 from anabranch.s3.operations.resources import on_bucket
 from anabranch.s3.xml_writer import document, element, leaf
 
@@ -40,21 +41,12 @@ class _Page(NamedTuple):
 _EMPTY = _Page(0, "", "")
 
 
-class _Form:
+class _Form(KeyWriter):
     """How the client wants the answer: keys as they are, or percent-encoded; owners or none."""
 
     def __init__(self, call: Call, *, owners: bool) -> None:
-        encoding = call.query.get("encoding-type", "")
-        if encoding not in {"", "url"}:
-            raise S3Error("InvalidArgument", "Invalid Encoding Method specified in Request")
-        self.encoded = bool(encoding)
+        super().__init__(call)
         self.at_end = (OWNER if owners else "") + leaf("StorageClass", "STANDARD")
-
-    def named(self, name: str, key: str) -> str:
-        """Returns an element that holds a key."""
-        if self.encoded:
-            return f"<{name}>{quote(key, safe=_SLASH, errors='surrogateescape')}</{name}>"
-        return leaf(name, key)
 
 
 def list_objects(call: Call) -> Answer:
@@ -63,7 +55,7 @@ def list_objects(call: Call) -> Answer:
     form = _Form(call, owners=True)
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     marker = query.get("marker", "")
-    most = _most(call)
+    most = most_of(call, "max-keys")
     page = _page(call, form, prefix, marker, delimiter, most)
     return Answer(
         200,
@@ -91,7 +83,7 @@ def list_objects_v2(call: Call) -> Answer:
     after = start if token is None else _key_of_token(token)
     if token is not None and not after.startswith(prefix):
         raise S3Error("InvalidArgument", "The continuation token provided is incorrect")
-    most = _most(call)
+    most = most_of(call, "max-keys")
     page = _page(call, form, prefix, after, delimiter, most)
     return Answer(
         200,
@@ -169,21 +161,6 @@ def _objects(call: Call, form: _Form, prefix: str, after: str, delimiter: str, m
         raise
     elements = page.s3_elements(root, at_end=form.at_end, encoded=form.encoded)
     return _Page(len(page), elements, root + page.next_offset if page.has_more else "")
-
-
-def _most(call: Call) -> int:
-    """Returns how many keys a page may have, at most 1,000, as in S3. Raises S3Error:
-    InvalidArgument.
-    """
-    text = call.query.get("max-keys", "") or str(MAX_AMOUNT)
-    if not (text.isascii() and text.isdigit() and len(text) < len(str(1 << 31))):
-        raise S3Error(
-            "InvalidArgument",
-            "Provided max-keys not an integer or within integer range",
-            ArgumentName="max-keys",
-            ArgumentValue=text,
-        )
-    return min(int(text), MAX_AMOUNT)
 
 
 OPERATIONS = (

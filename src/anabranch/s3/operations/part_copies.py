@@ -1,0 +1,82 @@
+"""Parts of uploads that are copied out of other objects: the bytes do not go to the client."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.access.permissions import Action
+from anabranch.model.entry import Entry
+from anabranch.s3.answer import Answer
+from anabranch.s3.call import Call
+from anabranch.s3.errors import S3Error
+from anabranch.s3.operation import Level, Need, Operation
+from anabranch.s3.operations.conditions import require_copyable
+from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.operations.object_headers import precise_time
+from anabranch.s3.operations.part_numbers import part_number
+from anabranch.s3.operations.resources import on_copied_object, on_object
+from anabranch.s3.xml_writer import document, leaf
+
+__all__ = ["OPERATIONS"]
+
+_RANGE_HEADER = "x-amz-copy-source-range"
+_RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{1,18})")
+
+
+def copy_part(call: Call) -> Answer:
+    """Stores a part that is a range of another object, or all of it."""
+    number, source, address = part_number(call), copy_source(call), call.address
+    wanted = call.header(_RANGE_HEADER)
+
+    def select(entry: Entry) -> tuple[int, int]:
+        require_copyable(call.request.headers, entry)
+        return _range(wanted, entry.size) if wanted else (0, entry.size)
+
+    part = call.services.catalog.uploads.copy_part(
+        address.bucket,
+        address.ref,
+        address.path,
+        call.query["uploadId"],
+        number,
+        source_repository=source.bucket,
+        source_ref=source.ref,
+        source_path=source.path,
+        select=select,
+    )
+    return Answer(
+        200,
+        document(
+            "CopyPartResult",
+            leaf("LastModified", precise_time(part.mtime)),
+            leaf("ETag", f'"{part.checksum}"'),
+        ),
+    )
+
+
+def _range(header: str, size: int) -> tuple[int, int]:
+    match = _RANGE.fullmatch(header)
+    if match is None or int(match[2]) < int(match[1]):
+        message = (
+            f"The {_RANGE_HEADER} value must be of the form bytes=first-last where first and last "
+            "are the zero-based offsets of the first and last bytes to copy"
+        )
+    elif int(match[2]) >= size:
+        message = f"Range specified is not valid for source object of size: {size}"
+    else:
+        return int(match[1]), int(match[2]) - int(match[1]) + 1
+    raise S3Error("InvalidArgument", message, ArgumentName=_RANGE_HEADER, ArgumentValue=header)
+
+
+OPERATIONS = (
+    Operation(
+        id="UploadPartCopy",
+        method="PUT",
+        level=Level.OBJECT,
+        on=f"uploadId {COPY_SOURCE}",
+        permission=(
+            Need(Action.READ_OBJECT, on_copied_object),
+            Need(Action.WRITE_OBJECT, on_object),
+        ),
+        handler=copy_part,
+    ),
+)
