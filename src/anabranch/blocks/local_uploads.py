@@ -26,7 +26,7 @@ from anabranch.blocks.local_files import NewFile, TemporaryNames
 from anabranch.blocks.local_folders import make_durable, sync_folder
 from anabranch.blocks.local_pieces import open_block
 from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
-from anabranch.errors import AnabranchError, Gone, NotFound
+from anabranch.errors import AnabranchError, Gone
 from anabranch.model.part import Part, checksum_of_parts
 
 __all__ = ["LocalUploads"]
@@ -34,6 +34,7 @@ __all__ = ["LocalUploads"]
 _ID = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
 _PART = re.compile(r"([0-9]{5})\.([0-9a-f]{16})\.([0-9]+)\.([0-9a-f]{32})")
 _WHOLE = "whole."
+_GONE = ".gone"
 _NANOSECONDS = 1_000_000_000
 
 
@@ -142,12 +143,14 @@ class LocalUploads:
 
     def abort(self, address: str, upload_id: str) -> None:
         """Removes an upload; one that is not known is passed over."""
-        try:
-            upload = self._folder(address, upload_id)
-        except NotFound:
+        if not _is_id(upload_id, address):
             return
+        upload = f"{self._root}/{upload_id}"
         try:
-            while not _removed(upload):
+            # in one step, so that nobody meets half of it
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(upload, upload + _GONE)
+            while not _removed(upload + _GONE):
                 pass  # a part came to be meanwhile
         except OSError as error:
             raise translate(error, address) from error
@@ -217,11 +220,7 @@ class LocalUploads:
     def _folder(self, address: str, upload_id: str) -> str:
         """Returns the folder of an upload. Raises NotFound."""
         upload = f"{self._root}/{upload_id}"
-        if (
-            not _ID.fullmatch(upload_id)
-            or upload_id.rpartition("-")[2] != _fingerprint(address)
-            or not os.path.isdir(upload)
-        ):
+        if not (_is_id(upload_id, address) and os.path.isdir(upload)):
             raise upload_not_found()
         return upload
 
@@ -259,6 +258,11 @@ def _removed(folder: str) -> bool:
             return False
         raise
     return True
+
+
+def _is_id(upload_id: str, address: str) -> bool:
+    """Returns whether this can be the id of an upload to an address."""
+    return bool(_ID.fullmatch(upload_id)) and upload_id.endswith(_fingerprint(address))
 
 
 def _fingerprint(address: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.upload_errors import upload_not_found
 from anabranch.catalog.uploads import HeldPart, found_upload
 from anabranch.catalog.writes import Expecting, Writes
 from anabranch.errors import Invalid, NotFound
@@ -107,8 +108,10 @@ class Completion:
             if error.kind not in _OVER:
                 raise
             finish = self._finish(found, upload_id)
-            if finish is None or (finish.upload.key, finish.etag) != (f"{branch}/{path}", etag):
+            if finish is None:
                 raise
+            if (finish.upload.key, finish.etag) != (f"{branch}/{path}", etag):
+                raise upload_not_found() from error
             return _told(finish.upload, etag, finish.checksum)
         self._blocks.abort_upload(upload.block, upload.id)
         self._core.uploads.forget_checksums(upload)

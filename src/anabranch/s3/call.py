@@ -49,8 +49,8 @@ class Call:
         )
 
     def document(self, root: str, *, unsaid: tuple[str, ...] = ()) -> Element:
-        """Returns the body as XML; headers whose names begin with one of `unsaid` say nothing of it.
-        Raises S3Error.
+        """Returns the body as XML. Headers whose names begin with one of `unsaid` say nothing of
+        it. Raises S3Error.
         """
         said = self.request.headers
         headers = {name: said[name] for name in said if not name.startswith(unsaid)}
