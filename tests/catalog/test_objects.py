@@ -202,3 +202,31 @@ def expected_listing(names, prefix, delimiter):
 
 def data_files(lake):
     return [info.address for info in lake.blocks.list("local://sea/data/")]
+
+
+def test_the_look_at_an_object_and_its_deletion_are_one_step(lake):
+    lake.objects.upload("sea", "main", "a", [b"old"])
+    old = lake.objects.stat("sea", "main", "a").entry.checksum
+    seen = []
+
+    def refusal(entry):
+        seen.append(entry.checksum)
+        if len(seen) == 1:
+            lake.objects.upload("sea", "main", "a", [b"new"])
+        return None if entry.checksum == old else PreconditionFailed("another one")
+
+    ((path, error),) = lake.objects.delete_many("sea", "main", ["a"], refusals={"a": refusal})
+    assert (path, str(error), len(seen)) == ("a", "another one", 2)
+    assert lake.objects.open("sea", "main", "a").read_bytes() == b"new"
+
+
+def test_of_many_only_those_are_deleted_of_which_nothing_is_wrong(lake):
+    for path in ("a", "b", "c"):
+        lake.objects.upload("sea", "main", path, [path.encode()])
+    lake.commits.commit("sea", "main", message="m", committer="ada")
+    wrong = PreconditionFailed("wrong")
+    refusals = {"a": lambda _: None, "b": lambda _: wrong, "none": lambda entry: entry}
+    refused = lake.objects.delete_many("sea", "main", ["a", "b", "c", "none"], refusals=refusals)
+    assert refused == [("b", wrong)]
+    left = lake.objects.listing("sea", "main", amount=10).items
+    assert [stat.path for stat in left] == ["b"]

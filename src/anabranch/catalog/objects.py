@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, phys
 from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
 from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.versioning.changes import Refusal
 from anabranch.versioning.core import Core
 from anabranch.versioning.entries import entry_from, unreadable
 from anabranch.versioning.repositories import check_writable
@@ -250,9 +252,18 @@ class Objects:
         self._core.changes.delete(found, branch, [path])
 
     def delete_many(
-        self, repository: str, branch: str, paths: Sequence[str], *, force: bool = False
+        self,
+        repository: str,
+        branch: str,
+        paths: Sequence[str],
+        *,
+        refusals: Mapping[str, Refusal] = MappingProxyType({}),
+        force: bool = False,
     ) -> list[tuple[str, AnabranchError]]:
-        """Deletes up to 1,000 objects in one step; returns the paths that could not be, and why."""
+        """Deletes up to 1,000 objects in one step; returns the paths that could not be, and why.
+
+        A path in `refusals` is deleted only if that finds nothing wrong with what is there.
+        """
         if len(paths) > MAX_DELETE:
             raise Invalid(
                 f"request size exceeded, max paths is set to {MAX_DELETE}", kind="too_many_paths"
@@ -269,8 +280,8 @@ class Objects:
                 refused.append((path, error))
             else:
                 good.append(path)
-        self._core.changes.delete(found, branch, good)
-        return refused
+        kept = {path: refusals[path] for path in good if path in refusals}
+        return [*refused, *self._core.changes.delete(found, branch, good, kept).items()]
 
     def set_user_metadata(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
 from anabranch.s3.addressing import Address
+from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.payload import Payload
 from anabranch.s3.request import Request
 from anabranch.s3.services import Services
@@ -16,7 +17,9 @@ __all__ = ["Call"]
 
 
 class Call:
-    """A call by someone who is known. `query` holds the first value of each parameter."""
+    """A call by someone who is known. `query` holds the first value of each parameter, `content`
+    the body, once it is wanted.
+    """
 
     __slots__ = ("actor", "address", "content", "query", "request", "services", "verified")
 
@@ -26,7 +29,6 @@ class Call:
         request: Request,
         address: Address,
         query: Mapping[str, str],
-        content: Iterable[bytes],
         actor: Actor,
         verified: Verified | None,
     ) -> None:
@@ -34,7 +36,7 @@ class Call:
         self.request = request
         self.address = address
         self.query = query
-        self.content = content
+        self.content: Iterable[bytes] = ()
         self.actor = actor
         self.verified = verified
 
@@ -54,4 +56,7 @@ class Call:
         """
         said = self.request.headers
         headers = {name: said[name] for name in said if not name.startswith(unsaid)}
-        return read_xml(Payload(headers, self.content, self.verified).read(LARGEST), root)
+        payload = Payload(headers, self.content, self.verified)
+        if payload.length is None:
+            raise S3Error("MissingContentLength")
+        return read_xml(payload.read(LARGEST), root)

@@ -57,16 +57,16 @@ class Door:
         """Returns the request, understood as far as its head says; `path` is as it was sent."""
         return Visit(self, Request.received(method, path, query, headers), request_id)
 
-    def call(self, visit: Visit, content: Iterable[bytes]) -> Answer:
-        """Returns the answer of the operation that the request asks for. Raises what fails."""
-        request = visit.request
+    def admit(self, request: Request, choice: Choice) -> Call:
+        """Returns the call of the operation that a request asks for, once who asks is known and
+        may. Nothing of the body is needed for it. Raises what refuses it.
+        """
         actor, verified = self._authenticate(request)
-        choice = visit.choice
-        call = Call(self._services, request, choice.address, choice.query, content, actor, verified)
+        call = Call(self._services, request, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
             decide(actor, [Permission(action, named(call)) for action, named in permission])
-        return choice.operation.handler(call)
+        return call
 
     def bucket(self, host: str) -> str:
         """Returns the bucket that a host names, the empty string for none."""
@@ -107,6 +107,7 @@ class Visit:
         self.request = request
         self.body = BodyKind.NONE
         self.quick = False
+        self._call: Call | None = None
         self._wrong: AnabranchError | None = None
         try:
             self.request, self.choice = self._understood(request)
@@ -116,17 +117,27 @@ class Visit:
             self.body = self.choice.operation.body
             self.quick = self.choice.operation.quick
 
+    def admit(self) -> Answer | None:
+        """Returns None if the request may be answered, else the answer that refuses it; asked
+        before any of the body is taken, and once is enough.
+        """
+        if self._wrong is None and self._call is None:
+            try:
+                self._call = self._door.admit(self.request, self.choice)
+            except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+                self._wrong = self._told(error)
+        return None if self._wrong is None else self.refusal(self._wrong)
+
     def answer(self, content: Iterable[bytes] = ()) -> Answer:
         """Returns the answer, whatever happens; `content` is the body, if one is wanted."""
-        if self._wrong is not None:
-            return self.refusal(self._wrong)
+        refused = self.admit()
+        if refused is not None or self._call is None:
+            return refused or self.refusal(S3Error("InternalError"))
+        self._call.content = content
         try:
-            return self._door.call(self, content)
-        except AnabranchError as error:
-            return self.refusal(error)
-        except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
-            _log.exception("%s %s failed", self.request.method, self.request.path)
-            return self.refusal(S3Error("InternalError"))
+            return self.choice.operation.handler(self._call)
+        except Exception as error:  # noqa: BLE001  as above
+            return self.refusal(self._told(error))
 
     def refusal(self, error: AnabranchError) -> Answer:
         """Returns the answer that tells of an error."""
@@ -136,6 +147,12 @@ class Visit:
             request_id=self._request_id,
             bodiless=self.request.method == "HEAD",
         )
+
+    def _told(self, error: Exception) -> AnabranchError:
+        if isinstance(error, AnabranchError):
+            return error
+        _log.error("%s %s failed", self.request.method, self.request.path, exc_info=error)
+        return S3Error("InternalError")
 
     def _understood(self, request: Request) -> tuple[Request, Choice]:
         bucket = self._door.bucket(request.headers.get("host", ""))

@@ -72,6 +72,9 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         ),
         "InternalError": ErrorCode(500, "We encountered an internal error. Please try again."),
         "InvalidBucketName": ErrorCode(400, "The specified bucket is not valid."),
+        "InvalidObjectState": ErrorCode(
+            403, "The operation is not valid for the object's storage class"
+        ),
         "InvalidPart": ErrorCode(
             400,
             "One or more of the specified parts could not be found. The part might not have been "

@@ -1,7 +1,8 @@
 """Reads the small XML documents that requests carry.
 
 No document of S3's has a document type, so one that has is refused, and with it every entity that
-could be declared there; what a document may cost is bounded by its size and its elements.
+could be declared there; what a document may cost is bounded by its size, its elements and their
+depth. Elements have S3's namespace or none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from anabranch.s3.errors import S3Error
+from anabranch.s3.xml_writer import NAMESPACE
 
 __all__ = ["LARGEST", "Element", "read_xml"]
 
@@ -19,6 +21,7 @@ LARGEST = 8 * 1024 * 1024
 _MOST_ELEMENTS = 100_000
 _DEEPEST = 16
 _SEPARATOR = " "
+_NAMESPACES = frozenset({"", NAMESPACE, NAMESPACE.rstrip("/")})
 
 
 class Element:
@@ -67,11 +70,14 @@ class _Builder:
         self._texts: list[str] = []
         self._count = 0
 
-    def start(self, name: str, _: dict[str, str]) -> None:
+    def start(self, name: str, _attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > _MOST_ELEMENTS or len(self._open) >= _DEEPEST:
             raise S3Error("MalformedXML")
-        element = Element(name.rpartition(_SEPARATOR)[2])
+        namespace, _, local = name.rpartition(_SEPARATOR)
+        if namespace not in _NAMESPACES:
+            raise S3Error("MalformedXML")
+        element = Element(local)
         if self._open:
             self._open[-1].children.append(element)
         else:

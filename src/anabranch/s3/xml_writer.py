@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["document", "element", "escaped", "leaf"]
+__all__ = ["NAMESPACE", "document", "element", "escaped", "leaf"]
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 

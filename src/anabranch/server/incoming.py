@@ -29,11 +29,14 @@ class Incoming:
         self._receive = receive
         self._idle_seconds = idle_seconds
         self._first = b""
+        self.begun = False
+        """Whether any of the body was asked for."""
         self.complete = False
         """Whether nothing of the body is still to come."""
 
     async def __call__(self) -> Event:
         """Returns the next event as it is."""
+        self.begun = True
         event = await self._receive()
         self._first += event.get("body", b"")
         self.complete = not event.get("more_body", False)

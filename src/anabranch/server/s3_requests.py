@@ -21,6 +21,10 @@ __all__ = ["S3Requests"]
 Send = Callable[[Event], Awaitable[None]]
 
 _NO_BODY = frozenset({204, 304})
+_EXPECT = "expect"
+"""The header of a client that waits with its body until it is told to send it."""
+_FRAMING = 1 << 20
+"""What chunks may add to a document, in bytes."""
 
 
 class S3Requests:
@@ -51,7 +55,7 @@ class S3Requests:
         else:
             answer = await self._answer(visit, incoming)
         headers = _headers(answer, request_id)
-        if visit.body is BodyKind.NONE and "expect" in visit.request.headers:
+        if not incoming.begun and _EXPECT in visit.request.headers:
             # the client was never told to send its body, so what comes next is anyone's guess
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -62,12 +66,16 @@ class S3Requests:
 
     async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
         try:
+            if visit.body is BodyKind.WHOLE or _EXPECT in visit.request.headers:
+                refused = visit.admit() if self._local else await self._calls.run(visit.admit)
+                if refused is not None:
+                    return refused
             if visit.body is BodyKind.STREAM:
                 return await self._transfer(visit, incoming)
             content: tuple[bytes, ...] = ()
             if visit.body is BodyKind.WHOLE:
                 await incoming()
-                content = (await incoming.whole(2 * LARGEST),)
+                content = (await incoming.whole(LARGEST + _FRAMING),)
             return await self._calls.run(visit.answer, content)
         except AnabranchError as error:
             return visit.refusal(error)

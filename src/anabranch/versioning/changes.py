@@ -7,9 +7,11 @@ it, or after, and is over it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
-from anabranch.errors import PreconditionFailed
+from anabranch.errors import AnabranchError, PreconditionFailed
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.branch import Branch
 from anabranch.model.entry import Entry
@@ -21,7 +23,10 @@ from anabranch.versioning.objects import Objects
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.staging import Staging
 
-__all__ = ["Beside", "Changes", "no_others"]
+__all__ = ["Beside", "Changes", "Refusal", "no_others"]
+
+Refusal: TypeAlias = Callable[[Entry | None], AnabranchError | None]
+"""Returns what is wrong with an entry, or with there being none; None if nothing is."""
 
 _Decision = tuple[Sequence[Write], Sequence[Expect]]
 
@@ -102,17 +107,41 @@ class Changes:
         self._branches.update(repository, branch, step)
         return made[0]
 
-    def delete(self, repository: Repository, branch: str, paths: Iterable[str]) -> None:
-        """Deletes objects, all in one step; those that are not there are passed over."""
+    def delete(
+        self,
+        repository: Repository,
+        branch: str,
+        paths: Iterable[str],
+        refusals: Mapping[str, Refusal] = MappingProxyType({}),
+    ) -> dict[str, AnabranchError]:
+        """Deletes objects, all in one step; those that are not there are passed over.
+
+        A path in `refusals` is deleted only if that finds nothing wrong with the entry at it, of
+        which it is sure that it is still there when it is deleted; it may be asked several times.
+        Returns the paths that were not deleted, and why.
+        """
         wanted = sorted(set(paths))
         for path in wanted:
             check_path(path)
+        refused: dict[str, AnabranchError] = {}
 
         def step(stored: StoredBranch) -> _Decision:
-            decided = [self._deletion(repository, stored.branch, key_of(path)) for path in wanted]
-            return [write for write in decided if write is not None], []
+            refused.clear()
+            expect = [
+                self._staging.unchanged(stored.branch.staging_token, key_of(path))
+                for path in wanted
+                if path in refusals
+            ]
+            for path, refusal in refusals.items():
+                wrong = refusal(self._objects.entry_at(repository, _view(stored), path))
+                if wrong is not None:
+                    refused[path] = wrong
+            left = [key_of(path) for path in wanted if path not in refused]
+            decided = [self._deletion(repository, stored.branch, key) for key in left]
+            return [write for write in decided if write is not None], expect
 
         self._branches.update(repository, branch, step)
+        return refused
 
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:
         """Returns the write that deletes a key: a tombstone where something lies beneath, the

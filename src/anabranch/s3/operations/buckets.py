@@ -63,8 +63,9 @@ def create_bucket(call: Call) -> Answer:
     return Answer(200, headers=[("Location", f"/{bucket}")])
 
 
-def delete_bucket(_: Call) -> Answer:
+def delete_bucket(call: Call) -> Answer:
     """Refuses: a repository has a history, which no client of S3 knows of."""
+    call.services.catalog.repositories.get(call.address.bucket)
     raise S3Error("MethodNotAllowed", "Repositories are deleted through the API.")
 
 

@@ -1,6 +1,9 @@
-"""Objects, deleted: one, or up to 1,000 in one request."""
+"""Objects, deleted: one, or up to 1,000 in one request, on condition if wanted."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, object_arn
@@ -12,6 +15,7 @@ from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import error_element
 from anabranch.s3.operation import BY_KEY, BodyKind, Level, Need, Operation
+from anabranch.s3.operations.deletion_conditions import DeletionCondition, require_readable
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.xml_reader import Element
 from anabranch.s3.xml_writer import document, element, leaf
@@ -19,15 +23,24 @@ from anabranch.s3.xml_writer import document, element, leaf
 __all__ = ["OPERATIONS"]
 
 _NOTHING_THERE = frozenset({"reference_not_found", "invalid_reference"})
+_UNCONDITIONAL = DeletionCondition()
+
+
+class _Asked(NamedTuple):
+    """A key of many, and on which condition it is to be deleted."""
+
+    key: str
+    condition: DeletionCondition
 
 
 def delete_object(call: Call) -> Answer:
-    """Deletes an object; that there is none is no error, as everywhere in S3."""
+    """Deletes an object; that there is none is no error, unless a condition names it."""
     address = call.address
-    if call.header("if-match"):
-        raise S3Error("NotImplemented", "Deleting on condition is not supported")
+    condition = DeletionCondition.of_headers(call)
     if address.path:
-        refused = _delete(call, address.ref, [address.path])
+        if condition != _UNCONDITIONAL:
+            require_readable(call, address.path)
+        refused = _delete(call, address.ref, {address.path: condition})
         if refused:
             raise refused[0][1]
     else:
@@ -42,60 +55,79 @@ def delete_objects(call: Call) -> Answer:
     objects = list(root.all("Object"))
     if not 0 < len(objects) <= MAX_DELETE:
         raise S3Error("MalformedXML")
+    quiet = _quiet(root)
     refused: dict[str, AnabranchError] = {}
-    by_ref: dict[str, list[str]] = {}
-    keys = [_key(item, refused) for item in objects]
-    for key in dict.fromkeys(keys):
-        if key not in refused:
-            _sort_in(call, key, by_ref, refused)
+    asked = [_asked(item, refused) for item in objects]
+    by_ref: dict[str, dict[str, DeletionCondition]] = {}
+    for item in asked:
+        if item.key not in refused:
+            _sort_in(call, item, by_ref, refused)
     for ref, paths in by_ref.items():
         refused |= {f"{ref}/{path}": error for path, error in _delete(call, ref, paths)}
-    quiet = (root.text_of("Quiet") or "").strip().lower() == "true"
     told = [
         error_element(key, refused[key]) if key in refused else element("Deleted", leaf("Key", key))
-        for key in keys
+        for key, _ in asked
         if key in refused or not quiet
     ]
     return Answer(200, document("DeleteResult", *told))
 
 
-def _key(item: Element, refused: dict[str, AnabranchError]) -> str:
+def _quiet(root: Element) -> bool:
+    text = (root.text_of("Quiet") or "false").strip().lower()
+    if text not in {"true", "false"}:
+        raise S3Error("MalformedXML")
+    return text == "true"
+
+
+def _asked(item: Element, refused: dict[str, AnabranchError]) -> _Asked:
     key = item.text_of("Key")
     if not key:
         raise S3Error("MalformedXML")
     if item.text_of("VersionId") not in {None, "", "null"}:
         refused[key] = S3Error("NoSuchVersion")
-    elif any(item.text_of(name) for name in ("ETag", "LastModifiedTime", "Size")):
-        refused[key] = S3Error("NotImplemented", "Deleting on condition is not supported")
-    return key
+    return _Asked(key, DeletionCondition.of_element(item))
 
 
 def _sort_in(
-    call: Call, key: str, by_ref: dict[str, list[str]], refused: dict[str, AnabranchError]
+    call: Call,
+    item: _Asked,
+    by_ref: dict[str, dict[str, DeletionCondition]],
+    refused: dict[str, AnabranchError],
 ) -> None:
-    address = Address(call.address.bucket, key)
+    address = Address(call.address.bucket, item.key)
     needed = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
     try:
         decide(call.actor, [needed])
+        if item.condition != _UNCONDITIONAL:
+            require_readable(call, address.path)
     except AnabranchError as error:
-        refused[key] = error
+        refused[item.key] = error
         return
     if address.path:
-        by_ref.setdefault(address.ref, []).append(address.path)
+        paths = by_ref.setdefault(address.ref, {})
+        if paths.setdefault(address.path, item.condition) != item.condition:
+            refused[item.key] = S3Error("InvalidRequest", "A key is given on two conditions")
+            del paths[address.path]
 
 
-def _delete(call: Call, ref: str, paths: list[str]) -> list[tuple[str, AnabranchError]]:
+def _delete(
+    call: Call, ref: str, paths: Mapping[str, DeletionCondition]
+) -> list[tuple[str, AnabranchError]]:
     """Deletes paths of a branch; returns those that could not be, and why. Where there is no such
     branch there is nothing to delete, but what a tag or a commit holds cannot be deleted.
     """
     objects, bucket = call.services.catalog.objects, call.address.bucket
+    refusals = {
+        path: condition.refusal for path, condition in paths.items() if condition != _UNCONDITIONAL
+    }
     try:
-        return objects.delete_many(bucket, ref, paths)
+        return objects.delete_many(bucket, ref, list(paths), refusals=refusals)
     except NotFound as error:
         if error.kind == "repository_not_found":
             raise
         if not _exists(call, ref):
-            return []
+            nothing = [(path, refusal(None)) for path, refusal in refusals.items()]
+            return [(path, wrong) for path, wrong in nothing if wrong is not None]
         read_only = S3Error("MethodNotAllowed", f"{ref} is no branch, so it never changes")
         return [(path, read_only) for path in paths]
     except AnabranchError as error:

@@ -26,6 +26,8 @@ __all__ = ["OPERATIONS"]
 
 _SLASH = "/"
 _ENCODED = "%"  # no reference begins so
+_VERSION = "Version"
+_ONLY_VERSION = leaf("VersionId", "null") + leaf("IsLatest", "true")
 
 
 class _Page(NamedTuple):
@@ -44,8 +46,10 @@ _EMPTY = _Page(0, "", "")
 class _Form(KeyWriter):
     """How the client wants the answer: keys as they are, or percent-encoded; owners or none."""
 
-    def __init__(self, call: Call, *, owners: bool) -> None:
+    def __init__(self, call: Call, *, owners: bool, name: str = "Contents") -> None:
         super().__init__(call)
+        self.name = name
+        self.after_key = _ONLY_VERSION if name == _VERSION else ""
         self.at_end = (OWNER if owners else "") + leaf("StorageClass", "STANDARD")
 
 
@@ -95,6 +99,39 @@ def list_objects_v2(call: Call) -> Answer:
             leaf("NextContinuationToken", _token_of(page.last)) if page.last else "",
             form.named("StartAfter", start) if start else "",
             leaf("KeyCount", str(page.amount)),
+            leaf("MaxKeys", str(most)),
+            form.named("Delimiter", delimiter) if delimiter else "",
+            *_ending(form, page),
+        ),
+    )
+
+
+def list_versions(call: Call) -> Answer:
+    """Returns a page of versions: of each object the only one, which S3 calls `null`. What a
+    repository keeps of the past is read at its commits.
+    """
+    query = call.query
+    form = _Form(call, owners=True, name=_VERSION)
+    prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+    marker, version = query.get("key-marker", ""), query.get("version-id-marker", "")
+    if version and not marker:
+        raise S3Error(
+            "InvalidArgument", "A version-id marker cannot be specified without a key marker."
+        )
+    if version not in {"", "null"}:
+        raise S3Error("InvalidArgument", "Invalid version id specified")
+    most = most_of(call, "max-keys")
+    page = _page(call, form, prefix, marker, delimiter, most)
+    return Answer(
+        200,
+        document(
+            "ListVersionsResult",
+            leaf("Name", call.address.bucket),
+            form.named("Prefix", prefix),
+            form.named("KeyMarker", marker),
+            leaf("VersionIdMarker", version),
+            form.named("NextKeyMarker", page.last) if page.last else "",
+            leaf("NextVersionIdMarker", "null") if page.last else "",
             leaf("MaxKeys", str(most)),
             form.named("Delimiter", delimiter) if delimiter else "",
             *_ending(form, page),
@@ -159,7 +196,9 @@ def _objects(call: Call, form: _Form, prefix: str, after: str, delimiter: str, m
         if error.kind in {"reference_not_found", "invalid_reference"}:
             return _EMPTY  # no key begins so
         raise
-    elements = page.s3_elements(root, at_end=form.at_end, encoded=form.encoded)
+    elements = page.s3_elements(
+        root, name=form.name, after_key=form.after_key, at_end=form.at_end, encoded=form.encoded
+    )
     return _Page(len(page), elements, root + page.next_offset if page.has_more else "")
 
 
@@ -178,5 +217,13 @@ OPERATIONS = (
         on="list-type",
         permission=(Need(Action.LIST_OBJECTS, on_bucket),),
         handler=list_objects_v2,
+    ),
+    Operation(
+        id="ListObjectVersions",
+        method="GET",
+        level=Level.BUCKET,
+        on="versions",
+        permission=(Need(Action.LIST_OBJECTS, on_bucket),),
+        handler=list_versions,
     ),
 )

@@ -80,6 +80,20 @@ def get_object_lock(call: Call) -> Answer:
     raise S3Error("NoSuchObjectLockConfiguration")
 
 
+def restore_object(call: Call) -> Answer:
+    """Tells that an object that is there need not be restored."""
+    address = call.address
+    call.services.catalog.objects.stat(address.bucket, address.ref, address.path)
+    raise S3Error(
+        "InvalidObjectState", "Restore is not allowed for the object's current storage class"
+    )
+
+
+def select_object_content(_: Call) -> Answer:
+    """Refuses, as S3 does to whoever has not used it before 2024."""
+    raise S3Error("MethodNotAllowed", "Queries over objects are not supported: read the object.")
+
+
 def _same(body: bytes) -> Callable[[Call], Answer]:
     def handler(call: Call) -> Answer:
         call.services.catalog.repositories.get(call.address.bucket)
@@ -125,4 +139,20 @@ OPERATIONS = (
     _of_object("acl", get_object_acl),
     _of_object("retention", get_object_lock),
     _of_object("legal-hold", get_object_lock),
+    Operation(
+        id="RestoreObject",
+        method="POST",
+        level=Level.OBJECT,
+        on="restore",
+        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        handler=restore_object,
+    ),
+    Operation(
+        id="SelectObjectContent",
+        method="POST",
+        level=Level.OBJECT,
+        on="select",
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        handler=select_object_content,
+    ),
 )
