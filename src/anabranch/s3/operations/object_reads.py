@@ -14,6 +14,7 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import Verdict, judge
 from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers, part_range
+from anabranch.s3.operations.reference_folders import folder_of, is_folder
 from anabranch.s3.operations.resources import on_object
 
 __all__ = ["OPERATIONS"]
@@ -32,6 +33,8 @@ _OVERRIDES = {
 
 def get_object(call: Call) -> Answer:
     """Returns an object's bytes, or a part of them."""
+    if is_folder(call.address):
+        return head_object(call)
     found = _open(call)
     answer, part = _head(call, found.stat.entry)
     if answer.status not in {200, 206}:
@@ -47,7 +50,8 @@ def get_object(call: Call) -> Answer:
 
 def head_object(call: Call) -> Answer:
     """Returns an object's headers."""
-    return _head(call, _open(call).stat.entry)[0]
+    folder = is_folder(call.address)
+    return _head(call, folder_of(call) if folder else _open(call).stat.entry)[0]
 
 
 def _open(call: Call) -> OpenObject:

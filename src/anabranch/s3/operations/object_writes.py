@@ -14,6 +14,7 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
 from anabranch.s3.operations.conditions import require_match
 from anabranch.s3.operations.object_headers import etag_of
+from anabranch.s3.operations.reference_folders import is_folder, make_folder
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.operations.tag_sets import tags_of_header
 from anabranch.s3.operations.user_metadata import metadata_of
@@ -25,6 +26,8 @@ __all__ = ["OPERATIONS", "condition_of", "require_path"]
 
 def put_object(call: Call) -> Answer:
     """Stores an object on a branch."""
+    if is_folder(call.address):
+        return make_folder(call)
     require_path(call)
     if_absent, expecting = condition_of(call)
     payload = call.payload(md5_elsewhere=True)

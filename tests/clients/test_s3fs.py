@@ -1,0 +1,21 @@
+"""s3fs, fsspec's file system on S3 (aiobotocore), in the environment that it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.testing.program import Program
+
+STEPS = Path(__file__).with_name("s3fs_steps.py")
+SOURCES = Path(__file__).parent.parent.parent / "src"
+
+
+@pytest.mark.parametrize(
+    "step", ["files", "folders", "moves", "parts", "metadata", "conditions", "odd_keys"]
+)
+def test_step(clients_bin, aws_environment, tmp_path, odd_bucket, step):
+    environment = {**aws_environment, "PYTHONPATH": str(SOURCES)}
+    run = Program([clients_bin / "python", STEPS], folder=tmp_path, env=environment)
+    run(step, odd_bucket)
