@@ -220,6 +220,20 @@ def test_the_look_at_an_object_and_its_deletion_are_one_step(lake):
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"new"
 
 
+def test_what_another_deletes_meanwhile_was_deleted_by_the_other(lake):
+    lake.objects.upload("sea", "main", "a", [b"1"])
+    gone = NotFound("gone")
+
+    def refusal(entry):
+        if entry is None:
+            return gone
+        lake.objects.delete("sea", "main", "a")
+        return None
+
+    refused = lake.objects.delete_many("sea", "main", ["a"], refusals={"a": refusal})
+    assert refused == [("a", gone)]
+
+
 def test_of_many_only_those_are_deleted_of_which_nothing_is_wrong(lake):
     for path in ("a", "b", "c"):
         lake.objects.upload("sea", "main", path, [path.encode()])

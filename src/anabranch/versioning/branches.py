@@ -39,7 +39,9 @@ class StoredBranch(NamedTuple):
 
 
 Step = Callable[[StoredBranch], tuple[Sequence[Write], Sequence[Expect]]]
-"""Decides what to write, given a branch; no writes at all mean that there is nothing to do."""
+"""Decides what to write, given a branch, and what that expects; neither means that there is nothing
+to do.
+"""
 
 
 class Branches:
@@ -106,7 +108,8 @@ class Branches:
         while True:
             stored = self.read(repository, name)
             writes, expect = step(stored)
-            if not writes or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
+            nothing = not writes and not expect
+            if nothing or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
                 return
             if time.monotonic() > deadline:
                 raise Busy(f"branch {name} is changed by too many at once", kind="too_many_tries")
