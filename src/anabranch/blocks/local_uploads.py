@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.blocks.local_copying import copy_bytes, md5_of
@@ -56,13 +57,16 @@ class LocalUploads:
         self._names = names
         self._unnamed = unnamed
         self._clock = clock
+        self._made = False
 
     def open(self, address: str) -> str:
         """Returns the id of a new upload; its end tells which address it is for."""
         stamp = int(self._clock() * _NANOSECONDS)
         upload_id = f"{stamp:016x}{secrets.token_hex(8)}-{_fingerprint(address)}"
         try:
-            make_durable(self._root)
+            if not self._made:
+                make_durable(self._root)
+                self._made = True
             make_durable(f"{self._root}/{upload_id}")
         except OSError as error:
             raise translate(error, address) from error
@@ -129,8 +133,9 @@ class LocalUploads:
         checksum = checksum_of_parts([part[1] for part in parts])
         whole, target = f"{upload}/{_WHOLE}{checksum}", f"{folder}/{name}"
         try:
-            if not os.path.exists(whole):
-                self._assemble(address, upload, whole, parts)
+            with _turn(upload):
+                if not os.path.exists(whole):
+                    self._assemble(address, upload, whole, parts)
             try:
                 os.link(whole, target, follow_symlinks=False)
             except FileExistsError:
@@ -242,6 +247,19 @@ def _part_files(upload: str, beginning: str) -> list[_Held]:
             part = Part(int(match[1]), int(match[3]), match[4], stamp // _NANOSECONDS)
             held.append(_Held(name, stamp, part))
     return held
+
+
+@contextlib.contextmanager
+def _turn(upload: str) -> Iterator[None]:
+    """Lets others, of other processes too, wait: who asks again because copying takes long shall
+    not make a second copy.
+    """
+    descriptor = os.open(upload, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _removed(folder: str) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.upload_errors import upload_not_found
 from anabranch.catalog.uploads import HeldPart, found_upload
 from anabranch.catalog.writes import Expecting, Writes
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import AnabranchError, Invalid, NotFound
 from anabranch.model.entry import Entry
 from anabranch.model.part import checksum_of_parts
 from anabranch.model.repository import Repository
@@ -113,8 +114,9 @@ class Completion:
             if (finish.upload.key, finish.etag) != (f"{branch}/{path}", etag):
                 raise upload_not_found() from error
             return _told(finish.upload, etag, finish.checksum)
-        self._blocks.abort_upload(upload.block, upload.id)
-        self._core.uploads.forget_checksums(upload)
+        with suppress(AnabranchError):  # what is left now is cleaned later
+            self._blocks.abort_upload(upload.block, upload.id)
+            self._core.uploads.forget_checksums(upload)
         return _told(upload, etag, checksum)
 
     def _chosen(

@@ -29,6 +29,8 @@ def put_object(call: Call) -> Answer:
     if is_folder(call.address):
         return make_folder(call)
     require_path(call)
+    if "partNumber" in call.query:
+        raise S3Error("InvalidArgument", "A part needs the uploadId of its upload")
     if_absent, expecting = condition_of(call)
     payload = call.payload(md5_elsewhere=True)
     if payload.length is None:
