@@ -18,30 +18,41 @@ from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
 from anabranch.model.branch import Branch
 from anabranch.model.repository import Repository
+from anabranch.versioning import keys
 
 __all__ = ["strays"]
 
 _BLOCK = re.compile(r"[^/]+/(data/[0-9a-v]{20}/[0-9a-v]{20}|_lakefs/([0-9a-f]{64}|dummy))")
 _STAGING = re.compile(r".+-.+:[0-9a-f]{8}-[0-9a-f-]{27}")
+"""How the partitions of staging areas are named."""
 
 
 def strays(root: Path) -> list[str]:
     """Returns a line for each thing in a lake's folder that should not be there, an hour from now,
     after cleaning: staging areas that no branch has, sealed ones that the latest commit did not
-    take in, commits that no reference leads to, and unfinished files.
+    take in, commits that no reference leads to, what is kept of uploads that have ended, and
+    unfinished files.
     """
     found, staged = [], set()
     with _in_an_hour(root) as lake:
         lake.core.cleaner.clean()
         lake.blocks.clean_temporaries(0)
+        lake.uploads.clean()
+        uploads = {key.decode() for key, _ in lake.keyvalue.scan(keys.UPLOADS)}
         for repository in lake.repositories.list(amount=1000).items:
             for branch in _branches(lake, repository):
                 staged |= set(branch.tokens)
                 found += [f"sealed: {token}" for token in branch.sealed_tokens]
             found += [f"dangling commit: {commit}" for commit in _dangling(lake, repository)]
-    left = sorted(set(_staging_areas(root)) - staged)
-    found += [f"staging area of no branch: {token}" for token in left]
-    return found + [f"unfinished: {path}" for path in _unfinished(root / "block")]
+    partitions = set(_partitions(root))
+    left = {name for name in partitions - staged if _STAGING.fullmatch(name)}
+    found += [f"staging area of no branch: {token}" for token in sorted(left)]
+    ended = {name for name in partitions if name.startswith(keys.UPLOADS)} - {
+        keys.UPLOADS,
+        *map(keys.upload_parts, uploads),
+    }
+    found += [f"upload that has ended: {name}" for name in sorted(ended)]
+    return found + [f"unfinished: {path}" for path in _unfinished(root / "block", uploads)]
 
 
 def _in_an_hour(root: Path) -> Lake:
@@ -64,15 +75,12 @@ def _branches(lake: Lake, repository: Repository) -> list[Branch]:
     return list(page.items)
 
 
-def _staging_areas(root: Path) -> Iterator[str]:
-    """Yields the staging areas that hold anything; their partitions are named so. Nobody may
-    have the store open.
-    """
+def _partitions(root: Path) -> Iterator[str]:
+    """Yields the partitions that hold anything. Nobody may have the store open."""
     database = root / "metadata" / DATABASE_FILE
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
         for (partition,) in connection.execute("SELECT DISTINCT partition FROM kv"):
-            if _STAGING.fullmatch(partition):
-                yield partition
+            yield partition
 
 
 def _dangling(lake: Lake, repository: Repository) -> set[str]:
@@ -90,8 +98,8 @@ def _dangling(lake: Lake, repository: Repository) -> set[str]:
     return stored
 
 
-def _unfinished(blocks: Path) -> Iterator[str]:
+def _unfinished(blocks: Path, uploads: set[str]) -> Iterator[str]:
     for path in blocks.rglob("*"):
         name = str(path.relative_to(blocks))
-        if path.is_file() and not _BLOCK.fullmatch(name):
+        if path.is_file() and not _BLOCK.fullmatch(name) and path.parent.name not in uploads:
             yield name
