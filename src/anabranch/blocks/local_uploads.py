@@ -1,8 +1,8 @@
 """Uploads in parts of a local store: a folder each, among the store's temporary files.
 
     ROOT/.anabranch-temporary/uploads/UPLOAD/
-        00001.STAMP.SIZE.MD5        a part; of several of one number the greatest stamp counts
-        whole.CHECKSUM              the block, made of parts, before it has its name
+        00001.STAMP.SIZE.MD5        a part, see `local_parts`
+        whole.CHECKSUM              the block, made of several parts, before it has its name
 
 A file's name is given when it is whole and durable, so nothing else need be kept. The block gets
 its name as a second, hard link: of lists that race exactly one wins, and which one is seen by
@@ -19,12 +19,12 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from anabranch.blocks.local_copying import copy_bytes, md5_of
-from anabranch.blocks.local_errors import NOT_THERE, translate
+from anabranch.blocks.local_errors import translate
 from anabranch.blocks.local_files import NewFile, TemporaryNames
 from anabranch.blocks.local_folders import make_durable, sync_folder
+from anabranch.blocks.local_parts import NANOSECONDS, file_name, part_files, parts_in
 from anabranch.blocks.local_pieces import open_block
 from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
 from anabranch.errors import AnabranchError, Gone
@@ -33,18 +33,8 @@ from anabranch.model.part import Part, checksum_of_parts
 __all__ = ["LocalUploads"]
 
 _ID = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
-_PART = re.compile(r"([0-9]{5})\.([0-9a-f]{16})\.([0-9]+)\.([0-9a-f]{32})")
 _WHOLE = "whole."
 _GONE = ".gone"
-_NANOSECONDS = 1_000_000_000
-
-
-class _Held(NamedTuple):
-    """A part's file."""
-
-    name: str
-    stamp: int
-    part: Part
 
 
 class LocalUploads:
@@ -61,7 +51,7 @@ class LocalUploads:
 
     def open(self, address: str) -> str:
         """Returns the id of a new upload; its end tells which address it is for."""
-        stamp = int(self._clock() * _NANOSECONDS)
+        stamp = int(self._clock() * NANOSECONDS)
         upload_id = f"{stamp:016x}{secrets.token_hex(8)}-{_fingerprint(address)}"
         try:
             if not self._made:
@@ -117,7 +107,7 @@ class LocalUploads:
 
     def parts(self, address: str, upload_id: str) -> list[Part]:
         """Returns the parts that are there, by number."""
-        held = self._held(self._folder(address, upload_id))
+        held = parts_in(self._folder(address, upload_id))
         return [held[number].part for number in sorted(held)]
 
     def complete(
@@ -129,20 +119,17 @@ class LocalUploads:
         name: str,
     ) -> tuple[int, str]:
         """Makes the file `name` in `folder` of parts; returns its size and checksum."""
-        upload = self._folder(address, upload_id)
-        checksum = checksum_of_parts([part[1] for part in parts])
-        whole, target = f"{upload}/{_WHOLE}{checksum}", f"{folder}/{name}"
+        upload, target = self._folder(address, upload_id), f"{folder}/{name}"
         try:
             with _turn(upload):
-                if not os.path.exists(whole):
-                    self._assemble(address, upload, whole, parts)
+                whole = self._whole(address, upload, parts)
             try:
                 os.link(whole, target, follow_symlinks=False)
             except FileExistsError:
                 if not os.path.samefile(whole, target):
                     raise upload_not_found() from None
             sync_folder(folder)
-            return os.stat(target).st_size, checksum
+            return os.stat(target).st_size, checksum_of_parts([part[1] for part in parts])
         except OSError as error:
             raise self._told(error, upload, address) from error
 
@@ -160,67 +147,47 @@ class LocalUploads:
         except OSError as error:
             raise translate(error, address) from error
 
-    def _assemble(
-        self, address: str, upload: str, whole: str, parts: Sequence[tuple[int, str]]
-    ) -> None:
-        """Makes a durable file of parts; it is no matter if somebody else has made it."""
-        held = self._held(upload)
+    def _whole(self, address: str, upload: str, parts: Sequence[tuple[int, str]]) -> str:
+        """Returns the path of a durable file made of parts: of one alone, its own."""
+        checksum = checksum_of_parts([part[1] for part in parts])
+        whole = f"{upload}/{_WHOLE}{checksum}"
+        if os.path.exists(whole):
+            return whole
+        held = parts_in(upload)
         chosen = []
-        for number, checksum in parts:
-            if number not in held or held[number].part.checksum != checksum:
+        for number, expected in parts:
+            if number not in held or held[number].part.checksum != expected:
                 raise part_not_found(address, number)
             chosen.append(held[number])
-        with contextlib.suppress(FileExistsError):
-            if len(chosen) == 1:
-                os.link(f"{upload}/{chosen[0].name}", whole, follow_symlinks=False)
-                sync_folder(upload)
-                return
-            with self._new_file(upload, address) as file:
-                for each in chosen:
-                    try:
-                        source, size = open_block(f"{upload}/{each.name}", address)
-                    except Gone:
-                        raise part_not_found(address, each.part.number) from None
-                    try:
-                        copy_bytes(source, 0, size, file, address)
-                    finally:
-                        os.close(source)
-                file.publish(whole.rpartition("/")[2], create=True)
+        if len(chosen) == 1:
+            return f"{upload}/{chosen[0].name}"
+        with self._new_file(upload, address) as file:
+            for each in chosen:
+                _append(f"{upload}/{each.name}", each.part.number, file, address)
+            file.publish(whole.rpartition("/")[2], create=True)
+        return whole
 
     def _publish(
         self, file: NewFile, upload: str, address: str, number: int, size: int, checksum: str
     ) -> Part:
         """Gives a part its name, and removes those that it replaces."""
         try:
-            before = self._of_number(upload, number)
-            now = int(self._clock() * _NANOSECONDS)
+            before = part_files(upload, number)
+            now = int(self._clock() * NANOSECONDS)
             stamp = max([now, *(held.stamp + 1 for held in before)])
-            name = f"{number:05d}.{stamp:016x}.{size}.{checksum}"
-            file.publish(name, create=False)
+            file.publish(file_name(number, stamp, size, checksum), create=False)
             for held in before:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(f"{upload}/{held.name}")
         except OSError as error:
             raise self._told(error, upload, address) from error
-        return Part(number, size, checksum, stamp // _NANOSECONDS)
+        return Part(number, size, checksum, stamp // NANOSECONDS)
 
     def _new_file(self, upload: str, address: str) -> NewFile:
         try:
             return NewFile(upload, self._names, unnamed=self._unnamed)
         except OSError as error:
             raise self._told(error, upload, address) from error
-
-    def _held(self, upload: str) -> dict[int, _Held]:
-        """Returns the files of the parts that count."""
-        held: dict[int, _Held] = {}
-        for each in _part_files(upload, ""):
-            other = held.get(each.part.number)
-            if other is None or other.stamp < each.stamp:
-                held[each.part.number] = each
-        return held
-
-    def _of_number(self, upload: str, number: int) -> list[_Held]:
-        return _part_files(upload, f"{number:05d}.")
 
     def _folder(self, address: str, upload_id: str) -> str:
         """Returns the folder of an upload. Raises NotFound."""
@@ -234,19 +201,15 @@ class LocalUploads:
         return translate(error, address) if os.path.isdir(upload) else upload_not_found()
 
 
-def _part_files(upload: str, beginning: str) -> list[_Held]:
+def _append(path: str, number: int, file: NewFile, address: str) -> None:
     try:
-        names = os.listdir(upload)
-    except NOT_THERE:
-        raise upload_not_found() from None
-    held = []
-    for name in names:
-        match = _PART.fullmatch(name) if name.startswith(beginning) else None
-        if match is not None:
-            stamp = int(match[2], 16)
-            part = Part(int(match[1]), int(match[3]), match[4], stamp // _NANOSECONDS)
-            held.append(_Held(name, stamp, part))
-    return held
+        source, size = open_block(path, address)
+    except Gone:
+        raise part_not_found(address, number) from None
+    try:
+        copy_bytes(source, 0, size, file, address)
+    finally:
+        os.close(source)
 
 
 @contextlib.contextmanager

@@ -95,6 +95,7 @@ class Completion:
             self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
             chosen = self._chosen(upload, wanted, size)
             checksum = combined(upload, chosen) if chosen else ""
+            told = [held.part.number for held in chosen if held.checksum is not None]
             entry = self._whole(upload, wanted)
             self._writes.stage(
                 found,
@@ -103,7 +104,7 @@ class Completion:
                 entry,
                 if_absent=if_absent,
                 expecting=expecting,
-                beside=lambda: self._core.uploads.completion(stored, etag, checksum),
+                beside=lambda: self._core.uploads.completion(stored, etag, checksum, told),
             )
         except (NotFound, Invalid) as error:
             if error.kind not in _OVER:
@@ -116,7 +117,6 @@ class Completion:
             return _told(finish.upload, etag, finish.checksum)
         with suppress(AnabranchError):  # what is left now is cleaned later
             self._blocks.abort_upload(upload.block, upload.id)
-            self._core.uploads.forget_checksums(upload)
         return _told(upload, etag, checksum)
 
     def _chosen(

@@ -12,7 +12,7 @@ comes too late finds there what it has come to, and a cleaner finds what may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from anabranch.errors import NotFound
@@ -82,14 +82,19 @@ class Uploads:
         finish = None if raw is None else finish_from(raw)
         return None if finish is None or finish.upload.partition != repository.partition else finish
 
-    def completion(self, stored: StoredUpload, etag: str, checksum: str) -> _Decision:
-        """Returns the writes that end an upload, completed, on condition that it has not ended.
-        Raises NotFound if it has.
+    def completion(
+        self, stored: StoredUpload, etag: str, checksum: str, numbers: Iterable[int]
+    ) -> _Decision:
+        """Returns the writes that end an upload, completed, and forget the checksums of parts of
+        these numbers, on condition that it has not ended. Raises NotFound if it has.
         """
-        if self._keyvalue.get(keys.UPLOADS, stored.upload.id.encode()) != stored.record:
+        upload = stored.upload
+        if self._keyvalue.get(keys.UPLOADS, upload.id.encode()) != stored.record:
             raise NotFound("the upload has ended", kind="upload_not_found")
-        finish = Finish(upload=stored.upload, time=int(self._clock()), etag=etag, checksum=checksum)
-        return _ending(finish), [_unchanged(stored)]
+        finish = Finish(upload=upload, time=int(self._clock()), etag=etag, checksum=checksum)
+        parts = keys.upload_parts(upload.id)
+        forgotten = [Write(parts, _number(number), None) for number in numbers]
+        return [*_ending(finish), *forgotten], [_unchanged(stored)]
 
     def abandon(self, stored: StoredUpload) -> bool:
         """Ends an upload; returns whether it had not ended already."""
@@ -130,7 +135,7 @@ class Uploads:
     ) -> None:
         """Keeps the name and the text of the checksum that a part of this MD5 came with."""
         value = checksum_bytes(md5, *checksum)
-        self._keyvalue.apply([Write(keys.upload_parts(upload.id), b"%05d" % number, value)])
+        self._keyvalue.apply([Write(keys.upload_parts(upload.id), _number(number), value)])
 
     def checksums(self, upload: Upload) -> dict[tuple[int, str], tuple[str, str]]:
         """Returns the checksums that parts came with, by the parts' numbers and MD5s."""
@@ -175,6 +180,10 @@ def _ending(finish: Finish) -> list[Write]:
         Write(upload.partition, _listed(upload), None),
         Write(keys.FINISHED_UPLOADS, upload.id.encode(), finish_bytes(finish)),
     ]
+
+
+def _number(number: int) -> bytes:
+    return b"%05d" % number
 
 
 def _unchanged(stored: StoredUpload) -> Expect:
