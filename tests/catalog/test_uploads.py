@@ -194,6 +194,26 @@ def test_what_is_aborted_while_it_is_completed_is_not_there(world, step):
     assert world.left() == []
 
 
+def test_what_is_made_of_an_upload_whose_abortion_was_stopped_is_removed(world):
+    upload, wanted = begin(world.open())
+
+    def stop(now, _):
+        if now == "abort_upload":
+            raise Stopped
+
+    def before(now, _):
+        if now == "complete_upload":
+            with pytest.raises(Stopped):
+                world.open(stop).uploads.abort("sea", "main", "a", upload)
+
+    with pytest.raises(NotFound):
+        complete(world.open(before), upload, wanted)
+    assert content(world.open()) is None
+    assert world.data() == []
+    world.clean()
+    assert world.left() == []
+
+
 @pytest.mark.parametrize("step", ["get", "parts", "complete_upload", "apply", "abort_upload"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_completions_that_race_have_one_result(world, step, count):
