@@ -1,11 +1,12 @@
 """Serving: one address, one process or several, until told to stop.
 
-It listens before the line with the address is printed, and the stores have been opened
-once by then, so that whoever reads the line can connect and be answered.
+Every process serves before the line with the address is printed, so that whoever reads the line
+can connect and be answered. A server that is told to stop answers what had been sent to it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 
 import msgspec
 import uvicorn
@@ -31,6 +33,8 @@ __all__ = ["serve"]
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WATCH_SECONDS = 1.0
+LAST_LOOKS = 5
+LAST_LOOK_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +45,8 @@ class Worker(msgspec.Struct, frozen=True):
     settings: Settings
     parent: int
 
-    def __call__(self, listening: socket.socket) -> None:
-        """Serves on a socket until told to stop, or until its parent is no more."""
+    def __call__(self, listening: socket.socket, says: Connection) -> None:
+        """Serves on a socket until told to stop, or until its parent is no more; says when."""
         configure_logs(self.settings.logging)
         try:
             composition = Composition(self.settings)
@@ -51,11 +55,30 @@ class Worker(msgspec.Struct, frozen=True):
             _log.error("%s", error.message)
             sys.exit(CANNOT_START)
         threading.Thread(target=_end_with, args=(self.parent,), daemon=True).start()
-        _run(composition, listening)
+        _run(composition, listening, lambda: says.send_bytes(b"serving"))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which says when it serves, and when told to stop first looks what has come."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # connections that wait to be taken, and requests not read yet, are not under way for
+        # uvicorn: it would cut them off
+        for _ in range(LAST_LOOKS):
+            await asyncio.sleep(LAST_LOOK_SECONDS)
+        await super().shutdown(sockets)
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serves until a signal to stop; `announce` is told the address, as a URL, when it listens.
+    """Serves until a signal to stop; `announce` is told the address, as a URL, when it serves.
 
     Raises Invalid for settings that cannot be served, Busy for an address that is taken, and what
     the stores raise.
@@ -71,12 +94,12 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     composition = Composition(settings)
     composition.start()
     sockets = listen(settings.listen_address, workers)
-    announce(url_of(sockets[0]))
+    url = url_of(sockets[0])
     if workers == 1:
-        _run(composition, sockets[0])
+        _run(composition, sockets[0], lambda: announce(url))
         return
     composition.close()
-    supervise(Worker(settings, os.getpid()), sockets)
+    supervise(Worker(settings, os.getpid()), sockets, lambda: announce(url))
     for listening in sockets:
         listening.close()
 
@@ -90,7 +113,7 @@ def tune_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _run(composition: Composition, listening: socket.socket) -> None:
+def _run(composition: Composition, listening: socket.socket, ready: Callable[[], None]) -> None:
     tune_collector()
     config = uvicorn.Config(
         composition.edge,
@@ -106,7 +129,7 @@ def _run(composition: Composition, listening: socket.socket) -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config, ready).run(sockets=[listening])
 
 
 def _end_with(parent: int) -> None:

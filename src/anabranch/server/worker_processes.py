@@ -14,8 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.connection import Connection, wait
 
 __all__ = ["CANNOT_START", "supervise"]
 
@@ -28,43 +27,67 @@ PAUSE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 _context = multiprocessing.get_context("spawn")
 
-Work = Callable[[socket.socket], None]
+Work = Callable[[socket.socket, Connection], None]
 
 
-def supervise(work: Work, sockets: Sequence[socket.socket]) -> None:
+class _Serving:
+    """One process and what it said of itself."""
+
+    def __init__(self, work: Work, listening: socket.socket) -> None:
+        self._said, says = _context.Pipe(duplex=False)
+        self.process = _context.Process(target=work, args=(listening, says))
+        self.process.start()
+        says.close()
+
+    def ready(self, seconds: float = 0) -> bool:
+        """Tells whether it answers requests, or came to its end before it did."""
+        return self._said.poll(seconds)
+
+    def stop(self, deadline: float) -> None:
+        """Asks it to stop: after its start, since before it would not finish what waits for it."""
+        self.ready(max(0.0, deadline - time.monotonic()))
+        self.process.terminate()
+
+    def end(self, deadline: float) -> None:
+        """Waits for its end, and forces it after the deadline."""
+        self.process.join(max(0.0, deadline - time.monotonic()))
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self._said.close()
+
+
+def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[], None]) -> None:
     """Runs `work`, which must be picklable, in a process for each socket, until a signal to stop
-    or until one cannot start.
+    or until one cannot start. Each sends something when it serves; then `announce` is called.
     """
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    processes = [_start(work, listening) for listening in sockets]
+    serving = [_Serving(work, listening) for listening in sockets]
+    announced = False
     while not stopping.is_set():
-        wait([process.sentinel for process in processes], timeout=PAUSE_SECONDS)
-        for index, process in enumerate(processes):
-            if process.is_alive() or stopping.is_set():
+        if not announced:
+            announced = all(one.ready(PAUSE_SECONDS) and one.process.is_alive() for one in serving)
+            if announced:
+                announce()
+        else:
+            wait([one.process.sentinel for one in serving], timeout=PAUSE_SECONDS)
+        for index, one in enumerate(serving):
+            if one.process.is_alive() or stopping.is_set():
                 continue
-            if process.exitcode == CANNOT_START:
+            if one.process.exitcode == CANNOT_START:
                 stopping.set()
                 break
-            _log.error("worker %s ended with status %s", process.pid, process.exitcode)
+            _log.error("worker %s ended with status %s", one.process.pid, one.process.exitcode)
             time.sleep(PAUSE_SECONDS)  # so that one that always dies does not take a core
-            processes[index] = _start(work, sockets[index])
-    _stop(processes)
+            serving[index] = _Serving(work, sockets[index])
+    _stop(serving)
 
 
-def _start(work: Work, listening: socket.socket) -> SpawnProcess:
-    process = _context.Process(target=work, args=(listening,))
-    process.start()
-    return process
-
-
-def _stop(processes: Sequence[SpawnProcess]) -> None:
-    for process in processes:
-        process.terminate()
+def _stop(serving: Sequence[_Serving]) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    for process in processes:
-        process.join(max(0.0, deadline - time.monotonic()))
-        if process.is_alive():
-            process.kill()
-            process.join()
+    for one in serving:
+        one.stop(deadline)
+    for one in serving:
+        one.end(deadline)
