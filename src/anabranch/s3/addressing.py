@@ -16,10 +16,11 @@ from urllib.parse import unquote_to_bytes
 from anabranch.s3.errors import S3Error
 from anabranch.s3.signatures.encoding import decoded_text, query_pairs
 
-__all__ = ["Address", "Domains", "address_of", "parameters_of"]
+__all__ = ["Address", "Domains", "address_of", "is_bucket_name", "parameters_of"]
 
 _PORT = re.compile(r":[0-9]*$")
 _OF_LIBRARIES = b"amz-sdk-invocation-id"
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
 
 
@@ -82,6 +83,11 @@ def address_of(path: str, bucket: str) -> Address:
         return Address(bucket, decoded)
     bucket, _, key = decoded.partition("/")
     return Address(bucket, key)
+
+
+def is_bucket_name(name: str) -> bool:
+    """Returns whether a bucket can have that name in S3, which allows more than repositories do."""
+    return _BUCKET.fullmatch(name) is not None
 
 
 def parameters_of(query: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from anabranch.access.permissions import Permission
 from anabranch.access.tokens import SESSION_COOKIE
 from anabranch.errors import AnabranchError
 from anabranch.model.secret import Secret
-from anabranch.s3.addressing import Domains, address_of, parameters_of
+from anabranch.s3.addressing import Domains, address_of, is_bucket_name, parameters_of
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
@@ -28,6 +28,9 @@ from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import FORM, Choice, choose
 
 __all__ = ["Door", "Visit"]
+
+_LONGEST_HEADERS = 16 * 1024
+"""What the values of all headers may have together, in bytes; S3 takes 8 KB."""
 
 _log = logging.getLogger(__name__)
 
@@ -141,6 +144,9 @@ class Visit:
 
     def refusal(self, error: AnabranchError) -> Answer:
         """Returns the answer that tells of an error."""
+        if error.kind == "repository_not_found" and not is_bucket_name(self.choice.address.bucket):
+            # only looked at here: a name that cannot be is not found anyway
+            error = S3Error("InvalidBucketName", BucketName=self.choice.address.bucket)
         return answer_error(
             error,
             resource=self.request.path,
@@ -155,6 +161,8 @@ class Visit:
         return S3Error("InternalError")
 
     def _understood(self, request: Request) -> tuple[Request, Choice]:
+        if sum(map(len, request.headers.values())) > _LONGEST_HEADERS:
+            raise S3Error("RequestHeaderSectionTooLarge")
         bucket = self._door.bucket(request.headers.get("host", ""))
         if bucket:
             request = Request(

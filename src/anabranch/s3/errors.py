@@ -143,6 +143,9 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "ReplicationConfigurationNotFoundError": ErrorCode(
             404, "The replication configuration was not found"
         ),
+        "RequestHeaderSectionTooLarge": ErrorCode(
+            400, "Your request header section exceeds the maximum allowed size."
+        ),
         "RequestTimeout": ErrorCode(
             400,
             "Your socket connection to the server was not read from or written to within the "

@@ -162,7 +162,7 @@ def test_bad_requests(send, bucket):
         (send("GET", f"/{bucket}?max-keys=many"), "InvalidArgument", 400),
         (send("GET", f"/{bucket}?encoding-type=other"), "InvalidArgument", 400),
         (send("GET", f"/{bucket}?list-type=3"), "InvalidArgument", 400),
-        (send("GET", "/Not_A_Bucket/main/a"), None, 404),
+        (send("GET", "/Not_A_Bucket/main/a"), "InvalidBucketName", 400),
         (
             send("PUT", f"/{bucket}/main/a", b"x", headers={"x-amz-tagging": "a=1&a=2"}),
             "InvalidTag",

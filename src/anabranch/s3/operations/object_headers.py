@@ -71,14 +71,11 @@ def byte_range(header: str, size: int) -> ByteRange | None:
     return ByteRange(start, end - start + 1, size)
 
 
-def part_range(number: str, size: int) -> ByteRange | None:
+def part_range(number: int, size: int) -> ByteRange | None:
     """Returns the part of an object of that number: an object is known as one part, the first;
-    None for an empty object, which has no range. Raises S3Error: InvalidArgument,
-    InvalidPartNumber.
+    None for an empty object, which has no range. Raises S3Error: InvalidPartNumber.
     """
-    if not (number.isascii() and number.isdigit() and 0 < len(number) <= len("10000")):
-        raise S3Error("InvalidArgument", "Part number must be an integer between 1 and 10000")
-    if int(number) != 1:
+    if number != 1:
         raise S3Error("InvalidPartNumber")
     return ByteRange(0, size, size) if size else None
 

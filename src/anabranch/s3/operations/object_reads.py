@@ -14,6 +14,7 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import Verdict, judge
 from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers, part_range
+from anabranch.s3.operations.part_numbers import part_number
 from anabranch.s3.operations.reference_folders import folder_of, is_folder
 from anabranch.s3.operations.resources import on_object
 
@@ -89,14 +90,14 @@ def _head(call: Call, entry: Entry) -> tuple[Answer, ByteRange | None]:
 
 
 def _part(call: Call, entry: Entry) -> ByteRange | None:
-    wanted, number = call.header("range"), call.query.get("partNumber")
-    if number is None:
+    wanted = call.header("range")
+    if "partNumber" not in call.query:
         return byte_range(wanted, entry.size) if wanted else None
     if wanted:
         raise S3Error(
             "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"
         )
-    return part_range(number, entry.size)
+    return part_range(part_number(call), entry.size)
 
 
 def _begun(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from anabranch.s3.errors import S3Error
 
 __all__ = ["most_of", "number_of"]
 
-_MOST_DIGITS = len(str(1 << 31)) - 1
+_END = 1 << 31
 
 
 def most_of(call: Call, name: str) -> int:
@@ -23,7 +23,8 @@ def number_of(call: Call, name: str, usual: int) -> int:
     S3Error: InvalidArgument.
     """
     text = call.query.get(name, "") or str(usual)
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(_END))
+    if not digits or int(text) >= _END:
         raise S3Error(
             "InvalidArgument",
             f"Provided {name} not an integer or within integer range",

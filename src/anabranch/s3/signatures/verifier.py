@@ -53,7 +53,7 @@ class Verifier:
             return verify_presigned(request, now, self._secret_of, self._keys)
         if version:
             return verify_presigned_v2(request, now, self._secret_of)
-        if authorization.startswith(ALGORITHM + " "):
+        if authorization.partition(" ")[0] == ALGORITHM:
             return verify_header(request, now, self._secret_of, self._keys)
         if authorization.startswith(SCHEME):
             return verify_header_v2(request, now, self._secret_of)
