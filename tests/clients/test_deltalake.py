@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import TableNotFoundError
+from lakefs_sdk.exceptions import ApiException
 
 WRITERS, APPENDS = 4, 6
 
@@ -133,3 +134,19 @@ def test_a_table_on_a_branch_is_merged_and_old_commits_stay(repo, storage, open_
     assert (open_table().version(), open_table(first.id).version()) == (1, 0)
     open_table("dev").vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
     assert depths(open_table(first.id)) == [1]
+
+
+def test_a_table_that_two_branches_wrote_is_in_conflict_at_its_log(repo, storage, open_table):
+    write_deltalake(f"s3://{repo.id}/main/seas", rows(1), storage_options=storage)
+    repo.commit()
+    repo.branch("dev")
+    for branch, depth in (("main", 2), ("dev", 3)):
+        url = f"s3://{repo.id}/{branch}/seas"
+        write_deltalake(url, rows(depth), mode="append", storage_options=storage)
+        repo.commit(branch=branch)
+    with pytest.raises(ApiException) as caught:
+        repo.merge("dev")
+    assert caught.value.status == 409
+    assert depths(open_table()) == [1, 2]
+    repo.merge("dev", strategy="source-wins")
+    assert depths(open_table()) == [1, 3]
