@@ -86,6 +86,33 @@ def test_presigned_urls(signing, repo):
     assert httpx2.get(url("get_object")).status_code == 404
 
 
+def test_what_a_presigned_url_says_of_the_object_holds(signing, repo):
+    """In version 2 the URL carries what would be headers, in version 4 they must be sent."""
+    version_2 = signing.meta.config.signature_version == "s3"
+    sent = {"Content-Type": "text/x", "x-amz-meta-depth": "10935", "x-amz-tagging": "k=v"}
+    target = {"Bucket": repo.id, "Key": "main/a"}
+    url = signing.generate_presigned_url(
+        "put_object",
+        Params={
+            **target,
+            "ContentType": "text/x",
+            "Metadata": {"depth": "10935"},
+            "Tagging": "k=v",
+        },
+    )
+    assert httpx2.put(url, content=b"content", headers={} if version_2 else sent).is_success
+    head = signing.head_object(**target)
+    assert (head["ContentType"], head["Metadata"]) == ("text/x", {"depth": "10935"})
+    assert signing.get_object_tagging(**target)["TagSet"] == [{"Key": "k", "Value": "v"}]
+    assert httpx2.put(url.replace("10935", "10936"), content=b"other").status_code == 403
+    source = {"x-amz-copy-source": f"{repo.id}/main/a"}
+    copy = signing.generate_presigned_url(
+        "copy_object", Params={"Bucket": repo.id, "Key": "main/b", "CopySource": target}
+    )
+    assert httpx2.put(copy, headers={} if version_2 else source).is_success
+    assert repo.get("b") == b"content"
+
+
 def test_presigned_urls_are_good_for_as_long_as_they_say(signing, repo):
     repo.put("a")
     key = {"Bucket": repo.id, "Key": "main/a"}

@@ -21,6 +21,7 @@ from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
 from anabranch.s3.operation import BodyKind, ByKey
+from anabranch.s3.presigned_headers import with_presigned_headers
 from anabranch.s3.request import HeaderPairs, Request
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
@@ -65,7 +66,8 @@ class Door:
         may. Nothing of the body is needed for it. Raises what refuses it.
         """
         actor, verified = self._authenticate(request)
-        call = Call(self._services, request, choice.address, choice.query, actor, verified)
+        carried = with_presigned_headers(request)
+        call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
             decide(actor, [Permission(action, named(call)) for action, named in permission])
@@ -174,7 +176,7 @@ class Visit:
             )
         address = address_of(request.path, bucket)
         query = parameters_of(request.query)
-        return request, choose(request, address, query)
+        return request, choose(with_presigned_headers(request), address, query)
 
 
 def _cookie(header: str) -> str | None:
