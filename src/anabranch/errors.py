@@ -18,6 +18,7 @@
     ├── Truncated             a body ended before its end
     ├── NotSupported          this store or version cannot do that
     ├── Busy                  too much at once; asking again will help
+    │   └── OutcomeUnknown    it may have been done, or not
     └── Corrupt               stored bytes are not what they must be
 
 Classes group errors by what a handler would do; `kind` is stable, meant for programs, and says
@@ -42,6 +43,7 @@ __all__ = [
     "NoChanges",
     "NotFound",
     "NotSupported",
+    "OutcomeUnknown",
     "PreconditionFailed",
     "ProtectedBranch",
     "RangeNotSatisfiable",
@@ -185,6 +187,16 @@ class Busy(AnabranchError):
 
     kind = "busy"
     hint = "Try again later."
+
+
+class OutcomeUnknown(Busy):
+    """A write was sent and never answered: it has been made or not, but it will not be made later.
+
+    Who has prepared something for it must leave that where it is.
+    """
+
+    kind = "outcome_unknown"
+    hint = "Look whether it was done before you try again."
 
 
 class Corrupt(AnabranchError):

@@ -1,7 +1,8 @@
-"""Several processes on one SQLite file, some of them killed, some short of disk."""
+"""Several processes on one database, some of them killed, some short of disk."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -10,17 +11,52 @@ import time
 from pathlib import Path
 
 import apsw
+import psycopg
 import pytest
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite import SQLiteStore
 
-COUNT = """
+
+def open_store(place):
+    if place.startswith("postgres:"):
+        from anabranch.keyvalue.postgres import PostgresStore
+
+        return PostgresStore(place)
+    from anabranch.keyvalue.sqlite import SQLiteStore
+
+    return SQLiteStore(place)
+
+
+OPEN = inspect.getsource(open_store)
+
+
+def await_the_end_of_others(place):
+    """Waits until PostgreSQL has noticed that its clients were killed."""
+    with psycopg.connect(place, autocommit=True) as raw:
+        query = (
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() "
+            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        while raw.execute(query).fetchone():
+            time.sleep(0.01)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    """Where a store is, for `open_store`."""
+    if request.param == "sqlite":
+        return str(tmp_path / "metadata.db")
+    return request.getfixturevalue("empty")
+
+
+COUNT = (
+    OPEN
+    + """
 import sys, threading, time
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.sqlite import SQLiteStore
-store = SQLiteStore(sys.argv[1])
+store = open_store(sys.argv[1])
 name, threads, rounds = sys.argv[2].encode(), int(sys.argv[3]), int(sys.argv[4])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -49,14 +85,15 @@ for worker in workers:
 store.close()
 print(slowest)
 """
+)
 
 
 @pytest.mark.parametrize(("processes", "threads", "rounds"), [(2, 1, 150), (4, 4, 15)])
-def test_racing_processes_lose_no_update_and_fail_no_commit(database, processes, threads, rounds):
-    SQLiteStore(database).close()
+def test_racing_processes_lose_no_update_and_fail_no_commit(place, processes, threads, rounds):
+    open_store(place).close()
     racers = [
         subprocess.Popen(
-            [sys.executable, "-c", COUNT, database, str(racer), str(threads), str(rounds)],
+            [sys.executable, "-c", COUNT, place, str(racer), str(threads), str(rounds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -70,7 +107,7 @@ def test_racing_processes_lose_no_update_and_fail_no_commit(database, processes,
         racer.stdin.flush()
     slowest = [float(racer.communicate()[0]) for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * processes
-    store = SQLiteStore(database)
+    store = open_store(place)
     total = processes * threads * rounds
     assert store.get("p", b"counter") == b"%d" % total
     assert sum(1 for _ in store.scan("p")) == total + 1
@@ -114,11 +151,12 @@ def test_processes_that_write_without_pause_take_turns(database):
     assert min(done) > max(done) / 10, f"each has its share: {done}"
 
 
-WRITE = """
+WRITE = (
+    OPEN
+    + """
 import os, sys, threading
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
-store = SQLiteStore(sys.argv[1])
+store = open_store(sys.argv[1])
 def write(number):
     for round_ in range(10**9):
         name = f"{sys.argv[2]}-{number}-{round_}"
@@ -130,16 +168,18 @@ def write(number):
 for number in range(4):
     threading.Thread(target=write, args=(number,)).start()
 """
+)
 
 
-def test_every_acknowledged_write_outlives_a_kill(database, tmp_path):
+def test_every_acknowledged_write_outlives_a_kill(place, tmp_path):
     acknowledged: list[str] = []
-    for life in range(6):
+    postgres = place.startswith("postgres:")
+    for life in range(3 if postgres else 6):
         said = tmp_path / f"said-{life}"
         with said.open("wb") as output:
             writers = [
                 subprocess.Popen(
-                    [sys.executable, "-c", WRITE, database, f"{life}.{number}"], stdout=output
+                    [sys.executable, "-c", WRITE, place, f"{life}.{number}"], stdout=output
                 )
                 for number in range(2)
             ]
@@ -152,18 +192,25 @@ def test_every_acknowledged_write_outlives_a_kill(database, tmp_path):
                 writer.wait()
         # a line cut short was not read by anybody
         acknowledged += said.read_text().rpartition("\n")[0].splitlines()
-        store = SQLiteStore(database)
+        if postgres:
+            await_the_end_of_others(place)
+        store = open_store(place)
         names = [key[2:].decode() for key, _ in store.scan("p", b"a/", b"a0")]
         assert set(acknowledged) <= set(names)
         assert names == [key[2:].decode() for key, _ in store.scan("p", b"b/", b"b0")], "whole"
         assert all(store.get("p", b"a/" + name.encode()) == name.encode() * 50 for name in names)
         assert store.apply([Write("q", b"still", b"writes")])
         store.close()
-        check = apsw.Connection(str(database))
-        assert check.execute("PRAGMA integrity_check").get == "ok"
-        check.close()
-    assert len(acknowledged) > 300
-    assert sorted(path.name for path in tmp_path.glob("metadata.db*")) == [
+        if not postgres:
+            check_sqlite(Path(place))
+    assert len(acknowledged) > 150
+
+
+def check_sqlite(path):
+    check = apsw.Connection(str(path))
+    assert check.execute("PRAGMA integrity_check").get == "ok"
+    check.close()
+    assert sorted(each.name for each in path.parent.glob("metadata.db*")) == [
         "metadata.db",
         "metadata.db-queue",
         "metadata.db-turn",

@@ -17,7 +17,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.writes import Expecting, Writes
-from anabranch.errors import AnabranchError, Invalid, NotFound
+from anabranch.errors import AnabranchError, Invalid, NotFound, OutcomeUnknown
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
@@ -321,6 +321,8 @@ class Objects:
         """Removes the bytes of an entry that does not come to be staged."""
         try:
             yield
+        except OutcomeUnknown:
+            raise  # it may be staged
         except AnabranchError:
             self._blocks.delete([_address(repository, entry)])
             raise

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog import sample
-from anabranch.errors import AlreadyExists, AnabranchError, Gone, Invalid, NotFound
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    Gone,
+    Invalid,
+    NotFound,
+    OutcomeUnknown,
+)
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
@@ -64,6 +71,8 @@ class Repositories:
                 read_only=read_only,
                 storage_id=storage_id,
             )
+        except OutcomeUnknown:
+            raise  # it may be there
         except AnabranchError:
             if claim is not None:
                 self._blocks.delete([claim])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.upload_errors import upload_not_found
 from anabranch.catalog.writes import Writes
-from anabranch.errors import AnabranchError, Invalid
+from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry, physical_address
 from anabranch.model.names import key_of
 from anabranch.model.page import upper_bound
@@ -89,6 +89,8 @@ class Uploads:
         )
         try:
             self._core.uploads.begin(found, upload)
+        except OutcomeUnknown:
+            raise  # it may be there
         except AnabranchError:
             self._blocks.abort_upload(block, upload.id)
             raise

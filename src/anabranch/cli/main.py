@@ -59,6 +59,7 @@ SECTIONS = (
         "Servers",
         (
             Word("serve", "anabranch.cli.serve", "Serve a folder over HTTP"),
+            Word("migrate", "anabranch.cli.migrate", "Make the tables that servers share"),
             Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
         ),
     ),

@@ -59,7 +59,8 @@ class KeyValueStore(Protocol):
 
         Returns whether it did; when it returns True the writes are durable, and visible to every
         reader that begins afterwards. Raises Busy when the store cannot take writes now (a full
-        disk, a lock that does not clear), and nothing was written then.
+        disk, a lock that does not clear), and nothing was written then; but OutcomeUnknown where
+        the store has lost sight of it: all of it is written or nothing, and that is final.
         """
 
     def drop(self, partition: str) -> None:

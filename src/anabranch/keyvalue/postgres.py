@@ -95,7 +95,7 @@ class PostgresStore:
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes at once if every expectation holds, else none; returns whether.
 
-        Raises Busy, after which nothing was written unless its kind is `outcome_unknown`, and
+        Raises Busy, after which nothing was written; OutcomeUnknown, after which nobody knows; and
         Invalid for a key of more than about 2,600 bytes or a value of more than about 1 GB.
         """
         if not writes and not expect:

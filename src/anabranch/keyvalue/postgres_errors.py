@@ -73,12 +73,13 @@ def translate(error: StatementFailed) -> AnabranchError:
     state, message = error.sqlstate, f"the database refused: {error.message}"
     if state in TOO_LARGE:
         return Invalid(f"this key or value cannot be stored: {error.message}")
-    if state in (UNDEFINED_TABLE, NO_PRIVILEGE):
-        return NotSupported(message, kind="not_migrated", hint=_HINTS[state])
+    if state in _UNFIT:
+        return NotSupported(message, kind=_UNFIT[state], hint=_HINTS[state])
     kind = _BUSY.get(state, "storage_failed")
     return Busy(message, kind=kind, hint=_HINTS.get(state))
 
 
+_UNFIT = {UNDEFINED_TABLE: "not_migrated", NO_PRIVILEGE: "no_database_rights"}
 _BUSY = {
     LOCK_TIMEOUT: "locked",
     CANCELLED: "locked",

@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Mapping
 
-from anabranch.errors import AnabranchError, Busy
+from anabranch.errors import AnabranchError, Busy, OutcomeUnknown
 from anabranch.keyvalue.postgres_connection import Answer, Backend, Statement
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.keyvalue.postgres_errors import (
@@ -52,6 +52,9 @@ class Requests:
         except ConnectionLost as error:
             pool.discard(connection)
             raise _lost(error) from error
+        except StatementFailed as error:
+            pool.discard(connection)
+            raise translate(error) from error
         except AnabranchError:
             pool.discard(connection)
             raise
@@ -60,7 +63,7 @@ class Requests:
     def run(self, partitions: Collection[str], make: Make, *, once: bool = False) -> list[Answer]:
         """Returns the answers to the statements that `make` makes; they are one transaction.
 
-        With `once`, raises Busy of kind `outcome_unknown` when the connection broke after they
+        With `once`, raises OutcomeUnknown when the connection broke after they
         were sent; without, they are sent again.
         """
         attempt = 0
@@ -128,10 +131,8 @@ def _lost(error: ConnectionLost) -> Busy:
     return Busy(f"the connection to the database was lost: {error.reason}", kind="connection_lost")
 
 
-def _unknown(error: ConnectionLost) -> Busy:
-    return Busy(
+def _unknown(error: ConnectionLost) -> OutcomeUnknown:
+    return OutcomeUnknown(
         f"the connection to the database was lost in a write: {error.reason}; "
-        "whether it was made is not known",
-        kind="outcome_unknown",
-        hint="Look whether it was made before you try again.",
+        "whether it was made is not known"
     )

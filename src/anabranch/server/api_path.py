@@ -1,7 +1,6 @@
 """A path of the API as a resource of Falcon's: its operations by method, run on threads.
 
-Quick operations have a shorter way, in `edge.py`; they come here only when the stores are not
-local and nothing is quick.
+Quick operations have a shorter way, in `edge.py`.
 """
 
 from __future__ import annotations

@@ -13,14 +13,13 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.keyvalue.memory import MemoryStore
-from anabranch.keyvalue.sqlite import SQLiteStore
-from anabranch.library import DATABASE_FILE, Lake
+from anabranch.library import Lake
 from anabranch.rest.services import Services, Version
 from anabranch.s3.door import Door
 from anabranch.s3.services import Services as S3Services
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
+from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.server.request_id import RequestIds
 from anabranch.server.settings import Settings
 from anabranch.server.workers import Workers
@@ -29,6 +28,9 @@ __all__ = ["API_VERSION", "Composition"]
 
 API_VERSION = "1.84.0"
 """The version of lakeFS whose API this is; clients compare it with what they need."""
+
+_LOCAL = ("local", "mem")
+"""Types of block stores that never wait for another machine."""
 
 CALL_THREADS, CALLS_WAITING = 64, 512
 TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
@@ -40,7 +42,7 @@ class Composition:
     def __init__(self, settings: Settings) -> None:
         settings = with_keys(settings, secrets.token_bytes)
         self._settings = settings
-        keyvalue = _keyvalue(settings)
+        keyvalue = open_keyvalue(settings.database)
         self.lake = Lake(
             keyvalue,
             _blocks(settings),
@@ -59,6 +61,7 @@ class Composition:
             request_ids=RequestIds(secrets.token_hex(8)),
             logout_url=settings.auth.logout_redirect_url,
             on_shutdown=self.close,
+            local=is_on_this_machine(settings.database) and settings.blockstore.type in _LOCAL,
         )
 
     def start(self) -> None:
@@ -103,14 +106,6 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
         region=settings.gateways.s3.region,
         namespace_prefix=settings.blockstore.default_namespace_prefix,
     )
-
-
-def _keyvalue(settings: Settings) -> KeyValueStore:
-    if settings.database.type == "mem":
-        return MemoryStore()
-    folder = settings.database.local.path
-    folder.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore(folder / DATABASE_FILE)
 
 
 def _blocks(settings: Settings) -> BlockStore:

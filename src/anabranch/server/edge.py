@@ -2,7 +2,8 @@
 synchronous one of everything else.
 
     requests of S3 ────── s3_requests.py ── s3/
-    quick operations ──── answered here, on the event loop, straight from the ASGI message
+    quick operations ──── answered straight from the ASGI message: here, on the event loop, or,
+                          where the stores are on other machines, on a worker's thread
     other operations ──── Falcon ── api_path.py ── a worker's thread
     everything else ───── Falcon ── pages.py
 
@@ -20,8 +21,10 @@ import falcon
 import falcon.asgi
 from falcon.routing import CompiledRouter
 
+from anabranch.errors import AnabranchError
 from anabranch.rest.answer import JSON, Answer
 from anabranch.rest.call import Request
+from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import Invocation
 from anabranch.rest.services import Services
 from anabranch.rest.table import OPERATIONS
@@ -52,9 +55,9 @@ class _Lifespan:
 
 
 class Edge:
-    """The ASGI application. `local` says that the stores are on this machine, without which no
-    operation is quick; `on_shutdown` is called when the server stops, and who logs out is sent to
-    `logout_url`.
+    """The ASGI application. `local` says that the stores are on this machine, without which
+    nothing is answered on the event loop; `on_shutdown` is called when the server stops, and who
+    logs out is sent to `logout_url`.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Edge:
     ) -> None:
         self._request_ids = request_ids
         self._door = door
+        self._calls = None if local else calls
         self._s3 = S3Requests(door, calls, transfers, local=local)
         self._router = CompiledRouter()
         self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
@@ -83,7 +87,7 @@ class Edge:
             resource = ApiPath(invocations, calls, transfers, request_ids)
             self._falcon.add_route(template, resource)
             for method, invocation in invocations.items():
-                if local and invocation.operation.quick:
+                if invocation.operation.quick:
                     self._quick[resource, method] = invocation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,7 +123,13 @@ class Edge:
         request = Request(
             segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
         )
-        answer = invocation(request)
+        if self._calls is None:
+            answer = invocation(request)
+        else:
+            try:
+                answer = await self._calls.run(invocation, request)
+            except AnabranchError as error:
+                answer = answer_error(error)
         await send(
             {
                 "type": "http.response.start",

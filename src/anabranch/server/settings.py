@@ -49,14 +49,36 @@ class LocalDatabase(_Group, frozen=True, kw_only=True):
     ] = Path()
 
 
+class PostgresDatabase(_Group, frozen=True, kw_only=True):
+    """The key-value store that several machines share."""
+
+    connection_string: Annotated[
+        Secret,
+        Means("Where PostgreSQL is: `postgres://user:password@host:5432/database?sslmode=require`"),
+    ] = Secret("")
+    max_open_connections: Annotated[
+        int, Means("Connections to PostgreSQL that each process opens at most")
+    ] = 25
+    max_idle_connections: Annotated[
+        int, Means("How many of them it keeps when it does not use them")
+    ] = 25
+    connection_max_lifetime: Annotated[
+        Seconds, Means("After how long it replaces one; `0` is never")
+    ] = Seconds(300)
+
+
 class Database(_Group, frozen=True, kw_only=True):
     """Where references and staging areas are kept."""
 
     type: Annotated[
-        Literal["local", "mem"],
-        Means("Key-value store: `local` is SQLite in a folder, `mem` ends with the server"),
+        Literal["local", "mem", "postgres"],
+        Means(
+            "Key-value store: `local` is SQLite in a folder, `mem` ends with the server, "
+            "`postgres` is shared by several machines"
+        ),
     ] = "local"
     local: LocalDatabase = LocalDatabase()
+    postgres: PostgresDatabase = PostgresDatabase()
 
 
 class LocalBlockstore(_Group, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ USER_NAME = "tester"
 ACCESS_KEY_ID = "AKIAJTESTTESTTESTTEQ"
 SECRET_ACCESS_KEY = "a-secret-that-is-known-to-every-test"  # noqa: S105  and to nobody else
 
+_TYPE = "ANABRANCH_DATABASE_TYPE"
+_CONNECTION_STRING = "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING"
 _LISTENING = "listening on "
 _GRACE_SECONDS = 30
 
@@ -67,12 +69,14 @@ def running_server(
     *,
     workers: int = 1,
     listen: str = "127.0.0.1:0",
+    database: str = "",
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
     """Runs a server over the folder `data` and gives it when it listens; stops it afterwards.
 
-    `env` is added to the environment. Raises AssertionError with its own words if it does not
-    start.
+    `database` is the connection string of a migrated PostgreSQL database, which takes SQLite's
+    place; `env` is added to the environment. Raises AssertionError with its own words if it does
+    not start.
     """
     source = str(Path(anabranch.__file__).parent.parent)
     environment = {
@@ -81,6 +85,7 @@ def running_server(
         "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+        **({_TYPE: "postgres", _CONNECTION_STRING: database} if database else {}),
         **(env or {}),
     }
     command = [sys.executable, "-m", "anabranch", "serve", "--data", str(data)]

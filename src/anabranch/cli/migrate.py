@@ -1,0 +1,48 @@
+"""`migrate`: makes the tables of a database that servers are to share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from anabranch.cli.call import Call
+from anabranch.cli.command import Command, Option
+
+__all__ = ["COMMAND"]
+
+
+def _migrate(call: Call) -> None:
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.keyvalue_stores import migrate_keyvalue  # noqa: PLC0415
+    from anabranch.server.load_settings import load_settings  # noqa: PLC0415
+
+    given = call.arguments
+    config = None if given.config is None else Path(given.config)
+    loaded = load_settings({"data": given.data}, os.environ, config)
+    for warning in loaded.warnings:
+        call.output.note(warning)
+    kind = loaded.settings.database.type
+    done = migrate_keyvalue(loaded.settings.database)
+    if call.output.json:
+        call.output.document({"type": kind, "before": done.before, "now": done.now})
+    elif done.now is None:
+        call.output.line(f"There is nothing to migrate: the database is of type {kind}")
+    elif done.before is None:
+        call.output.line(f"Made the database's tables, schema version {done.now}")
+    else:
+        call.output.line(f"The database is up to date, schema version {done.now}")
+
+
+COMMAND = Command(
+    "migrate",
+    "Make the tables of the database that servers share",
+    _migrate,
+    options=(
+        Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+        Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
+    ),
+    details="Run it once with the settings of the servers, before the first starts and after an "
+    "upgrade that says so. It changes nothing that is up to date.",
+    examples=("migrate", "migrate --config /etc/anabranch.toml"),
+    connects=False,
+)
