@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 import anabranch
+from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.server import Server, running_server
 
@@ -38,11 +39,34 @@ def pytest_runtest_makereport(item, call):  # noqa: ARG001  pytest names the arg
     return report
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--database postgres` runs the tests of clients over PostgreSQL instead of SQLite."""
+    parser.addoption("--database", choices=("local", "postgres"), default="local")
+
+
+@pytest.fixture
+def postgres_database(postgres_cluster: Cluster) -> str:
+    """The connection string of a new, migrated PostgreSQL database."""
+    return new_database(postgres_cluster)
+
+
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """A real server over a folder of its own, shared by all tests that ask for it."""
-    with running_server(tmp_path_factory.mktemp("lake")) as running:
+    database = ""
+    if request.config.getoption("--database") == "postgres":
+        database = new_database(request.getfixturevalue("postgres_cluster"))
+    with running_server(tmp_path_factory.mktemp("lake"), database=database) as running:
         yield running
+
+
+def new_database(cluster: Cluster) -> str:
+    """Makes a database with all tables and returns its connection string."""
+    url = cluster.url(cluster.make_database())
+    PostgresDatabase(url).migrate()
+    return url
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,6 @@
-"""Many writers on one branch, over two servers on one folder: nothing fails, nothing is lost."""
+"""Many writers on one branch, over two servers on one folder, and on one PostgreSQL database:
+nothing fails, nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,13 @@ import time
 
 import pytest
 
-import anabranch
 from anabranch.testing.caller import Caller
+from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server
 
 WRITERS = 32
 SECONDS = 15
+SECONDS_ON_POSTGRES = 8
 PUTS_BEFORE_A_COMMIT = 3
 PATHS = 5
 REPOSITORY = "contended"
@@ -81,14 +84,20 @@ class Writer(threading.Thread):
             self.surprises.append(reply)
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request):
+    """A database's connection string, the empty string for SQLite."""
+    return "" if request.param == "sqlite" else request.getfixturevalue("postgres_database")
+
+
 @pytest.mark.timeout(120 + SECONDS)
-def test_many_writers_on_one_branch(tmp_path, record_testsuite_property):
-    writers = contend(tmp_path)
+def test_many_writers_on_one_branch(tmp_path, database, record_testsuite_property):
+    writers = contend(tmp_path, database, SECONDS_ON_POSTGRES if database else SECONDS)
     check_nothing_failed(writers)
     seconds = sorted(each for writer in writers for each in writer.seconds)
     record_testsuite_property("commits", len(seconds))
     record_testsuite_property("commit_p99_seconds", round(seconds[int(len(seconds) * 0.99)], 3))
-    with anabranch.open(tmp_path) as lake:
+    with lake_of(tmp_path, database) as lake:
         check_history_is_one_line_of_what_was_acknowledged(lake, writers)
         check_each_commit_holds_what_its_writer_had_uploaded(lake, writers)
         check_nothing_goes_back(lake, writers)
@@ -96,11 +105,14 @@ def test_many_writers_on_one_branch(tmp_path, record_testsuite_property):
         check_what_only_one_may_create_has_one_creator(lake, writers)
 
 
-def contend(data):
+def contend(data, database, seconds):
     """Lets the writers loose on a folder and returns them when they are done."""
-    with running_server(data) as one, running_server(data) as two:
+    with (
+        running_server(data, database=database) as one,
+        running_server(data, database=database) as two,
+    ):
         Caller(one).make_repository(REPOSITORY)
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + seconds
         writers = [Writer(number, (one, two)[number % 2], deadline) for number in range(WRITERS)]
         for writer in writers:
             writer.start()

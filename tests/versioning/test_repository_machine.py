@@ -23,9 +23,13 @@ from hypothesis.stateful import (
 )
 
 from anabranch.errors import DirtyBranch, MergeConflict, NoChanges
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.postgres import PostgresStore
 from anabranch.model.stat import Stat
 from anabranch.testing.lake import Clock, lake_in
 from anabranch.testing.model_repository import ModelBranch, ModelCommit, ModelRepository
+from anabranch.testing.postgres import clear
 
 PATHS = st.sampled_from(["a", "a/b", "a/b/c", "a/c", "a//c", "b", "b/ü", "b/✓", "z" * 40])
 BODIES = st.sampled_from([b"", b"one", b"two", b"three"])
@@ -43,9 +47,13 @@ class RepositoryMachine(RuleBasedStateMachine):
         self.stack = ExitStack()
         folder = self.stack.enter_context(tempfile.TemporaryDirectory())
         self.clock = Clock()
-        self.lake = self.stack.enter_context(lake_in(folder, self.clock))
+        self.lake = self.stack.enter_context(lake_in(folder, self.clock, self.keyvalue()))
         self.lake.repositories.create(REPOSITORY, "local://sea")
         self.count = 0
+
+    def keyvalue(self) -> KeyValueStore:
+        """Returns the store of this lake's references."""
+        return MemoryStore()
 
     def teardown(self) -> None:
         self.stack.close()
@@ -209,6 +217,24 @@ class TestRepository(RepositoryMachine.TestCase):
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
+
+
+class PostgresRepositoryMachine(RepositoryMachine):
+    """The same, with references in PostgreSQL."""
+
+    url = ""
+
+    def keyvalue(self) -> KeyValueStore:
+        clear(self.url)
+        return PostgresStore(self.url, max_open_connections=2)
+
+
+class TestRepositoryOnPostgres(PostgresRepositoryMachine.TestCase):
+    settings = settings(TestRepository.settings, max_examples=5, stateful_step_count=20)
+
+    @pytest.fixture(autouse=True)
+    def _database(self, postgres_database):
+        PostgresRepositoryMachine.url = postgres_database
 
 
 @pytest.mark.slow

@@ -8,9 +8,9 @@ from pathlib import Path
 from anabranch.blocks.local import LocalBlocks
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.library import Lake
+from anabranch.library import Lake, open_lake
 
-__all__ = ["Clock", "lake_in"]
+__all__ = ["Clock", "lake_in", "lake_of"]
 
 
 class Clock:
@@ -38,4 +38,19 @@ def lake_in(
         cache_folder=Path(folder) / "cache",
         signing_secret=b"a secret of tests",
         clock=clock,
+    )
+
+
+def lake_of(folder: str | os.PathLike[str], database: str = "") -> Lake:
+    """Returns the lake of a server over `folder` and, if named, a PostgreSQL database."""
+    if not database:
+        return open_lake(folder)
+    from anabranch.keyvalue.postgres import PostgresStore  # noqa: PLC0415  an extra
+
+    root = Path(folder)
+    return Lake(
+        PostgresStore(database, max_open_connections=2),
+        LocalBlocks(root / "block"),
+        cache_folder=root / "cache",
+        signing_secret=b"a secret of tests",
     )
