@@ -192,7 +192,7 @@ def test_lakefs_settings_elsewhere_are_errors(tmp_path):
         ("REGION", "a", "no setting; did you mean ANABRANCH_GATEWAYS_S3_REGION?"),
         ("XYZZY", "a", "no setting"),
         ("WORKERS", "many", "'many', not a whole number of 0 or more"),
-        ("DATABASE_TYPE", "postgres", "'postgres', not one of local, mem"),
+        ("DATABASE_TYPE", "redis", "'redis', not one of local, mem, postgres"),
         (
             "LOGGING_LEVEL",
             "INFOO",

@@ -118,7 +118,7 @@ def test_while_the_database_is_gone_clients_are_told_to_come_again(mortal, url, 
         assert call.put(REPOSITORY, "main", "a", b"1").status == 201
         mortal.stop()
         end = time.monotonic() + seconds
-        with httpx2.Client(base_url=server.api, auth=server.auth, timeout=20) as api:
+        with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
             objects = f"/repositories/{REPOSITORY}/branches/main/objects"
             commits = f"/repositories/{REPOSITORY}/branches/main/commits"
             while time.monotonic() < end:
@@ -132,7 +132,7 @@ def test_while_the_database_is_gone_clients_are_told_to_come_again(mortal, url, 
                     assert "not known" not in reply.text, "it was not even sent"
             assert api.get("/healthcheck").status_code == 204
         mortal.start()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (reply := call.get(REPOSITORY, "main", "a")).status == 503:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -215,7 +215,7 @@ def test_a_database_that_is_killed_loses_and_doubles_nothing(mortal, url, tmp_pa
 
 def await_progress(writers):
     """Waits until as many uploads as there are writers have been acknowledged."""
-    before, deadline = sum(writer.acknowledged for writer in writers), time.monotonic() + 60
+    before, deadline = sum(writer.acknowledged for writer in writers), time.monotonic() + 120
     while sum(writer.acknowledged for writer in writers) < before + WRITERS:
         assert time.monotonic() < deadline
         time.sleep(0.01)

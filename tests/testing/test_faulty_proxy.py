@@ -46,7 +46,7 @@ def proxy(echo):
         yield proxy
 
 
-def connect(proxy, timeout=5.0):
+def connect(proxy, timeout=30.0):
     return socket.create_connection(("127.0.0.1", proxy.port), timeout=timeout)
 
 
@@ -122,27 +122,29 @@ def test_answers_end_after_so_many_bytes(proxy, count):
 
 
 def test_what_is_swallowed_comes_through_when_that_is_over(proxy):
-    with connect(proxy, timeout=0.3) as connection:
+    with connect(proxy) as connection:
         proxy.swallow()
+        connection.settimeout(0.3)
         connection.sendall(b"a")
         with pytest.raises(TimeoutError):
             connection.recv(1)
         proxy.reset()
-        connection.settimeout(5)
+        connection.settimeout(30)
         assert connection.recv(1) == b"a"
 
 
 def test_only_connections_of_that_moment_are_stalled(proxy):
-    with connect(proxy, timeout=0.3) as old:
+    with connect(proxy) as old:
         assert ask(old, b"a") == b"a"
         proxy.stall()
         old.sendall(b"b")
         with connect(proxy) as new:
             assert ask(new, b"c") == b"c"
+        old.settimeout(0.3)
         with pytest.raises(TimeoutError):
             old.recv(1)
         proxy.reset()
-        old.settimeout(5)
+        old.settimeout(30)
         assert old.recv(1) == b"b"
 
 

@@ -24,6 +24,7 @@ __all__ = ["FaultyProxy", "Mode"]
 
 _CHUNK = 65536
 _TICK_SECONDS = 0.05
+_SERVER_SECONDS = 30
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -101,7 +102,7 @@ class FaultyProxy:
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self.cut()
-        self._accepting.join(5)
+        self._accepting.join(_SERVER_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +126,7 @@ class FaultyProxy:
                 _reset(client)
                 continue
             try:
-                server = socket.create_connection(self._server, timeout=5)
+                server = socket.create_connection(self._server, timeout=_SERVER_SECONDS)
             except OSError:
                 _reset(client)
                 continue
@@ -157,7 +158,10 @@ class FaultyProxy:
                 if answers and self._is_last(data, target):
                     return
                 target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
+            with self._lock:
+                if source not in self._open:
+                    raise ConnectionResetError  # it was cut, and must not seem to have ended
+                target.shutdown(socket.SHUT_WR)
         except OSError:
             _reset(source)
             _reset(target)

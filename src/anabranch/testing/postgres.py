@@ -1,24 +1,27 @@
 """A real PostgreSQL server for tests: Debian's, in a folder and on a port of its own.
 
 It runs with the defaults, so everything is synced to disk as in earnest. PostgreSQL refuses to
-run as root; there, the user `postgres` that Debian makes runs it.
+run as root; there, the user `postgres` that Debian makes runs it. Its folder is a kept one, so
+that neither server nor folder outlives the test that made them.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from anabranch.testing.kept_folder import kept_folder
 
 __all__ = ["PASSWORD", "Cluster", "clear", "postgres_programs", "running_cluster"]
 
@@ -26,6 +29,7 @@ PASSWORD = "known-to-every-test"  # noqa: S105  and to nobody else
 
 _START_SECONDS = 60
 _STOP_SECONDS = 30
+_PORTS = range(20_000, 32_000)
 _SETTINGS = {"shared_buffers": "32MB", "max_connections": "100", "log_min_messages": "warning"}
 
 
@@ -75,7 +79,7 @@ class Cluster:
     def start(self) -> None:
         """Starts the server and waits until it answers."""
         command = [str(self._programs / "postgres"), "-D", str(self._data)]
-        options = [f"-cport={self.port}", f"-cunix_socket_directories={self._folder}"]
+        options = [f"-cport={self.port}", "-cunix_socket_directories="]
         options += [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -92,8 +96,18 @@ class Cluster:
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """Ends the server as a crash does; it recovers at the next start."""
-        self._end(signal.SIGQUIT)
+        """Kills all its processes with SIGKILL; it recovers at the next start."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGSTOP)  # it must not clean up after its processes
+        children = f"/proc/{self._process.pid}/task/{self._process.pid}/children"
+        killed = [int(child) for child in Path(children).read_text().split()]
+        for child in killed:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        self._end(signal.SIGKILL)
+        while any(map(_runs, killed)):  # it would not start beside one of them
+            time.sleep(0.01)
 
     def kill_backend(self, pid: int) -> None:
         """Kills one process of the server with SIGKILL, for which the server restarts itself."""
@@ -153,16 +167,13 @@ def running_cluster() -> Iterator[Cluster]:
     programs = postgres_programs()
     if programs is None:
         raise FileNotFoundError("PostgreSQL is not installed: `make components` does that")
-    folder = Path(tempfile.mkdtemp(prefix="anabranch-postgres-"))
-    try:
+    with kept_folder() as folder:
         cluster = Cluster(programs, folder)
         cluster.start()
         try:
             yield cluster
         finally:
-            cluster.kill()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            cluster.stop()
 
 
 def clear(url: str) -> None:
@@ -171,8 +182,20 @@ def clear(url: str) -> None:
         connection.execute("DELETE FROM kv WHERE partition_key <> 'kv-internal-metadata'")
 
 
+def _runs(process: int) -> bool:
+    """Returns whether a process runs; one that has ended has no words any more."""
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
 def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
+    """Returns a port that nobody listens on, and that no outgoing connection is given, so that it
+    is still free when the server is started again.
+    """
+    while True:
+        port = random.choice(_PORTS)  # noqa: S311
+        with suppress(OSError), socket.socket() as listening:
+            listening.bind(("127.0.0.1", port))
+            return port

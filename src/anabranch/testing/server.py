@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 import anabranch
 
-__all__ = ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "USER_NAME", "Server", "running_server"]
+__all__ = [
+    "ACCESS_KEY_ID",
+    "SECRET_ACCESS_KEY",
+    "USER_NAME",
+    "Server",
+    "running_server",
+    "shared_environment",
+]
 
 USER_NAME = "tester"
 ACCESS_KEY_ID = "AKIAJTESTTESTTESTTEQ"
@@ -114,6 +121,17 @@ def running_server(
             process.wait()
             assert process.stdout is not None
             process.stdout.close()
+
+
+def shared_environment(folder: Path) -> dict[str, str]:
+    """Returns the variables that servers on one database need besides, where each has a data
+    folder of its own: the keys, and the place of the objects, which is `block` in `folder`.
+    """
+    return {
+        "ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(folder / "block"),
+        "ANABRANCH_BLOCKSTORE_SIGNING_SECRET_KEY": "signs-for-every-test",
+        "ANABRANCH_AUTH_ENCRYPT_SECRET_KEY": "seals-for-every-test",
+    }
 
 
 def _address(process: subprocess.Popen[str]) -> str:
