@@ -53,14 +53,15 @@ def test_a_database_is_migrated_and_then_served(postgres_cluster, tmp_path):
         call.make_repository(REPOSITORY)
         assert call.put(REPOSITORY, "main", "a", b"1").status == 201
         log = server.log.read_text()
-    with running_server(tmp_path / "elsewhere", database=url, env=keys(tmp_path)) as server:
-        assert Caller(server)("GET", f"/repositories/{REPOSITORY}/branches").status == 200
+    with running_server(tmp_path / "elsewhere", database=url, env=shared(tmp_path)) as server:
+        assert Caller(server).get(REPOSITORY, "main", "a").body == b"1"
     assert "known-to-every-test" not in log
 
 
-def keys(folder):
-    """Returns the settings of the keys that a server has in its folder."""
+def shared(folder):
+    """Returns what a server elsewhere must have in common with the one over a folder."""
     return {
+        "ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(folder / "block"),
         "ANABRANCH_AUTH_ENCRYPT_SECRET_KEY": (folder / "keys" / "encrypt").read_text().strip(),
         "ANABRANCH_BLOCKSTORE_SIGNING_SECRET_KEY": (folder / "keys" / "signing")
         .read_text()

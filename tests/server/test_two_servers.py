@@ -1,4 +1,6 @@
-"""Two servers on one folder are one: what one has done the other shows at once."""
+"""Two servers on one folder, or on one database, are one: what one has done the other shows at
+once.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,23 @@ import pytest
 
 import anabranch
 from anabranch.testing.caller import Caller
-from anabranch.testing.server import running_server
+from anabranch.testing.server import running_server, shared_environment
 
 REPOSITORY = "shared"
 BASE = f"/repositories/{REPOSITORY}"
 
 
-@pytest.fixture
-def two(tmp_path):
-    """Callers of two servers on one folder that were started at the same time."""
-    with running_server(tmp_path) as one, running_server(tmp_path) as two:
+@pytest.fixture(params=["one folder", "one database"])
+def two(request, tmp_path):
+    """Callers of two servers that were started at the same time, on one folder, or on one database
+    with data folders of their own.
+    """
+    data, settings = (tmp_path, tmp_path), {}
+    if request.param == "one database":
+        data = tmp_path / "one", tmp_path / "two"
+        settings["database"] = request.getfixturevalue("postgres_database")
+        settings["env"] = shared_environment(tmp_path)
+    with running_server(data[0], **settings) as one, running_server(data[1], **settings) as two:
         callers = Caller(one), Caller(two)
         callers[0].make_repository(REPOSITORY)
         yield callers

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anabranch.cli.call import Call
 from anabranch.cli.command import Command, Option
+
+if TYPE_CHECKING:
+    from anabranch.server.settings import Settings
 
 __all__ = ["COMMAND"]
 
@@ -23,14 +28,32 @@ def _migrate(call: Call) -> None:
         call.output.note(warning)
     kind = loaded.settings.database.type
     done = migrate_keyvalue(loaded.settings.database)
+    changed = _adopt(loaded.settings) if given.adopt else []
     if call.output.json:
-        call.output.document({"type": kind, "before": done.before, "now": done.now})
+        call.output.document(
+            {"type": kind, "before": done.before, "now": done.now, "changed": changed}
+        )
     elif done.now is None:
         call.output.line(f"There is nothing to migrate: the database is of type {kind}")
     elif done.before is None:
         call.output.line(f"Made the database's tables, schema version {done.now}")
     else:
         call.output.line(f"The database is up to date, schema version {done.now}")
+    for change in changed:
+        call.output.note(f"changed: {change}")
+
+
+def _adopt(settings: Settings) -> list[str]:
+    from anabranch.server.installation_keys import with_keys  # noqa: PLC0415  slow
+    from anabranch.server.keyvalue_stores import open_keyvalue  # noqa: PLC0415
+    from anabranch.server.shared_settings import adopt_settings  # noqa: PLC0415
+
+    settings = with_keys(settings, secrets.token_bytes)
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        return adopt_settings(settings, keyvalue, secrets.token_bytes)
+    finally:
+        keyvalue.close()
 
 
 COMMAND = Command(
@@ -39,10 +62,15 @@ COMMAND = Command(
     _migrate,
     options=(
         Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+        Option("--adopt", "Let these settings take the place of those that its servers share"),
         Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
     ),
     details="Run it once with the settings of the servers, before the first starts and after an "
     "upgrade that says so. It changes nothing that is up to date.",
-    examples=("migrate", "migrate --config /etc/anabranch.toml"),
+    examples=(
+        "migrate",
+        "migrate --config /etc/anabranch.toml",
+        "migrate --config /etc/anabranch.toml --adopt",
+    ),
     connects=False,
 )

@@ -12,6 +12,7 @@ from anabranch.access.credentials import KeyPair
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
 from anabranch.rest.services import Services, Version
@@ -22,6 +23,7 @@ from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.server.request_id import RequestIds
 from anabranch.server.settings import Settings
+from anabranch.server.shared_settings import require_shared_settings
 from anabranch.server.workers import Workers
 
 __all__ = ["API_VERSION", "Composition"]
@@ -42,7 +44,7 @@ class Composition:
     def __init__(self, settings: Settings) -> None:
         settings = with_keys(settings, secrets.token_bytes)
         self._settings = settings
-        keyvalue = open_keyvalue(settings.database)
+        keyvalue = _shared_keyvalue(settings)
         self.lake = Lake(
             keyvalue,
             _blocks(settings),
@@ -106,6 +108,17 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
         region=settings.gateways.s3.region,
         namespace_prefix=settings.blockstore.default_namespace_prefix,
     )
+
+
+def _shared_keyvalue(settings: Settings) -> KeyValueStore:
+    """Returns the key-value store, whose other servers are set as this one is."""
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        require_shared_settings(settings, keyvalue, secrets.token_bytes)
+    except AnabranchError:
+        keyvalue.close()
+        raise
+    return keyvalue
 
 
 def _blocks(settings: Settings) -> BlockStore:

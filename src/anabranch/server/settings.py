@@ -17,10 +17,13 @@ __all__ = ["Address", "Means", "Seconds", "Settings"]
 
 
 class Means(NamedTuple):
-    """What a setting means; `under_data` is its default's place in the data folder."""
+    """What a setting means; `under_data` is its default's place in the data folder, `shared` says
+    that all servers of one database must have it alike.
+    """
 
     meaning: str
     under_data: str = ""
+    shared: bool = False
 
 
 class Address(NamedTuple):
@@ -84,7 +87,7 @@ class Database(_Group, frozen=True, kw_only=True):
 class LocalBlockstore(_Group, frozen=True, kw_only=True):
     """Objects in a folder."""
 
-    path: Annotated[Path, Means("Folder of the objects", under_data="block")] = Path()
+    path: Annotated[Path, Means("Folder of the objects", under_data="block", shared=True)] = Path()
     import_enabled: Annotated[
         bool, Means("Whether objects may be imported from folders of this machine")
     ] = False
@@ -98,7 +101,7 @@ class Signing(_Group, frozen=True, kw_only=True):
 
     secret_key: Annotated[
         Secret,
-        Means("Signs the addresses that clients upload to", under_data="keys/signing"),
+        Means("Signs the addresses that clients upload to", under_data="keys/signing", shared=True),
     ] = Secret("")
 
 
@@ -107,7 +110,7 @@ class Blockstore(_Group, frozen=True, kw_only=True):
 
     type: Annotated[
         Literal["local", "mem"],
-        Means("Block store: `local` is a folder, `mem` ends with the server"),
+        Means("Block store: `local` is a folder, `mem` ends with the server", shared=True),
     ] = "local"
     default_namespace_prefix: Annotated[
         str, Means("Beginning of the storage namespace that clients propose for a new repository")
@@ -124,6 +127,7 @@ class Encrypt(_Group, frozen=True, kw_only=True):
         Means(
             "Seals secret access keys and signs logins; whoever changes it locks everyone out",
             under_data="keys/encrypt",
+            shared=True,
         ),
     ] = Secret("")
 
