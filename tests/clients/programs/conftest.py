@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import duckdb
 import lakefs_sdk
 import pytest
 
@@ -196,3 +198,32 @@ def fetch():
             return error.code, error.read()
 
     return get
+
+
+@pytest.fixture
+def httpfs():
+    """The file of the extension: signed by DuckDB's makers, in a package of others."""
+    found = importlib.util.find_spec("duckdb_extension_httpfs")
+    (folder,) = found.submodule_search_locations
+    (file,) = Path(folder).glob("extensions/*/httpfs.duckdb_extension")
+    return file
+
+
+@pytest.fixture
+def secret(page):
+    """What the page about clients has a connection say of the server and its keys."""
+    (found,) = re.findall(
+        r"^CREATE SECRET .*?;", page.block("DuckDB", "sql"), re.MULTILINE | re.DOTALL
+    )
+    return found
+
+
+@pytest.fixture
+def duck(secret, httpfs):
+    """A connection that has said that."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+    connection.execute(f"LOAD '{httpfs}'")
+    connection.execute(secret)
+    connection.execute("SET http_retries = 0")
+    yield connection
+    connection.close()

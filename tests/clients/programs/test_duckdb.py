@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import duckdb
 import pytest
-
-SPANNING = re.MULTILINE | re.DOTALL
-
-
-@pytest.fixture
-def httpfs():
-    """The file of the extension: signed by DuckDB's makers, in a package of others."""
-    found = importlib.util.find_spec("duckdb_extension_httpfs")
-    (folder,) = found.submodule_search_locations
-    (file,) = Path(folder).glob("extensions/*/httpfs.duckdb_extension")
-    return file
-
-
-@pytest.fixture
-def secret(page):
-    """What the page about clients has a connection say of the server and its keys."""
-    (found,) = re.findall(r"^CREATE SECRET .*?;", page.block("DuckDB", "sql"), SPANNING)
-    return found
-
-
-@pytest.fixture
-def duck(secret, httpfs):
-    """A connection that has said that."""
-    connection = duckdb.connect(config={"autoinstall_known_extensions": False})
-    connection.execute(f"LOAD '{httpfs}'")
-    connection.execute(secret)
-    connection.execute("SET http_retries = 0")
-    yield connection
-    connection.close()
 
 
 def test_what_is_documented(duck, page, past):
