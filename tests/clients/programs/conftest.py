@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import re
 import shutil
 import urllib.error
@@ -227,3 +228,23 @@ def duck(secret, httpfs):
     connection.execute("SET http_retries = 0")
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="session")
+def large():
+    """The content of a file of 12 MiB, which clients send in parts of 5 MiB."""
+    return random.Random("large").randbytes(12 << 20)
+
+
+@pytest.fixture
+def large_file(large, home):
+    """That file, in the folder where programs run."""
+    file = home / "large.bin"
+    file.write_bytes(large)
+    return file
+
+
+@pytest.fixture
+def stat(repo):
+    """Returns a function that says what the API knows of an object on `main`."""
+    return lambda path: repo.sdk.objects_api.stat_object(repo.id, "main", path)

@@ -154,3 +154,39 @@ def test_making_a_repository(aws, tmp_path):
         assert "(BucketAlreadyExists)" in again.errors
         refused = aws.attempt(*there, "s3", "rb", "s3://by-hand", "--force")
         assert "(MethodNotAllowed)" in refused.errors
+
+
+@pytest.fixture
+def in_parts(aws_home):
+    """Settings by which files of more than 5 MiB go in parts."""
+    settings = aws_home / ".aws" / "config"
+    parts = "    multipart_threshold = 5MB\n    multipart_chunksize = 5MB\n"
+    settings.write_text(settings.read_text() + parts)
+
+
+@pytest.mark.usefixtures("in_parts", "large_file")
+def test_a_large_file(any_aws, repo, stat, large, home):
+    here = f"s3://{repo.id}/main"
+    any_aws("s3", "sync", ".", here, "--exclude", "*", "--include", "large.bin")
+    assert repo.get("large.bin") == large
+    assert stat("large.bin").checksum.endswith("-3")
+    assert any_aws("s3", "sync", ".", here, "--exclude", "*", "--include", "large.bin").out == ""
+    any_aws("s3", "cp", f"{here}/large.bin", f"{here}/copy.bin")  # copied in parts
+    assert stat("copy.bin").checksum == stat("large.bin").checksum
+    any_aws("s3", "cp", f"{here}/copy.bin", "back.bin")
+    assert (home / "back.bin").read_bytes() == large
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_a_large_stream(aws, repo, large):
+    there = f"s3://{repo.id}/main/stream"
+    aws("s3", "cp", "-", there, send=large)
+    assert aws("s3", "cp", there, "-").bytes == large
+
+
+@pytest.mark.usefixtures("in_parts", "large_file")
+def test_a_large_file_for_the_past(aws, past):
+    refused = aws.attempt("s3", "cp", "large.bin", f"s3://{past.id}/v1/large.bin")
+    assert refused.status == 1
+    assert "(NoSuchBucket) when calling the CreateMultipartUpload" in refused.errors
+    assert past.paths("v1") == ["depth.csv"]

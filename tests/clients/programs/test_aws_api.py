@@ -143,3 +143,33 @@ def test_what_a_bucket_is(api, refusal, aws, repo):
     )
     named = json.loads(aws("s3api", "list-buckets", "--prefix", repo.id).bytes)
     assert [bucket["Name"] for bucket in named["Buckets"]] == [repo.id]
+
+
+def test_an_upload_by_hand(api, refusal, repo, home, large):
+    it = ("--key", "main/by hand")
+    begun = api("create-multipart-upload", *it, "--metadata", "k=v")
+    upload = (*it, "--upload-id", begun["UploadId"])
+    for number, start in enumerate(range(0, len(large), 5 << 20), 1):
+        (home / "part").write_bytes(large[start : start + (5 << 20)])
+        api("upload-part", *upload, "--part-number", str(number), "--body", "part")
+    assert [item["UploadId"] for item in api("list-multipart-uploads")["Uploads"]] == [upload[-1]]
+    parts = api("list-parts", *upload)["Parts"]
+    assert [part["Size"] for part in parts] == [5 << 20, 5 << 20, 2 << 20]
+    assert repo.paths() == []
+    wrong = {"Parts": [{"PartNumber": 4, "ETag": parts[0]["ETag"]}]}
+    assert "(InvalidPart)" in refusal(
+        "complete-multipart-upload", *upload, "--multipart-upload", json.dumps(wrong)
+    )
+    right = {"Parts": [{"PartNumber": part["PartNumber"], "ETag": part["ETag"]} for part in parts]}
+    api("complete-multipart-upload", *upload, "--multipart-upload", json.dumps(right))
+    assert repo.get("by hand") == large
+    assert api("head-object", *it)["Metadata"] == {"k": "v"}
+    assert "Uploads" not in api("list-multipart-uploads")
+
+
+def test_giving_an_upload_up(api, refusal, repo):
+    upload = ("--key", "main/a")
+    upload += ("--upload-id", api("create-multipart-upload", *upload)["UploadId"])
+    api("abort-multipart-upload", *upload)
+    assert "(NoSuchUpload)" in refusal("list-parts", *upload)
+    assert repo.paths() == []

@@ -63,3 +63,16 @@ def test_keys_that_are_wrong(duck, secret, repo, wrong):
     duck.execute(re.sub(rf" {wrong} '.*'", f" {wrong} 'wrong'", secret))
     with pytest.raises(duckdb.HTTPException, match="403"):
         duck.sql(f"SELECT * FROM 's3://{repo.id}/main/a.csv'")
+
+
+def test_a_large_table(duck, repo):
+    there = f"s3://{repo.id}/main/large.parquet"
+    duck.execute("CREATE TABLE t AS SELECT range AS n, random() AS x FROM range(2_000_000)")
+    duck.execute("SET s3_uploader_max_filesize = '50GB'")  # so that parts are of 5 MB
+    duck.execute(f"COPY t TO '{there}' (COMPRESSION uncompressed)")
+    stored = repo.sdk.objects_api.stat_object(repo.id, "main", "large.parquet")
+    assert stored.size_bytes > 12 << 20
+    parts = int(stored.checksum.partition("-")[2])
+    assert parts > 1
+    wrong = f"SELECT count(*) FROM t FULL JOIN '{there}' u USING (n) WHERE t.x IS DISTINCT FROM u.x"
+    assert duck.sql(wrong).fetchall() == [(0,)]

@@ -133,3 +133,21 @@ def test_keys_that_are_wrong(rclone, repo):
         refused = rclone.attempt("--s3-access-key-id=wrong", *version, "ls", there)
         assert "InvalidAccessKeyId" in refused.errors
         assert rclone(*version, "ls", there).out == ""
+
+
+def test_a_large_file(rclone, repo, stat, large_file, large, home):
+    parts = ("--s3-upload-cutoff=5Mi", "--s3-chunk-size=5Mi", "--s3-copy-cutoff=5Mi", "-v")
+    here = f"lake:{repo.id}/main"
+    assert len(copied(rclone(*parts, "copy", "large.bin", here))) == 1
+    assert repo.get("large.bin") == large
+    assert stat("large.bin").checksum.endswith("-3")
+    assert copied(rclone(*parts, "copy", "--checksum", "large.bin", here)) == []
+    assert copied(rclone(*parts, "copyto", f"{here}/large.bin", f"{here}/copy.bin")) == [
+        ("large.bin", "Copied (server-side")
+    ]
+    assert stat("copy.bin").checksum == stat("large.bin").checksum
+    rclone("copyto", f"{here}/copy.bin", "back.bin")
+    assert (home / "back.bin").read_bytes() == large
+    rclone(*parts, "rcat", f"{here}/stream", send=large)
+    assert rclone("cat", f"{here}/stream").bytes == large
+    rclone("check", "--download", large_file, here)

@@ -31,7 +31,7 @@ def test_a_file_goes_up_and_comes_down(s3cmd, repo, home):
 
 
 def test_streams(s3cmd, repo):
-    repo.put("stream", b"from a stream")
+    s3cmd("put", "-", f"s3://{repo.id}/main/stream", send=b"from a stream")
     assert s3cmd("get", f"s3://{repo.id}/main/stream", "-").bytes == b"from a stream"
 
 
@@ -126,3 +126,37 @@ def test_keys_that_are_wrong(s3cmd, repo):
         assert "403 (SignatureDoesNotMatch)" in refused.errors
         refused = s3cmd.attempt("--access_key=wrong", *version, "ls", there)
         assert "403 (InvalidAccessKeyId)" in refused.errors
+
+
+@pytest.mark.usefixtures("large_file")
+@pytest.mark.parametrize("version", ["", "--signature-v2"])
+def test_a_large_file(s3cmd, repo, stat, large, home, version):
+    words = [*filter(None, [version]), "--multipart-chunk-size-mb=5"]
+    here = f"s3://{repo.id}/main"
+    s3cmd(*words, "sync", "large.bin", f"{here}/large.bin")
+    assert repo.get("large.bin") == large
+    assert stat("large.bin").checksum.endswith("-3")
+    assert transferred(s3cmd(*words, "sync", "large.bin", f"{here}/large.bin")) == []
+    s3cmd(*words, "cp", f"{here}/large.bin", f"{here}/copy.bin")
+    s3cmd(*words, "get", f"{here}/copy.bin", "back.bin")
+    assert (home / "back.bin").read_bytes() == large
+
+
+def test_uploads_that_were_begun(s3cmd, aws, repo, large_file, large):
+    # begun by another client, and its first part sent; s3cmd sends the rest
+    it = ("--bucket", repo.id, "--key", "main/large.bin")
+    begun = aws("s3api", "create-multipart-upload", *it, "--query", "UploadId", "--output", "text")
+    upload = begun.out.strip()
+    there = f"s3://{repo.id}/main/large.bin"
+    assert upload in s3cmd("multipart", f"s3://{repo.id}").out
+    words = ("--multipart-chunk-size-mb=5", f"--upload-id={upload}")
+    with large_file.open("rb") as file:
+        (large_file.parent / "part").write_bytes(file.read(5 << 20))
+    part = ("--part-number", "1", "--body", "part")
+    aws("s3api", "upload-part", *it, "--upload-id", upload, *part)
+    assert len(s3cmd("listmp", there, upload).lines) == 2
+    s3cmd(*words, "put", "large.bin", there)
+    assert repo.get("large.bin") == large
+    begun = aws("s3api", "create-multipart-upload", *it, "--query", "UploadId", "--output", "text")
+    s3cmd("abortmp", there, begun.out.strip())
+    assert "large.bin" not in s3cmd("multipart", f"s3://{repo.id}").out
