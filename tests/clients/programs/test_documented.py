@@ -18,7 +18,7 @@ def shell(home, request):
 
 @pytest.mark.parametrize(
     ("section", "client"),
-    [("The AWS command line", "aws"), ("s3cmd", "s3cmd"), ("rclone", "rclone")],
+    [("The AWS command line", "aws"), ("s3cmd", "s3cmd"), ("rclone", "rclone"), ("s5cmd", "s5cmd")],
 )
 def test_commands(request, page, past, shell, home, fetch, section, client):
     request.getfixturevalue(client)  # writes the settings of that section
