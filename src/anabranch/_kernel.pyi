@@ -183,6 +183,10 @@ class Tree:
         ids, by a temporary name and synced, and are complete when this returns. Raises
         ValueError for keys out of order.
         """
+    def apply_staged(self, rows: Iterable[tuple[bytes, bytes]], folder: str) -> Written:
+        """Like `apply`, of changes as a key-value store holds them: keys and StagedEntryData
+        records. Raises KernelError for bytes that are no such record.
+        """
     def merge(
         self,
         source: Tree,
@@ -218,6 +222,10 @@ class Listing:
     def feed(self, changes: Sequence[tuple[bytes, Value | None]], last: bool) -> None:
         """Continues up to the last of these changes, or, when they are the `last`, to the end
         of the page or of the tree. Keys must be sorted and not before `position`.
+        """
+    def feed_staged(self, rows: Sequence[tuple[bytes, bytes]], last: bool) -> None:
+        """Like `feed`, of changes as a key-value store holds them: keys and StagedEntryData
+        records. Raises KernelError for bytes that are no such record.
         """
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:

@@ -51,6 +51,11 @@ class Lake:
         return {path.name for path in self.folder.iterdir()}
 
 
+def encoded(changes) -> list[tuple[bytes, bytes]]:
+    """Returns changes as a key-value store holds them."""
+    return [(key, _kernel.encode_staged(key, new)) for key, new in changes]
+
+
 def read(tree: _kernel.Tree) -> dict[bytes, _kernel.Value]:
     """Returns all records of a tree."""
     listing = tree.listing(amount=len(tree))

@@ -9,7 +9,7 @@ from anabranch import _kernel
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records, value
 
-from .conftest import patient, read
+from .conftest import encoded, patient, read
 
 
 def kinds(rows):
@@ -67,6 +67,28 @@ def test_changes_in_nothing_write_a_tree(lake, all_changes):
     written = lake.open("").apply(all_changes, str(lake.folder))
     records = tree_model.applied({}, all_changes)
     assert written.metarange_id == lake.write(records).metarange_id
+
+
+@patient
+@given(records(), changes())
+def test_staged_records_are_the_changes_they_hold(lake, first, last):
+    base = lake.write(first)
+    written = base.apply(last, str(lake.folder))
+    staged = base.apply_staged(encoded(last), str(lake.folder))
+    assert (staged.metarange_id, staged.tables) == (written.metarange_id, written.tables)
+    assert (staged.added, staged.changed, staged.removed) == (
+        written.added,
+        written.changed,
+        written.removed,
+    )
+
+
+def test_what_is_no_staged_record_is_refused(own_lake):
+    base = own_lake.write({b"k": value(b"k", 0)})
+    before = own_lake.names()
+    with pytest.raises(_kernel.KernelError):
+        base.apply_staged([*encoded([(b"a", None)]), (b"k", b"\x0a\x7f")], str(own_lake.folder))
+    assert own_lake.names() == before
 
 
 def test_untouched_ranges_are_reused(own_lake):

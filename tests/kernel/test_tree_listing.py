@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch._kernel import decode_entry, encode_entry
+from anabranch._kernel import KernelError, decode_entry, encode_entry
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import (
     changes,
@@ -20,7 +20,7 @@ from anabranch.testing.tree_strategies import (
     value,
 )
 
-from .conftest import patient
+from .conftest import encoded, patient
 
 
 def fill(listing, staged, sizes=(1000,)):
@@ -90,6 +90,26 @@ def test_tombstones_hide_a_common_prefix(lake):
     gone = [(b"a/1", None), (b"a/2", None)]
     assert page(tree, 9, gone, delimiter=b"/") == ([b"b"], False)
     assert page(tree, 1, gone[:1], delimiter=b"/") == ([b"a/"], True)
+
+
+@patient
+@given(records(), changes(40), prefixes, delimiters)
+def test_staged_records_are_the_changes_they_hold(lake, committed, staged, prefix, delimiter):
+    tree = lake.write(committed)
+    fed, fed_records = (tree.listing(prefix=prefix, delimiter=delimiter, amount=9) for _ in "ab")
+    within = [change for change in staged if change[0] >= fed.position]
+    fed.feed(within, last=True)
+    fed_records.feed_staged(encoded(within), last=True)
+    assert fed_records.rows() == fed.rows()
+    assert fed_records.has_more == fed.has_more
+
+
+def test_what_is_no_staged_record_is_refused(lake):
+    listing = lake.write({b"k": value(b"k", 0)}).listing(amount=5)
+    with pytest.raises(KernelError):
+        listing.feed_staged([(b"k", b"\x0a\x7f")], last=True)
+    listing.feed_staged([], last=True)
+    assert [key for key, _ in listing.rows()] == [b"k"]
 
 
 def test_nothing(lake):

@@ -3,38 +3,40 @@
 use super::wire::{Fields, put_bytes};
 use crate::error::Result;
 
-/// A change to one key. An empty identity marks a tombstone: the key is deleted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StagedEntry {
-    pub key: Vec<u8>,
-    pub identity: Vec<u8>,
-    pub data: Vec<u8>,
+/// A change to one key, read where it lies. An empty identity marks a tombstone: the key is
+/// deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StagedEntry<'a> {
+    pub key: &'a [u8],
+    pub identity: &'a [u8],
+    pub data: &'a [u8],
 }
 
-impl StagedEntry {
-    pub fn is_tombstone(&self) -> bool {
-        self.identity.is_empty()
+impl<'a> StagedEntry<'a> {
+    /// Returns the identity and the data, None for a tombstone.
+    pub fn value(&self) -> Option<(&'a [u8], &'a [u8])> {
+        (!self.identity.is_empty()).then_some((self.identity, self.data))
     }
 
     /// Returns the protobuf form.
     pub fn encode(&self) -> Vec<u8> {
         let length = self.key.len() + self.identity.len() + self.data.len();
         let mut out = Vec::with_capacity(length + 12);
-        put_bytes(&mut out, 1, &self.key);
-        put_bytes(&mut out, 2, &self.identity);
-        put_bytes(&mut out, 3, &self.data);
+        put_bytes(&mut out, 1, self.key);
+        put_bytes(&mut out, 2, self.identity);
+        put_bytes(&mut out, 3, self.data);
         out
     }
 
     /// Reads the protobuf form. Fails with [`crate::Error::Invalid`].
-    pub fn decode(data: &[u8]) -> Result<StagedEntry> {
+    pub fn decode(data: &'a [u8]) -> Result<StagedEntry<'a>> {
         let mut staged = StagedEntry::default();
         let mut fields = Fields::of(data);
         while let Some((field, value)) = fields.next()? {
             match field {
-                1 => staged.key = value.bytes()?.to_vec(),
-                2 => staged.identity = value.bytes()?.to_vec(),
-                3 => staged.data = value.bytes()?.to_vec(),
+                1 => staged.key = value.bytes()?,
+                2 => staged.identity = value.bytes()?,
+                3 => staged.data = value.bytes()?,
                 _ => {}
             }
         }
@@ -50,8 +52,9 @@ mod tests {
     proptest! {
         #[test]
         fn comes_back(key: Vec<u8>, identity: Vec<u8>, data: Vec<u8>) {
-            let staged = StagedEntry { key, identity, data };
-            prop_assert_eq!(StagedEntry::decode(&staged.encode()).unwrap(), staged);
+            let staged = StagedEntry { key: &key, identity: &identity, data: &data };
+            let encoded = staged.encode();
+            prop_assert_eq!(StagedEntry::decode(&encoded).unwrap(), staged);
         }
 
         #[test]
@@ -63,10 +66,10 @@ mod tests {
     #[test]
     fn a_tombstone_is_a_key_alone() {
         let staged = StagedEntry {
-            key: b"k".to_vec(),
+            key: b"k",
             ..StagedEntry::default()
         };
-        assert!(staged.is_tombstone());
+        assert_eq!(staged.value(), None);
         assert_eq!(staged.encode(), b"\x0a\x01k");
     }
 }

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
 
+use super::values::py_value;
 use crate::codec::{self, Entry, StagedEntry};
 
 /// (identity, data) of a record, as Python has it.
@@ -101,9 +102,9 @@ fn encode_staged<'py>(
 ) -> Bound<'py, PyBytes> {
     let (identity, data) = value.unwrap_or_default();
     let staged = StagedEntry {
-        key: key.to_vec(),
-        identity: identity.to_vec(),
-        data: data.to_vec(),
+        key,
+        identity,
+        data,
     };
     PyBytes::new(py, &staged.encode())
 }
@@ -114,9 +115,8 @@ fn decode_staged<'py>(
     data: &[u8],
 ) -> PyResult<(Bound<'py, PyBytes>, Option<PyValue<'py>>)> {
     let staged = StagedEntry::decode(data)?;
-    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
-    let value = (!staged.is_tombstone()).then(|| (bytes(&staged.identity), bytes(&staged.data)));
-    Ok((bytes(&staged.key), value))
+    let value = staged.value().map(|value| py_value(py, value));
+    Ok((PyBytes::new(py, staged.key), value))
 }
 
 #[pyfunction]

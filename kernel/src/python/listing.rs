@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::values::{PyChange, parts, py_value};
+use super::values::{PyChange, PyStaged, parts, py_value, staged_parts};
+use crate::error::Result;
 use crate::tree;
 use crate::tree::s3_xml::{Elements, elements};
 use crate::tree::stats_json::{Shown, object_stats};
@@ -41,6 +42,11 @@ impl Listing {
     fn feed(&mut self, changes: Vec<PyChange<'_>>, last: bool) -> PyResult<()> {
         let staged: Vec<tree::Staged<'_>> = changes.iter().map(parts).collect();
         Ok(self.listing.feed(&staged, last)?)
+    }
+
+    fn feed_staged(&mut self, rows: Vec<PyStaged<'_>>, last: bool) -> PyResult<()> {
+        let staged: Result<Vec<tree::Staged<'_>>> = rows.iter().map(staged_parts).collect();
+        Ok(self.listing.feed(&staged?, last)?)
     }
 
     fn __len__(&self) -> usize {

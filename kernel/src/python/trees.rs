@@ -1,7 +1,7 @@
 //! The pool of open tables, and trees.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use super::diffs::DiffPage;
 use super::identities::PyValue;
 use super::listing::Listing;
 use super::tables::{RangeInfo, Written};
-use super::values::{PyChange, parts, py_framed};
+use super::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
 use super::writes::{Merged, strategy_named};
 use crate::arrow::scan::Scan;
 use crate::error::{Error, Result};
@@ -193,8 +193,22 @@ impl Tree {
             let (key, value) = parts(&change);
             packed.push(key, value)?;
         }
-        let done = py.detach(|| tree::apply::apply(&self.tree, &packed, &folder))?;
-        Ok(done.into())
+        self.write(py, &packed, &folder)
+    }
+
+    fn apply_staged(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        folder: PathBuf,
+    ) -> PyResult<Written> {
+        let mut packed = Changes::default();
+        for row in rows.try_iter()? {
+            let row: PyStaged<'_> = row?.extract()?;
+            let (key, value) = staged_parts(&row)?;
+            packed.push(key, value)?;
+        }
+        self.write(py, &packed, &folder)
     }
 
     #[pyo3(signature = (*, prefix = b"".as_slice(), after = b"".as_slice(), decoded = true, batch = 65536))]
@@ -233,6 +247,13 @@ impl Tree {
             tree::merge::merge(sides, &folder, rules)
         })?;
         Merged::new(py, done)
+    }
+}
+
+impl Tree {
+    fn write(&self, py: Python<'_>, changes: &Changes, folder: &Path) -> PyResult<Written> {
+        let done = py.detach(|| tree::apply::apply(&self.tree, changes, folder))?;
+        Ok(done.into())
     }
 }
 

@@ -4,11 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::identities::PyValue;
-use crate::codec::decode_value;
-use crate::error::Error;
+use crate::codec::{StagedEntry, decode_value};
+use crate::error::{Error, Result};
 
 /// A key with a value or, in its place, None.
 pub type PyChange<'py> = (Bound<'py, PyBytes>, Option<PyValue<'py>>);
+
+/// A staged change as a key-value store gives it: a key and the record at it.
+pub type PyStaged<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// An identity and data.
 pub type Parts<'a> = (&'a [u8], &'a [u8]);
@@ -18,6 +21,12 @@ pub fn parts<'a>((key, value): &'a PyChange<'_>) -> (&'a [u8], Option<Parts<'a>>
     let value = value.as_ref();
     let value = value.map(|(identity, data)| (identity.as_bytes(), data.as_bytes()));
     (key.as_bytes(), value)
+}
+
+/// Returns the parts of a staged change.
+pub fn staged_parts<'a>((key, record): &'a PyStaged<'_>) -> Result<(&'a [u8], Option<Parts<'a>>)> {
+    let staged = StagedEntry::decode(record.as_bytes())?;
+    Ok((key.as_bytes(), staged.value()))
 }
 
 /// Returns a value for Python.

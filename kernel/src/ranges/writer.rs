@@ -51,12 +51,12 @@ impl RangeWriter {
         let mut survey = std::mem::take(&mut self.survey);
         let added = survey
             .load(table, block)
-            .and_then(|()| self.add_survey(&survey));
+            .and_then(|()| self.add_survey(&survey, table.sealed_block(block)?));
         self.survey = survey;
         added
     }
 
-    fn add_survey(&mut self, block: &BlockSurvey) -> Result<()> {
+    fn add_survey(&mut self, block: &BlockSurvey, sealed: &[u8]) -> Result<()> {
         let Some(last) = block.last_key() else {
             return Ok(());
         };
@@ -69,7 +69,7 @@ impl RangeWriter {
         }
         let size = {
             let writer = self.writer_for(block.record(0).0)?;
-            writer.add_block(block)?;
+            writer.add_block(block, sealed)?;
             writer.estimated_size()
         };
         if break_after(last, size) {

@@ -20,10 +20,7 @@ const RESTART_INTERVAL: usize = 16;
 /// A block and what is known of its records. One can be loaded again and again.
 #[derive(Default)]
 pub struct BlockSurvey {
-    /// The block as it lies in its file, trailer included.
-    sealed: Vec<u8>,
     content: Vec<u8>,
-    entries_len: usize,
     restarts: Vec<u32>,
     /// All keys, without trailers, one behind the other.
     keys: Vec<u8>,
@@ -50,7 +47,6 @@ impl BlockSurvey {
     pub fn load(&mut self, table: &Table, block: usize) -> Result<()> {
         let raw = table.raw_block(block)?;
         self.clear();
-        self.sealed.extend_from_slice(table.sealed_block(block)?);
         let mut content = std::mem::take(&mut self.content);
         let done = raw
             .copy_content(&mut content)
@@ -63,7 +59,6 @@ impl BlockSurvey {
     }
 
     fn clear(&mut self) {
-        self.sealed.clear();
         self.restarts.clear();
         self.keys.clear();
         self.spans.clear();
@@ -71,14 +66,12 @@ impl BlockSurvey {
         self.last_internal_key.clear();
         self.key_bytes = 0;
         self.value_bytes = 0;
-        self.entries_len = 0;
         self.canonical = false;
     }
 
     fn look_through(&mut self, content: &[u8]) -> std::result::Result<(), Fault> {
         let block = Block::parse(content)?;
         self.canonical = true;
-        self.entries_len = block.entries.len();
         let mut position = 0;
         while let Some(record) = Record::read(block.entries, position)? {
             let next = record.value.end;
@@ -187,14 +180,6 @@ impl BlockSurvey {
         self.content.len()
     }
 
-    pub(super) fn entries(&self) -> &[u8] {
-        &self.content[..self.entries_len]
-    }
-
-    pub(super) fn restarts(&self) -> &[u32] {
-        &self.restarts
-    }
-
     pub(super) fn last_internal_key(&self) -> &[u8] {
         &self.last_internal_key
     }
@@ -206,10 +191,6 @@ impl BlockSurvey {
     /// Returns the bytes of all keys, with trailers, and of all values.
     pub(super) fn sizes(&self) -> (u64, u64) {
         (self.key_bytes, self.value_bytes)
-    }
-
-    pub(super) fn sealed(&self) -> &[u8] {
-        &self.sealed
     }
 
     /// Returns the last key, None when there are no records.

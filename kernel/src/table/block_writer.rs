@@ -9,6 +9,8 @@
 //! so that a reader can search them.
 
 use super::KEY_TRAILER_LEN;
+use super::block_reader::Block;
+use crate::error::Fault;
 use crate::varint;
 
 /// The size, in bytes, at which a block is cut.
@@ -23,6 +25,8 @@ pub struct BlockWriter {
     bytes: Vec<u8>,
     restarts: Vec<u32>,
     records: usize,
+    /// The size of a content that lies elsewhere, in place of which the block stands; else 0.
+    elsewhere: usize,
     /// The last key with its trailer; survives the end of a block.
     last_key: Vec<u8>,
 }
@@ -34,6 +38,7 @@ impl BlockWriter {
             bytes: Vec::with_capacity(TARGET + 1024),
             restarts: Vec::with_capacity(16),
             records: 0,
+            elsewhere: 0,
             last_key: Vec::new(),
         }
     }
@@ -49,7 +54,10 @@ impl BlockWriter {
 
     /// Returns the bytes that the block takes before compression.
     pub fn estimated_size(&self) -> usize {
-        self.bytes.len() + 4 * self.restarts.len() + 4
+        match self.elsewhere {
+            0 => self.bytes.len() + 4 * self.restarts.len() + 4,
+            size => size,
+        }
     }
 
     /// Returns whether the block is cut before a record with a key of `key_len` bytes, its
@@ -80,15 +88,24 @@ impl BlockWriter {
         self.records += 1;
     }
 
-    /// Takes over the content of a finished block, as if its records had been added one by one.
-    /// This block must be empty, and the content made by the same rules.
-    pub fn adopt(&mut self, entries: &[u8], restarts: &[u32], records: usize, last_key: &[u8]) {
+    /// Stands for a finished block, made by the same rules, as if its records had been added one
+    /// by one. This block must be empty; before more is added, [`Self::fill`] gets the content.
+    pub fn stand_for(&mut self, size: usize, records: usize, last_key: &[u8]) {
         debug_assert_eq!(self.records, 0);
-        self.bytes.extend_from_slice(entries);
-        self.restarts.extend_from_slice(restarts);
+        self.elsewhere = size;
         self.records = records;
         self.last_key.clear();
         self.last_key.extend_from_slice(last_key);
+    }
+
+    /// Takes the content of the block for which this one stands.
+    pub fn fill(&mut self, block: Block<'_>) -> Result<(), Fault> {
+        self.bytes.extend_from_slice(block.entries);
+        for number in 0..block.restart_count() {
+            self.restarts.push(block.restart(number)? as u32);
+        }
+        self.elsewhere = 0;
+        Ok(())
     }
 
     /// Completes the block and returns its content; [`Self::clear`] starts the next one.
@@ -107,6 +124,7 @@ impl BlockWriter {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.restarts.clear();
+        self.elsewhere = 0;
         self.records = 0;
     }
 }

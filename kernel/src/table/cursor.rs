@@ -64,6 +64,25 @@ impl Cursor {
         }
     }
 
+    /// Goes forward to the first record whose key is at least `key`, which must be above that of
+    /// the record. Like [`Self::seek`], but cheaper when it is near.
+    pub fn advance(&mut self, key: &[u8]) -> Result<()> {
+        if !self.valid || self.table.ends_before(self.block, key) {
+            return self.seek(key);
+        }
+        self.valid = false;
+        self.at_block_start = false;
+        let entries = &self.content[..self.entries_len];
+        let found = self.walk.seek(entries, key);
+        match found.map_err(|fault| self.table.corrupt(fault))? {
+            true => {
+                self.valid = true;
+                Ok(())
+            }
+            false => self.seek_block(self.block + 1),
+        }
+    }
+
     fn seek_loaded(&mut self, key: &[u8]) -> std::result::Result<bool, &'static str> {
         let block = Block::parse(&self.content)?;
         self.walk.restart_at(block.search(key)?);

@@ -84,6 +84,16 @@ impl Index {
         &self.rests[start..self.ends[block]]
     }
 
+    /// Returns whether the separator of a block is below a key, so that the key lies in a later
+    /// block or in none.
+    #[inline]
+    pub fn ends_before(&self, block: usize, key: &[u8]) -> bool {
+        match key.strip_prefix(self.common.as_slice()) {
+            Some(rest) => self.rest(block) < rest,
+            None => self.common.as_slice() < key,
+        }
+    }
+
     /// Returns the separator of a block: no key in it is greater.
     pub fn separator(&self, block: usize) -> Vec<u8> {
         [&self.common, self.rest(block)].concat()
@@ -195,7 +205,11 @@ mod tests {
             }
             let beside = wanted.iter().map(|key| [stem.as_bytes(), key].concat());
             for key in beside.chain(wanted.iter().cloned()) {
-                prop_assert_eq!(index.find(&key), keys.partition_point(|other| other < &key));
+                let found = keys.partition_point(|other| other < &key);
+                prop_assert_eq!(index.find(&key), found);
+                for block in 0..keys.len() {
+                    prop_assert_eq!(index.ends_before(block, &key), block < found);
+                }
             }
         }
     }

@@ -109,6 +109,12 @@ impl Table {
         self.index.find(key)
     }
 
+    /// Returns whether all keys of a block are below `key`, as [`Self::find_block`] knows it.
+    #[inline]
+    pub fn ends_before(&self, block: usize, key: &[u8]) -> bool {
+        self.index.ends_before(block, key)
+    }
+
     /// Returns a key that no key of the block is above and every key of later blocks is above.
     pub fn separator(&self, block: usize) -> Vec<u8> {
         self.index.separator(block)
@@ -126,7 +132,7 @@ impl Table {
 
     /// Returns a block's bytes and trailer, nothing verified.
     #[inline]
-    pub(super) fn sealed_block(&self, block: usize) -> Result<&[u8]> {
+    pub fn sealed_block(&self, block: usize) -> Result<&[u8]> {
         let handle = self.index.handle(block);
         let handle = handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?;
         RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length)

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::block_reader::Block;
 use super::block_survey::BlockSurvey;
 use super::block_writer::{BlockWriter, user_key};
 use super::digest::RecordDigest;
@@ -12,7 +13,7 @@ use super::footer::{Footer, Handle};
 use super::index_writer::{IndexWriter, append_block};
 use super::properties::{self, Counted, rocksdb_properties};
 use super::separator::index_key;
-use super::stored_block::{Compressor, TRAILER_LEN, plain};
+use super::stored_block::{Compressor, RawBlock, TRAILER_LEN, plain};
 use super::{KEY_TRAILER_LEN, Kind, SET_TRAILER};
 use crate::error::{Error, Result};
 
@@ -27,9 +28,9 @@ pub struct TableWriter {
     kind: Kind,
     file: Vec<u8>,
     block: BlockWriter,
-    /// The block being filled as it lies in another table, trailer included, while it is exactly
-    /// a block of that table; else empty.
-    sealed: Vec<u8>,
+    /// While the block being filled is exactly one of another table, it stands at the end of the
+    /// file already, as it is stored there; this is its length then, trailer included, else 0.
+    sealed: usize,
     index: IndexWriter,
     compressor: Compressor,
     digest: RecordDigest,
@@ -56,7 +57,7 @@ impl TableWriter {
             kind,
             file: Vec::new(),
             block: BlockWriter::new(DATA_RESTART_INTERVAL),
-            sealed: Vec::new(),
+            sealed: 0,
             index: IndexWriter::default(),
             compressor: Compressor::default(),
             digest: RecordDigest::default(),
@@ -74,7 +75,8 @@ impl TableWriter {
     /// that are complete as they are stored, the one being filled and the part of the index
     /// being filled before compression.
     pub fn estimated_size(&self) -> u64 {
-        (self.file.len() + self.block.estimated_size() + self.index.estimated_size()) as u64
+        let complete = self.file.len() - self.sealed;
+        (complete + self.block.estimated_size() + self.index.estimated_size()) as u64
     }
 
     /// Adds a record; `value` is a framed value. Fails with [`Error::Order`] unless the key is
@@ -87,8 +89,7 @@ impl TableWriter {
                 "a record of {size} bytes is too large"
             )));
         }
-        self.start_record(key, value.len());
-        self.sealed.clear();
+        self.start_record(key, value.len())?;
         self.block.add(key, &SET_TRAILER, value);
         self.digest.add(key, value);
         self.counted.records += 1;
@@ -97,11 +98,12 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Adds all records of a block of another table. The result is that of adding them one by
-    /// one; when the block can stand in this table as it stands in the other, which is when a
-    /// block begins with its first record and its writer followed the same rules, its stored
-    /// bytes are copied and need not be made again.
-    pub fn add_block(&mut self, block: &BlockSurvey) -> Result<()> {
+    /// Adds all records of a block of another table, of which `sealed` are the stored bytes,
+    /// trailer included. The result is that of adding them one by one; when the block can stand
+    /// in this table as it stands in the other, which is when a block begins with its first
+    /// record and its writer followed the same rules, its stored bytes are copied and need not
+    /// be made again.
+    pub fn add_block(&mut self, block: &BlockSurvey, sealed: &[u8]) -> Result<()> {
         if block.records() == 0 {
             return Ok(());
         }
@@ -117,20 +119,16 @@ impl TableWriter {
             });
         }
         self.check_next(key)?;
-        self.start_record(key, value.len());
-        self.block.adopt(
-            block.entries(),
-            block.restarts(),
-            block.records(),
-            block.last_internal_key(),
-        );
+        self.start_record(key, value.len())?;
+        self.file.extend_from_slice(sealed);
+        self.sealed = sealed.len();
+        self.block
+            .stand_for(block.size(), block.records(), block.last_internal_key());
         self.digest.add_text(block.digest_text());
         let (key_bytes, value_bytes) = block.sizes();
         self.counted.records += block.records() as u64;
         self.counted.key_bytes += key_bytes;
         self.counted.value_bytes += value_bytes;
-        self.sealed.clear();
-        self.sealed.extend_from_slice(block.sealed());
         Ok(())
     }
 
@@ -145,8 +143,8 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Cuts the block if the rule wants it cut before this record.
-    fn start_record(&mut self, key: &[u8], value_len: usize) {
+    /// Cuts the block if the rule wants it cut before this record, else makes room in it.
+    fn start_record(&mut self, key: &[u8], value_len: usize) -> Result<()> {
         if self.count() == 0 {
             self.min_key.extend_from_slice(key);
         } else if self
@@ -154,17 +152,32 @@ impl TableWriter {
             .cuts_before(key.len() + KEY_TRAILER_LEN, value_len)
         {
             self.cut_block(Some(key));
+        } else if self.sealed > 0 {
+            self.unseal()?;
         }
+        Ok(())
+    }
+
+    /// Takes the block being filled back from the file, so that records can be added to it.
+    fn unseal(&mut self) -> Result<()> {
+        let start = self.file.len() - std::mem::take(&mut self.sealed);
+        let length = self.file.len() - start - TRAILER_LEN;
+        let mut scratch = Vec::new();
+        RawBlock::read(&self.file, start as u64, length as u64)
+            .and_then(|raw| self.block.fill(Block::parse(raw.content(&mut scratch)?)?))
+            .map_err(|fault| Error::Invalid(fault.into()))?;
+        self.file.truncate(start);
+        Ok(())
     }
 
     fn cut_block(&mut self, next: Option<&[u8]>) {
-        let content = self.block.finish();
-        let handle = if self.sealed.is_empty() {
-            append_block(content, &mut self.file, &mut self.compressor)
-        } else {
-            append_sealed(&self.sealed, &mut self.file)
+        let handle = match std::mem::take(&mut self.sealed) {
+            0 => append_block(self.block.finish(), &mut self.file, &mut self.compressor),
+            length => Handle {
+                offset: (self.file.len() - length) as u64,
+                length: (length - TRAILER_LEN) as u64,
+            },
         };
-        self.sealed.clear();
         self.block.clear();
         let separator = index_key(self.block.last_key(), next);
         self.index.add(&separator, handle);
@@ -207,16 +220,6 @@ impl TableWriter {
             estimated_size,
         })
     }
-}
-
-/// Appends a block that has its trailer already.
-fn append_sealed(sealed: &[u8], file: &mut Vec<u8>) -> Handle {
-    let handle = Handle {
-        offset: file.len() as u64,
-        length: (sealed.len() - TRAILER_LEN) as u64,
-    };
-    file.extend_from_slice(sealed);
-    handle
 }
 
 /// Appends a block that is never compressed.

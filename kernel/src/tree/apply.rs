@@ -10,11 +10,11 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::changes::{Change, Changes};
 use super::outcome::{Outcome, Tally};
 use super::parallel;
+use super::rewrite::Rewrite;
 use super::tree::Tree;
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
@@ -84,22 +84,22 @@ impl Piece {
         changes: &Changes,
         folder: &Path,
     ) -> Result<(Vec<RangeInfo>, Tally)> {
-        let mut tally = Tally::default();
-        let effective = changes.effective(base, self.changes.clone(), &mut tally)?;
+        let changes: Vec<Change<'_>> = changes.slice(self.changes.clone()).collect();
         let mut out = RangeWriter::new(folder);
-        rewrite_ranges(base, self.ranges.clone(), &effective, &mut out)?;
+        let tally = rewrite_ranges(base, self.ranges.clone(), &changes, &mut out)?;
         Ok((out.finish()?.0, tally))
     }
 }
 
-/// Writes neighbouring ranges with changes made, all of which have an effect, and come behind
-/// the ranges before these.
+/// Writes neighbouring ranges with changes made, which come behind the ranges before these, and
+/// counts those that have an effect.
 pub(super) fn rewrite_ranges(
     base: &Tree,
     ranges: Range<usize>,
     mut changes: &[Change<'_>],
     out: &mut RangeWriter,
-) -> Result<()> {
+) -> Result<Tally> {
+    let mut tally = Tally::default();
     for range in ranges {
         let info = &base.ranges()[range];
         let within = changes.partition_point(|change| change.key <= info.max_key.as_slice());
@@ -107,12 +107,22 @@ pub(super) fn rewrite_ranges(
         changes = behind;
         if touching.is_empty() {
             out.add_range(info.clone())?;
-        } else {
-            let table = base.table(range)?;
-            rewrite(&table, touching, out).map_err(|error| blame(&table, error))?;
+            continue;
+        }
+        let table = base.table(range)?;
+        let rewritten = Rewrite::new(&table, out).run(touching);
+        match rewritten.map_err(|error| blame(&table, error))? {
+            Some(made) => tally.add(made),
+            None => out.add_range(info.clone())?,
         }
     }
-    changes.iter().try_for_each(|change| put(change, out))
+    for change in changes {
+        if let Some(value) = change.value {
+            tally.added += 1;
+            out.add(change.key, value)?;
+        }
+    }
+    Ok(tally)
 }
 
 /// The changes are in order, so when records are not, the table is to blame.
@@ -120,49 +130,5 @@ fn blame(table: &Table, error: Error) -> Error {
     match error {
         Error::Order(reason) => Error::corrupt(table.path(), reason),
         other => other,
-    }
-}
-
-/// Writes a range's records with changes made, of which none is behind its last key.
-fn rewrite(table: &Arc<Table>, mut changes: &[Change<'_>], out: &mut RangeWriter) -> Result<()> {
-    let mut cursor = table.cursor();
-    let mut next_block = 0;
-    while let Some(change) = changes.first() {
-        let block = table.find_block(change.key);
-        copy_blocks(table, next_block..block, out)?;
-        next_block = (block + 1).min(table.block_count());
-        let within = changes.partition_point(|change| table.find_block(change.key) == block);
-        let (touching, behind) = changes.split_at(within);
-        changes = behind;
-        cursor.seek_block(block)?;
-        let mut touching = touching.iter().peekable();
-        while cursor.valid() && cursor.block_index() == block {
-            match touching.peek() {
-                Some(change) if change.key <= cursor.key() => {
-                    if change.key == cursor.key() {
-                        cursor.next()?;
-                    }
-                    put(change, out)?;
-                    touching.next();
-                }
-                _ => {
-                    out.add(cursor.key(), cursor.value())?;
-                    cursor.next()?;
-                }
-            }
-        }
-        touching.try_for_each(|change| put(change, out))?;
-    }
-    copy_blocks(table, next_block..table.block_count(), out)
-}
-
-fn copy_blocks(table: &Table, mut blocks: Range<usize>, out: &mut RangeWriter) -> Result<()> {
-    blocks.try_for_each(|block| out.add_block(table, block))
-}
-
-fn put(change: &Change<'_>, out: &mut RangeWriter) -> Result<()> {
-    match change.value {
-        Some(value) => out.add(change.key, value),
-        None => Ok(()),
     }
 }

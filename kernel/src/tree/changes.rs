@@ -2,11 +2,8 @@
 
 use std::ops::Range;
 
-use super::tree::Tree;
 use crate::codec::encode_value;
 use crate::error::{Error, Result};
-use crate::tree::diff::same_identity;
-use crate::tree::outcome::Tally;
 
 /// Changes in the order of their keys, all their bytes in one place.
 #[derive(Default)]
@@ -77,7 +74,12 @@ impl Changes {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Change<'_>> {
-        (0..self.len()).map(|number| self.get(number))
+        self.slice(0..self.len())
+    }
+
+    /// Returns the changes with these numbers.
+    pub fn slice(&self, numbers: Range<usize>) -> impl Iterator<Item = Change<'_>> {
+        numbers.map(|number| self.get(number))
     }
 
     pub fn len(&self) -> usize {
@@ -100,35 +102,5 @@ impl Changes {
     pub fn count_through(&self, key: &[u8]) -> usize {
         self.rows
             .partition_point(|row| &self.bytes[row.key.clone()] <= key)
-    }
-
-    /// Returns which of some changes have an effect on a tree, and counts what they do. A change
-    /// that gives a key the identity it has, or deletes what is not there, has none.
-    pub fn effective<'a>(
-        &'a self,
-        tree: &Tree,
-        numbers: Range<usize>,
-        tally: &mut Tally,
-    ) -> Result<Vec<Change<'a>>> {
-        let mut effective = Vec::new();
-        let mut cursor = tree.cursor();
-        for change in numbers.map(|number| self.get(number)) {
-            cursor.advance_to(change.key)?;
-            let there = cursor.key() == Some(change.key);
-            match (there, change.value) {
-                (false, None) => continue,
-                (false, Some(_)) => tally.added += 1,
-                (true, None) => tally.removed += 1,
-                (true, Some(value)) => {
-                    let same = same_identity(cursor.value()?, value);
-                    if same.ok_or_else(|| cursor.corrupt("a value is malformed"))? {
-                        continue;
-                    }
-                    tally.changed += 1;
-                }
-            }
-            effective.push(change);
-        }
-        Ok(effective)
     }
 }

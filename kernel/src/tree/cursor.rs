@@ -10,6 +10,8 @@ use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
 use crate::table::{Cursor, Table};
 
+const WRONG_END: &str = "its last key is not the one that is listed";
+
 /// A place among the records of a tree: on a record, or behind the last.
 pub struct TreeCursor {
     tree: Tree,
@@ -143,10 +145,7 @@ impl TreeCursor {
         };
         cursor.seek(key)?;
         if !cursor.valid() {
-            return Err(corrupt(
-                &cursor,
-                "its last key is not the one that is listed",
-            ));
+            return Err(corrupt(&cursor, WRONG_END));
         }
         self.inside = Some(cursor);
         Ok(())
@@ -157,9 +156,27 @@ impl TreeCursor {
     #[inline]
     pub fn advance_to(&mut self, key: &[u8]) -> Result<()> {
         match self.key() {
-            Some(mine) if mine < key => self.seek(key),
+            Some(mine) if mine < key => self.advance_beyond(key),
             _ => Ok(()),
         }
+    }
+
+    /// Goes forward to a key that is above that of the record.
+    fn advance_beyond(&mut self, key: &[u8]) -> Result<()> {
+        let within = match self.tree.ranges().get(self.range) {
+            Some(info) => key <= info.max_key.as_slice(),
+            None => false,
+        };
+        let Some(cursor) = self.inside.as_mut().filter(|_| within) else {
+            return self.seek(key);
+        };
+        cursor.advance(key)?;
+        if cursor.valid() {
+            return Ok(());
+        }
+        let error = corrupt(cursor, WRONG_END);
+        self.inside = None;
+        Err(error)
     }
 
     /// Goes forward to the first record whose key is greater than `key`.

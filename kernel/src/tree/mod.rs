@@ -16,6 +16,7 @@ mod outcome;
 mod parallel;
 mod pool;
 mod range_list;
+mod rewrite;
 #[expect(
     clippy::module_inception,
     reason = "a tree is what the module is about"

@@ -38,10 +38,9 @@ _SCAN = "SELECT key, value FROM kv WHERE partition = ? AND key >= ? ORDER BY key
 _SCAN_TO = (
     "SELECT key, value FROM kv WHERE partition = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 )
-_DROP_SLICE = (
-    "DELETE FROM kv WHERE partition = ? AND key IN "
-    "(SELECT key FROM kv WHERE partition = ? ORDER BY key LIMIT ?)"
-)
+_KEY_AT = "SELECT key FROM kv WHERE partition = ? ORDER BY key LIMIT 1 OFFSET ?"
+_DROP_THROUGH = "DELETE FROM kv WHERE partition = ? AND key <= ?"
+_DROP_ALL = "DELETE FROM kv WHERE partition = ?"
 
 _FIRST_PAGE, _PAGE = 64, 1_000
 _SLICE = 1_000
@@ -146,10 +145,15 @@ class SQLiteStore:
         """Removes a whole partition, in slices, between which others write."""
 
         def work(cursor: apsw.Cursor) -> int:
-            cursor.execute(_DROP_SLICE, (partition, partition, _SLICE))
-            return cursor.connection.changes()
+            """Removes a slice and returns whether there may be more."""
+            last = cursor.execute(_KEY_AT, (partition, _SLICE - 1)).get
+            if last is None:
+                cursor.execute(_DROP_ALL, (partition,))
+                return False
+            cursor.execute(_DROP_THROUGH, (partition, last))
+            return True
 
-        while self._submit(work) == _SLICE:
+        while self._submit(work):
             pass
 
     def close(self) -> None:

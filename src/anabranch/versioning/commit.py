@@ -156,5 +156,5 @@ class Committing:
         tree = self._trees.open(repository, head.metarange_id)
         folder = self._trees.write_folder(repository)
         with translated():
-            written = tree.apply(self._staging.changes(branch.sealed_tokens), folder)
+            written = tree.apply_staged(self._staging.rows(branch.sealed_tokens), folder)
         return self._trees.adopt(repository, folder, written)

@@ -37,7 +37,7 @@ class Difference:
         if not resolved.tokens:
             yield self._tree(repository, commit)
             return
-        staged = self._staging.changes(resolved.tokens)
+        staged = self._staging.rows(resolved.tokens)
         with self._trees.overlaid(repository, commit.metarange_id, staged) as tree:
             yield tree
 

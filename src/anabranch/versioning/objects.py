@@ -13,7 +13,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.entries import entry_from
 from anabranch.versioning.references import References, Resolved
-from anabranch.versioning.staging import Staging, Value
+from anabranch.versioning.staging import Row, Staging, Value
 from anabranch.versioning.trees import Trees, translated
 
 __all__ = ["Objects"]
@@ -86,13 +86,13 @@ class Objects:
             )
             end = upper_bound(key_of(prefix))
             while not listing.done:
-                changes, last = self._changes(resolved.tokens, listing.position, end, amount)
-                listing.feed(changes, last)
+                rows, last = self._staged(resolved.tokens, listing.position, end, amount)
+                listing.feed_staged(rows, last)
         return listing
 
-    def _changes(
+    def _staged(
         self, tokens: tuple[str, ...], start: bytes, end: bytes | None, amount: int
-    ) -> tuple[list[tuple[bytes, Value | None]], bool]:
+    ) -> tuple[list[Row], bool]:
         if not tokens:
             return [], True
         return self._staging.chunk(tokens, start, end, amount + 1)

@@ -10,18 +10,20 @@ In a staging area a key has either a value or a tombstone (None), which says tha
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 
-__all__ = ["Staged", "Staging", "Value"]
+__all__ = ["Row", "Staged", "Staging", "Value"]
 
 Value = tuple[bytes, bytes]
 """(identity, data), as in the kernel."""
 
-_SCAN = 1000
+Row = tuple[bytes, bytes]
+"""(key, StagedEntryData record)."""
 
 
 class Staged(NamedTuple):
@@ -61,39 +63,47 @@ class Staging:
         """Returns whether no change at all is staged."""
         return not any(list(self._keyvalue.scan(token, limit=1)) for token in tokens)
 
-    def chunk(
-        self, tokens: Sequence[str], start: bytes, end: bytes | None, limit: int = _SCAN
-    ) -> tuple[list[tuple[bytes, Value | None]], bool]:
-        """Returns up to about `limit` changes from `start` on, the newest of each key, in order,
-        and whether they are the last before `end`.
+    def rows(
+        self,
+        tokens: Sequence[str],
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Yields every change with start <= key < end, or the first so many, the newest of each
+        key, in order, as they are stored. The kernel reads them so.
         """
-        if len(tokens) == 1:
-            rows = list(self._keyvalue.scan(tokens[0], start, end, limit=limit))
-            return [kernel.decode_staged(raw) for _, raw in rows], len(rows) < limit
-        return self._merged_chunk(tokens, start, end, limit)
+        scans = [self._keyvalue.scan(token, start, end, limit=limit) for token in tokens]
+        if len(scans) == 1:
+            return scans[0]
+        return islice(_newest(scans), limit)
 
-    def _merged_chunk(
+    def chunk(
         self, tokens: Sequence[str], start: bytes, end: bytes | None, limit: int
-    ) -> tuple[list[tuple[bytes, Value | None]], bool]:
-        scans = [list(self._keyvalue.scan(token, start, end, limit=limit)) for token in tokens]
-        # beyond the end of a scan that was cut short, that area may hold newer changes
-        cut = min((rows[-1][0] for rows in scans if len(rows) == limit), default=None)
-        merged: list[tuple[bytes, Value | None]] = []
-        ranked = [[(key, rank, raw) for key, raw in rows] for rank, rows in enumerate(scans)]
-        for key, _, raw in heapq.merge(*ranked):
-            if cut is not None and key > cut:
-                break
-            if not merged or merged[-1][0] != key:
-                merged.append(kernel.decode_staged(raw))
-        return merged, cut is None
+    ) -> tuple[list[Row], bool]:
+        """Returns the first so many changes from `start` on, as `rows` does, and whether they are
+        the last before `end`.
+        """
+        rows = list(self.rows(tokens, start, end, limit=limit))
+        return rows, len(rows) < limit
 
     def changes(
         self, tokens: Sequence[str], start: bytes = b"", end: bytes | None = None
     ) -> Iterator[tuple[bytes, Value | None]]:
         """Yields every change with start <= key < end, the newest of each key, in order."""
-        last = not tokens
-        while not last:
-            rows, last = self.chunk(tokens, start, end)
-            yield from rows
-            if rows:
-                start = rows[-1][0] + b"\x00"
+        for key, record in self.rows(tokens, start, end):
+            yield key, kernel.decode_staged(record)[1]
+
+
+def _newest(scans: Sequence[Iterable[Row]]) -> Iterator[Row]:
+    """Yields the rows of several areas in one order, of each key that of the first area."""
+
+    def ranked(rank: int, scan: Iterable[Row]) -> Iterator[tuple[bytes, int, bytes]]:
+        return ((key, rank, record) for key, record in scan)
+
+    latest: bytes | None = None
+    for key, _, record in heapq.merge(*(ranked(*numbered) for numbered in enumerate(scans))):
+        if key != latest:
+            latest = key
+            yield key, record

@@ -13,7 +13,7 @@ from anabranch.blocks.local_errors import translate
 from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
-from anabranch.versioning.staging import Value
+from anabranch.versioning.staging import Row
 
 __all__ = ["Trees", "translated"]
 
@@ -55,15 +55,15 @@ class Trees:
         self,
         repository: Repository,
         metarange_id: str,
-        changes: Iterable[tuple[bytes, Value | None]],
+        staged: Iterable[Row],
     ) -> Iterator[kernel.Tree]:
-        """Gives a tree with changes made that nobody has committed, for as long as it is entered.
+        """Gives a tree with staged changes made, for as long as it is entered.
 
         Its new tables lie in a folder of their own, not in the repository's store.
         """
         base = self.open(repository, metarange_id)
         with tempfile.TemporaryDirectory(prefix="anabranch-") as folder, translated():
-            written = base.apply(changes, folder)
+            written = base.apply_staged(staged, folder)
             fresh = set(written.tables)
 
             def locate(table_id: str) -> str:
