@@ -14,10 +14,15 @@ from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.server import Server, running_server
 
-# what CI says of a commit must not depend on the day; new examples are found by everybody else
-hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+# On a machine at work a step may take any time, which says nothing about what is tested. What CI
+# says of a commit must not depend on the day; new examples are found by everybody else.
+hypothesis.settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="session")
