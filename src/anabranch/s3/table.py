@@ -56,6 +56,14 @@ _NEVER_PLAIN = subresources.NAMES | {operation.on for operation in OPERATIONS if
 """Parameters that make a request another one: `DELETE ?tagging` must never delete the object."""
 
 
+_KEYS_OF_CLIENTS = tuple(
+    f"x-amz-{whose}server-side-encryption-customer-{what}"
+    for whose in ("", "copy-source-")
+    for what in ("algorithm", "key")
+)
+"""Headers of a promise that nobody keeps here: bytes that only the client can read."""
+
+
 class Choice(NamedTuple):
     """An operation, and what it is asked on."""
 
@@ -70,6 +78,8 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
     """
     if query.get("versionId", "null") not in {"", "null"}:
         raise S3Error("NoSuchVersion")
+    if any(name in request.headers for name in _KEYS_OF_CLIENTS):
+        raise S3Error("NotImplemented", "Encryption with keys of the client's is not done here")
     level = _level(address)
     special = [name for name in query if name in _NEVER_PLAIN]
     if request.method == "PUT" and COPY_SOURCE in request.headers:

@@ -278,6 +278,27 @@ def test_reads_take_any_reference_and_writes_only_branches(s3, bucket, api):
     s3.delete_object(Bucket=bucket, Key="main/nothing")
 
 
+def test_encryption_with_keys_of_clients_is_refused(s3, bucket):
+    key = {"SSECustomerAlgorithm": "AES256", "SSECustomerKey": "k" * 32}
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"a", ServerSideEncryption="AES256")
+    for call in (
+        lambda: s3.put_object(Bucket=bucket, Key="main/b", Body=b"b", **key),
+        lambda: s3.get_object(Bucket=bucket, Key="main/a", **key),
+        lambda: s3.create_multipart_upload(Bucket=bucket, Key="main/b", **key),
+        lambda: s3.copy_object(
+            Bucket=bucket,
+            Key="main/b",
+            CopySource=f"{bucket}/main/a",
+            **{f"CopySource{name}": value for name, value in key.items()},
+        ),
+    ):
+        with pytest.raises(ClientError) as error:
+            call()
+        assert code(error) == ("NotImplemented", 501)
+    listed = s3.list_objects_v2(Bucket=bucket, Prefix="main/")["Contents"]
+    assert [found["Key"] for found in listed] == ["main/a"]
+
+
 def test_what_is_not_there(s3, bucket):
     for key in ("main/none", "none/a", "main", "none/", "a b/c"):
         with pytest.raises(ClientError) as error:
