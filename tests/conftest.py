@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 import anabranch
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.server import Server, running_server
+from anabranch.testing.spark import settings_of, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROJECT = Path(__file__).parent.parent
+SPARK = re.compile("spark|s3a")
 
 # On a machine at work a step may take any time, which says nothing about what is tested. What CI
 # says of a commit must not depend on the day; new examples are found by everybody else.
@@ -42,6 +53,27 @@ def pytest_runtest_makereport(item, call):  # noqa: ARG001  pytest names the arg
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {reason}"
     return report
+
+
+class _ByFile(LoadScopeScheduling):
+    """Gives workers whole files, and those that need Spark to one worker: its Java process takes
+    half a minute to start and a gigabyte. The mark `xdist_group` would say so, but xdist 3.8 does
+    not see it with pytest 9.2 (pytest-xdist issue 1386).
+    """
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        return "spark" if SPARK.search(file) else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return _ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "spark" in item.fixturenames and not SPARK.search(item.nodeid.partition("::")[0]):
+            raise pytest.UsageError(f"{item.nodeid} needs Spark: name the file or folder so")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,3 +113,16 @@ def postgres_cluster() -> Iterator[Cluster]:
         pytest.skip("PostgreSQL is not installed: `make components` does that")
     with running_cluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark that has the shared server's repositories, as `docs/spark-s3a.md` sets it up. Files
+    of tests that ask for it have `spark` or `s3a` in their path.
+    """
+    jars = PROJECT / ".components" / "jars"
+    if not (jars.is_dir() and shutil.which("java")):
+        pytest.skip("Spark needs Java, and the jars that `make components` fetches")
+    settings = settings_of(PROJECT / "docs" / "spark-s3a.md", server)
+    with spark_session(settings, jars=jars, folder=tmp_path_factory.mktemp("spark")) as session:
+        yield session

@@ -1,0 +1,275 @@
+"""Spark on branches, through S3A: what is written is committed, merged and read back as it was."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+
+import boto3
+import botocore.config
+import pyspark
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as f
+
+from anabranch.testing.hadoop import HadoopFileSystem
+
+pytestmark = pytest.mark.timeout(600)
+
+PROJECT = Path(__file__).parent.parent.parent
+PAGE = (PROJECT / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+# good for a write only because each test has a repository, and so a file system of Hadoop's, of
+# its own
+IN_MEMORY = "fs.s3a.committer.magic.track.commits.in.memory.enabled"
+COMMITTERS = {
+    "magic": {"fs.s3a.committer.name": "magic", IN_MEMORY: "false"},
+    "magic in memory": {"fs.s3a.committer.name": "magic", IN_MEMORY: "true"},
+    "directory": {"fs.s3a.committer.name": "directory"},
+    "partitioned": {"fs.s3a.committer.name": "partitioned"},
+    "file": {"fs.s3a.committer.name": "file"},
+}
+
+# rows of a part that waits, 50 ms with each
+SLEEPS = 2000
+
+
+@pytest.fixture
+def root(repo):
+    """Where the branch `dev` of a new repository is."""
+    repo.branch("dev")
+    return f"s3a://{repo.id}/dev"
+
+
+@pytest.fixture(scope="module")
+def rides(spark):
+    """A table with columns of many kinds, in two parts; the names of its cities are odd."""
+    cities = f.array(*(f.lit(name) for name in ("a b", "é/漢=%", "plain", None)))
+    return (
+        spark.range(0, 2000, 1, 2)
+        .select(
+            "id",
+            f.element_at(cities, (f.col("id") % 4 + 1).cast("int")).alias("city"),
+            (f.col("id") % 3).cast("int").alias("day"),
+            (f.col("id") / 7).alias("distance"),
+            f.col("id").cast("decimal(20,4)").alias("price"),
+            f.expr("timestamp '2026-11-21 10:00:00' + make_dt_interval(id)").alias("at"),
+            f.expr("if(id % 5 = 0, null, array(cast(id as string), '😀'))").alias("words"),
+        )
+        .cache()
+    )
+
+
+def rows(table):
+    """Returns the rows in an order that two equal tables share."""
+    names = ("id", "city", "day", "distance", "price", "at", "words")
+    return sorted(map(tuple, table.select(*names).collect()))
+
+
+def files(repo, ref, path):
+    """Returns the paths of data below a path."""
+    return [name for name in repo.paths(ref) if name.startswith(path) and ".parquet" in name]
+
+
+def uploads(server, repo):
+    """Returns the multipart uploads that are in progress."""
+    boto = boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key_id,
+        aws_secret_access_key=server.secret_access_key,
+        region_name="us-east-1",
+        config=botocore.config.Config(s3={"addressing_style": "path"}),
+    )
+    return boto.list_multipart_uploads(Bucket=repo.id).get("Uploads", [])
+
+
+def test_the_jars_are_of_the_hadoop_that_spark_carries():
+    carried = next((Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
+    version = carried.stem.removeprefix("hadoop-client-api-")
+    assert f"<hadoop>{version}</hadoop>" in (PROJECT / "tools" / "spark" / "pom.xml").read_text()
+    assert f"org.apache.hadoop:hadoop-aws:{version}," in PAGE
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_of_the_page_runs(spark, client, repo, example):
+    exec(example.replace("rides-of-the-city", repo.id), {"spark": spark, "client": client})  # noqa: S102
+
+
+def test_a_partitioned_table_comes_from_a_branch_to_main_and_a_tag(spark, lake, repo, root, rides):
+    rides.write.partitionBy("city").parquet(f"{root}/rides")
+    assert repo.paths("main") == []
+    written = files(repo, "dev", "rides/")
+    assert {path.split("/")[1] for path in written} == {
+        "city=a b",
+        "city=é%2F漢%3D%25",
+        "city=plain",
+        "city=__HIVE_DEFAULT_PARTITION__",
+    }
+    lake.branch("dev").commit("Rides")
+    lake.branch("dev").merge_into(lake.branch("main"))
+    lake.tag("v1").create("main")
+    assert files(repo, "main", "rides/") == written
+
+    # what was read stays what it is, whatever becomes of the branches
+    rides.limit(1).write.mode("overwrite").parquet(f"{root}/rides")
+    lake.branch("dev").commit("Spoilt")
+    lake.branch("dev").merge_into(lake.branch("main"))
+    assert spark.read.parquet(f"s3a://{repo.id}/main/rides").count() == 1
+    table = spark.read.parquet(f"s3a://{repo.id}/v1/rides")
+    assert rows(table) == rows(rides)
+    assert rows(table.where("day = 1 and city = 'é/漢=%'")) == rows(
+        rides.where("day = 1 and city = 'é/漢=%'")
+    )
+
+
+def test_appending(spark, root, rides):
+    for part in (rides.where("id < 500"), rides.where("id >= 500")):
+        part.write.mode("append").partitionBy("day").parquet(f"{root}/rides")
+    assert rows(spark.read.parquet(f"{root}/rides")) == rows(rides)
+    with pytest.raises(PySparkException, match="already exists"):
+        rides.write.parquet(f"{root}/rides")
+    assert rows(spark.read.parquet(f"{root}/rides")) == rows(rides)
+
+
+@pytest.mark.parametrize(
+    ("mode", "options"),
+    [
+        (
+            "append",
+            {
+                "fs.s3a.committer.name": "partitioned",
+                "fs.s3a.committer.staging.conflict-mode": "replace",
+            },
+        ),
+        ("overwrite", {"fs.s3a.committer.name": "file", "partitionOverwriteMode": "dynamic"}),
+    ],
+    ids=["partitioned", "file"],
+)
+def test_overwriting_the_partitions_that_are_written(spark, repo, root, rides, mode, options):
+    rides.write.partitionBy("day").parquet(f"{root}/rides")
+    before = files(repo, "dev", "rides/")
+    newer = rides.where("day = 1").withColumn("distance", f.lit(0.0))
+    newer.write.mode(mode).options(**options).partitionBy("day").parquet(f"{root}/rides")
+    wanted = rides.withColumn(
+        "distance", f.when(f.col("day") == 1, 0.0).otherwise(f.col("distance"))
+    )
+    assert rows(spark.read.parquet(f"{root}/rides")) == rows(wanted)
+    untouched = [path for path in before if "day=1" not in path]
+    after = files(repo, "dev", "rides/")
+    assert [path for path in after if "day=1" not in path] == untouched
+    assert not set(before).difference(untouched).intersection(after)
+
+
+def test_the_magic_committer_refuses_to_overwrite_partitions(repo, root, rides):
+    rides.write.partitionBy("day").parquet(f"{root}/rides")
+    before = repo.paths("dev")
+    writer = rides.where("day = 1").write.mode("overwrite").partitionBy("day")
+    with pytest.raises(Py4JJavaError, match="does not support dynamicPartitionOverwrite"):
+        writer.option("partitionOverwriteMode", "dynamic").parquet(f"{root}/rides")
+    assert repo.paths("dev") == before
+
+
+@pytest.mark.parametrize("committer", COMMITTERS)
+def test_committers(spark, server, repo, root, rides, committer):
+    options = COMMITTERS[committer]
+    for _ in range(2):
+        rides.write.mode("append").options(**options).partitionBy("day").parquet(f"{root}/rides")
+    # folders that are left are folders of the table
+    left = {path for path in repo.paths("dev") if ".parquet" not in path}
+    assert left <= {"rides/", "rides/_SUCCESS"} | {f"rides/day={day}/" for day in range(3)}
+    assert rows(spark.read.parquet(f"{root}/rides")) == rows(rides.union(rides))
+    assert uploads(server, repo) == []
+
+
+def broken(spark):
+    """Returns a table whose last row ends in an error."""
+    stop = "raise_error('stop here')"
+    return spark.range(0, 300, 1, 1).withColumn("text", f.expr(f"if(id = 299, {stop}, '')"))
+
+
+@pytest.mark.parametrize("committer", COMMITTERS)
+def test_a_job_that_fails_leaves_nothing_visible(spark, server, repo, root, committer):
+    """Its one task has ended two files by then, which are with the server."""
+    writer = broken(spark).write.options(**COMMITTERS[committer], maxRecordsPerFile=100)
+    with pytest.raises(PySparkException, match="stop here"):
+        writer.parquet(f"{root}/table")
+    assert [path for path in repo.paths("dev") if not path.endswith("/")] == []
+    assert uploads(server, repo) == []
+
+
+@contextmanager
+def broken_last(spark):
+    """Gives a table in three parts; the third ends in an error when the first two are done.
+
+    Until then it sleeps, a little with each row, as long as a property of the Java process is not
+    there; a thread sets that when Spark says that two tasks are done.
+    """
+    properties, name = spark._jvm.java.lang.System, f"go-{uuid.uuid4().hex}"
+    tracker, over = spark.sparkContext.statusTracker(), Event()
+
+    def watch():
+        while not over.wait(0.05):
+            stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+            if (3, 2) in [(stage.numTasks, stage.numCompletedTasks) for stage in stages if stage]:
+                properties.setProperty(name, "yes")
+
+    waiting = f"id >= {2 * SLEEPS} and reflect('java.lang.System', 'getProperty', '{name}') is null"
+    text = f"""case when id = {3 * SLEEPS - 1} then raise_error('stop here') when {waiting}
+        then coalesce(reflect('java.lang.Thread', 'sleep', 50L), '') else '' end"""
+    with ThreadPoolExecutor(1) as pool:
+        watcher = pool.submit(watch)
+        try:
+            yield spark.range(0, 3 * SLEEPS, 1, 3).withColumn("text", f.expr(text))
+        finally:
+            over.set()
+    watcher.result()
+    assert properties.getProperty(name), "two tasks were not done in time"
+
+
+@pytest.mark.parametrize(
+    ("options", "leaves"),
+    [
+        (COMMITTERS["magic"], 0),
+        (COMMITTERS["file"] | {"mapreduce.fileoutputcommitter.algorithm.version": "2"}, 2),
+    ],
+    ids=["magic", "file, version 2"],
+)
+def test_what_tasks_leave_that_are_done(spark, lake, server, repo, root, options, leaves):
+    """Two of three tasks are done. The second version of the file committer has put their files
+    where they belong; the branch takes them back.
+    """
+    spark.range(10).write.parquet(f"{root}/table")
+    lake.branch("dev").commit("A table")
+    committed = repo.paths("dev")
+    with broken_last(spark) as table, pytest.raises(PySparkException, match="stop here"):
+        table.write.mode("append").options(**options).parquet(f"{root}/table")
+    assert len(set(files(repo, "dev", "table/")).difference(committed)) == leaves
+    assert uploads(server, repo) == []
+    lake.branch("dev").reset_changes()
+    assert repo.paths("dev") == committed
+
+
+def test_formats(spark, root, rides):
+    simple = rides.select("id", "city", "distance").where("city is not null")
+    for name, options in (("csv", {"header": "true"}), ("json", {}), ("orc", {})):
+        simple.write.format(name).options(**options).save(f"{root}/{name}")
+        again = (
+            spark.read.format(name).options(**options).schema(simple.schema).load(f"{root}/{name}")
+        )
+        assert sorted(again.collect()) == sorted(simple.collect())
+
+
+def test_parquet_is_read_in_vectors(spark, repo, root, rides):
+    rides.coalesce(1).write.parquet(f"{root}/rides")
+    with closing(HadoopFileSystem(spark, f"s3a://{repo.id}")) as system:
+        (path,) = (name for name in repo.paths("dev") if name.endswith(".parquet"))
+        assert system.read(f"dev/{path}")[:4] == b"PAR1"
+    table = spark.read.parquet(f"{root}/rides").select("id", "words").where("id > 1990")
+    assert [row.id for row in table.orderBy("id").collect()] == list(range(1991, 2000))
