@@ -6,10 +6,12 @@ import json
 import logging
 import re
 
+import httpx2
 import pytest
 
 from anabranch.server.logs import configure_logs
 from anabranch.server.settings import Logging
+from anabranch.testing.server import running_server
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +59,37 @@ def test_json(capsys):
 
 def test_nothing(capsys):
     assert written(capsys, level="NONE") == ""
+
+
+def test_a_line_for_each_request_and_never_its_secrets(tmp_path):
+    env = {"ANABRANCH_LOGGING_FORMAT": "json", "ANABRANCH_LOGGING_AUDIT_LOG_LEVEL": "INFO"}
+    with running_server(tmp_path, env=env) as server:
+        with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
+            url = "/repositories/sea/refs/main/objects/stat"
+            named = {"X-Request-ID": "mine-7"}
+            assert api.get(url, params={"path": "secret"}, headers=named).status_code == 404
+            assert api.get("/repositories").status_code == 200
+        query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=x&X-Amz-Signature=secret"
+        gone = httpx2.get(f"{server.url}/sea/main/a?{query}", timeout=60)
+        assert gone.status_code in {400, 403}
+        text = server.log.read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    told = [line for line in lines if line["logger"] == "anabranch.requests"]
+    assert [(line["operation_id"], line["status_code"]) for line in told[:2]] == [
+        ("statObject", 404),
+        ("listRepositories", 200),
+    ]
+    assert told[0]["request_id"] == "mine-7"
+    assert told[0]["path"] == "/api/v1/repositories/sea/refs/main/objects/stat"
+    assert told[0]["client"] == "127.0.0.1"
+    assert 0 < told[0]["took_seconds"] < 60
+    assert (told[2]["service_name"], told[2]["status_code"]) == ("gateway", gone.status_code)
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "NONE"])
+def test_no_line_for_a_request_unless_it_is_asked_for(tmp_path, level):
+    env = {"ANABRANCH_LOGGING_AUDIT_LOG_LEVEL": level}
+    with running_server(tmp_path, env=env) as server:
+        assert httpx2.get(f"{server.api}/config", timeout=60).status_code == 401
+        assert "/config" not in server.log.read_text()

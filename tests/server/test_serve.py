@@ -22,23 +22,6 @@ def client(server):
     return httpx2.Client(base_url=server.api, auth=server.auth, timeout=30)
 
 
-def children(pid: int) -> list[int]:
-    return [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-
-
-def serving(pid: int) -> list[int]:
-    """Returns the processes under `pid` that answer requests."""
-    return [
-        child
-        for child in children(pid)
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]
-
-
 def alive(pid: int) -> bool:
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
@@ -91,14 +74,14 @@ def test_workers_share_a_socket_and_are_replaced_when_they_die(tmp_path):
         with client(server) as api:
             assert api.post("/repositories", json=REPOSITORY).status_code == 201
         deadline = time.monotonic() + 20
-        while len(serving(server.pid)) < 2:
+        while len(server.workers()) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             assert set(pool.map(upload, [server] * 40, range(40))) == {201}
-        victim = serving(server.pid)[0]
+        victim = server.workers()[0]
         os.kill(victim, signal.SIGKILL)
-        while victim in serving(server.pid) or len(serving(server.pid)) < 2:
+        while victim in server.workers() or len(server.workers()) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         with client(server) as api:
@@ -110,7 +93,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         with client(server) as api:
             assert api.get("/config").status_code == 200
-        workers = serving(server.pid)
+        workers = server.workers()
         os.kill(server.pid, signal.SIGKILL)
         server.process.wait()
         deadline = time.monotonic() + 20

@@ -19,10 +19,11 @@ class Request:
 
     `segments` are the path's parameters in order, `query` is the query string, `headers` have
     lower-case names and hold the first value of each, `body` is a whole body and `content` one
-    that is still coming in; iterating over it raises Truncated if it breaks off.
+    that is still coming in; iterating over it raises Truncated if it breaks off. `id` is the
+    request's name in logs.
     """
 
-    __slots__ = ("body", "content", "headers", "query", "secure", "segments")
+    __slots__ = ("body", "content", "headers", "id", "query", "secure", "segments")
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class Request:
         query: bytes,
         headers: Mapping[bytes, bytes],
         *,
+        id: bytes = b"",
         body: bytes = b"",
         content: Iterable[bytes] = (),
         secure: bool = False,
@@ -37,6 +39,7 @@ class Request:
         self.segments = segments
         self.query = query
         self.headers = headers
+        self.id = id
         self.body = body
         self.content = content
         self.secure = secure

@@ -56,7 +56,8 @@ class Invocation:
         except AnabranchError as error:
             return answer_error(error)
         except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
-            _log.exception("%s failed", self.operation.id)
+            fields = {"request_id": request.id.decode(), "operation_id": self.operation.id}
+            _log.exception("%s failed", self.operation.id, extra={"fields": fields})
             return json_answer(http.HTTPStatus.INTERNAL_SERVER_ERROR, Error("internal error"))
 
     def _perform(self, request: Request) -> Answer:

@@ -102,14 +102,15 @@ class Door:
 
 
 class Visit:
-    """One request. `body` says how its body is wanted, `quick` that it may be answered where it
-    arrived.
+    """One request. `operation` is what it asks for, by its id, `body` says how its body is wanted,
+    `quick` that it may be answered where it arrived.
     """
 
     def __init__(self, door: Door, request: Request, request_id: str) -> None:
         self._door = door
         self._request_id = request_id
         self.request = request
+        self.operation = "unknown"
         self.body = BodyKind.NONE
         self.quick = False
         self._call: Call | None = None
@@ -119,6 +120,7 @@ class Visit:
         except AnabranchError as error:
             self._wrong = error
         else:
+            self.operation = self.choice.operation.id
             self.body = self.choice.operation.body
             self.quick = self.choice.operation.quick
 
@@ -159,7 +161,14 @@ class Visit:
     def _told(self, error: Exception) -> AnabranchError:
         if isinstance(error, AnabranchError):
             return error
-        _log.error("%s %s failed", self.request.method, self.request.path, exc_info=error)
+        fields = {"request_id": self._request_id, "operation_id": self.operation}
+        _log.error(
+            "%s %s failed",
+            self.request.method,
+            self.request.path,
+            exc_info=error,
+            extra={"fields": fields},
+        )
         return S3Error("InternalError")
 
     def _understood(self, request: Request) -> tuple[Request, Choice]:

@@ -23,13 +23,15 @@ from anabranch.rest.table import BASE_PATH
 from anabranch.server.incoming import Incoming
 from anabranch.server.inflow import Inflow
 from anabranch.server.outflow import Outflow
-from anabranch.server.request_id import RequestIds
 from anabranch.server.workers import Workers
 
-__all__ = ["INCOMING", "ApiPath", "first_values", "invocations_by_path"]
+__all__ = ["INCOMING", "REQUEST_ID", "ApiPath", "first_values", "invocations_by_path"]
 
 INCOMING = "anabranch.incoming"
 """Where in the ASGI scope the request's body waits."""
+
+REQUEST_ID = "anabranch.request_id"
+"""Where in the ASGI scope its name stands."""
 
 JSON_LIMIT = 8 * 1024 * 1024
 
@@ -40,16 +42,11 @@ class ApiPath:
     """The operations of one path. `calls` run what is short, `transfers` wait for bodies."""
 
     def __init__(
-        self,
-        invocations: Mapping[str, Invocation],
-        calls: Workers,
-        transfers: Workers,
-        request_ids: RequestIds,
+        self, invocations: Mapping[str, Invocation], calls: Workers, transfers: Workers
     ) -> None:
         self.invocations = invocations
         self._calls = calls
         self._transfers = transfers
-        self._request_ids = request_ids
 
     async def on_request(
         self, req: falcon.asgi.Request, resp: falcon.asgi.Response, **segments: str
@@ -57,16 +54,20 @@ class ApiPath:
         """Answers any method."""
         invocation = self.invocations.get(req.method)
         scope = req.scope
-        headers = first_values(scope["headers"])
         incoming: Incoming = scope[INCOMING]
+        request_id: bytes = scope[REQUEST_ID]
         if invocation is None:
             answer = answer_error(not_found())
         else:
             request = Request(
-                segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
+                segments,
+                scope["query_string"],
+                first_values(scope["headers"]),
+                id=request_id,
+                secure=scope["scheme"] == "https",
             )
             answer = await self._answer(invocation, request, incoming)
-        resp.append_header("X-Request-ID", self._request_ids.of(headers).decode())
+        resp.append_header("X-Request-ID", request_id.decode())
         self._write(answer, resp, incoming)
 
     on_options = on_request

@@ -21,7 +21,9 @@ from anabranch.s3.services import Services as S3Services
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
+from anabranch.server.logs import level_of
 from anabranch.server.request_id import RequestIds
+from anabranch.server.request_log import RequestLog
 from anabranch.server.settings import Settings
 from anabranch.server.shared_settings import require_shared_settings
 from anabranch.server.workers import Workers
@@ -61,6 +63,7 @@ class Composition:
             calls=self._calls,
             transfers=self._transfers,
             request_ids=RequestIds(secrets.token_hex(8)),
+            request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             logout_url=settings.auth.logout_redirect_url,
             on_shutdown=self.close,
             local=is_on_this_machine(settings.database) and settings.blockstore.type in _LOCAL,

@@ -14,6 +14,7 @@ such an answer; they are found by the same router and answered by the same funct
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -30,9 +31,17 @@ from anabranch.rest.services import Services
 from anabranch.rest.table import OPERATIONS
 from anabranch.s3.door import Door
 from anabranch.server import pages
-from anabranch.server.api_path import INCOMING, ApiPath, first_values, invocations_by_path
+from anabranch.server.api_path import (
+    INCOMING,
+    REQUEST_ID,
+    ApiPath,
+    first_values,
+    invocations_by_path,
+)
 from anabranch.server.incoming import Event, Incoming, Receive
+from anabranch.server.metrics import Metrics, Service
 from anabranch.server.request_id import RequestIds
+from anabranch.server.request_log import RequestLog
 from anabranch.server.s3_requests import S3Requests
 from anabranch.server.workers import Workers
 
@@ -68,6 +77,7 @@ class Edge:
         calls: Workers,
         transfers: Workers,
         request_ids: RequestIds,
+        request_log: RequestLog,
         logout_url: str,
         on_shutdown: Callable[[], None],
         local: bool = True,
@@ -75,54 +85,65 @@ class Edge:
         self._request_ids = request_ids
         self._door = door
         self._calls = None if local else calls
-        self._s3 = S3Requests(door, calls, transfers, local=local)
+        self._metrics = Metrics({operation.id: operation.method for operation in OPERATIONS})
+        self._log = request_log
+        self._s3 = S3Requests(door, calls, transfers, self._metrics, local=local)
         self._router = CompiledRouter()
         self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
         # an answer without a body has no type either
         self._falcon.resp_options.default_media_type = None  # type: ignore[assignment]
         self._falcon.router_options.default_to_on_request = True
-        pages.add_to(self._falcon, logout_url=logout_url, request_ids=request_ids)
-        self._quick: dict[tuple[object, str], Invocation] = {}
+        pages.add_to(
+            self._falcon,
+            logout_url=logout_url,
+            metrics=self._metrics.text,
+        )
         for template, invocations in invocations_by_path(OPERATIONS, services).items():
-            resource = ApiPath(invocations, calls, transfers, request_ids)
-            self._falcon.add_route(template, resource)
-            for method, invocation in invocations.items():
-                if invocation.operation.quick:
-                    self._quick[resource, method] = invocation
+            self._falcon.add_route(template, ApiPath(invocations, calls, transfers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request (or takes part in the server's start and stop)."""
         if scope["type"] != "http":
             await self._falcon(scope, receive, send)
             return
+        began = time.perf_counter()
         headers = first_values(scope["headers"])
+        request_id = self._request_ids.of(headers)
         if self._door.takes(headers, scope["query_string"]):
-            await self._s3(scope, receive, send, self._request_ids.of(headers))
+            await self._answer_s3(request_id, scope, receive, send, began)
             return
         found = self._router.find(scope["path"])
-        if found is not None:
-            invocation = self._quick.get((found[0], scope["method"]))
-            if invocation is not None:
-                await self._answer(invocation, found[2], headers, scope, send)
-                return
-        elif self._door.takes_unknown(scope["method"], headers):
-            await self._s3(scope, receive, send, self._request_ids.of(headers))
+        if found is None and self._door.takes_unknown(scope["method"], headers):
+            await self._answer_s3(request_id, scope, receive, send, began)
             return
-        incoming = Incoming(receive)
-        scope[INCOMING] = incoming
-        await self._falcon(scope, incoming, send)
+        path = None if found is None else found[0]
+        invocation = path.invocations.get(scope["method"]) if isinstance(path, ApiPath) else None
+        if found is None or invocation is None:
+            await self._answer_others(request_id, scope, receive, send)
+        elif invocation.operation.quick:
+            request = Request(
+                found[2],
+                scope["query_string"],
+                headers,
+                id=request_id,
+                secure=scope["scheme"] == "https",
+            )
+            await self._answer_quick(invocation, request, scope, send, began)
+        else:
+            operation = invocation.operation.id
+            with self._metrics.running("api", operation):
+                status = await self._answer_others(request_id, scope, receive, send)
+            self._answered("api", operation, status, began, scope, request_id)
 
-    async def _answer(
-        self,
-        invocation: Invocation,
-        segments: dict[str, str],
-        headers: dict[bytes, bytes],
-        scope: Scope,
-        send: Send,
+    async def _answer_s3(
+        self, request_id: bytes, scope: Scope, receive: Receive, send: Send, began: float
     ) -> None:
-        request = Request(
-            segments, scope["query_string"], headers, secure=scope["scheme"] == "https"
-        )
+        operation, status = await self._s3(scope, receive, send, request_id)
+        self._answered("gateway", operation, status, began, scope, request_id)
+
+    async def _answer_quick(
+        self, invocation: Invocation, request: Request, scope: Scope, send: Send, began: float
+    ) -> None:
         if self._calls is None:
             answer = invocation(request)
         else:
@@ -134,10 +155,42 @@ class Edge:
             {
                 "type": "http.response.start",
                 "status": answer.status,
-                "headers": _headers(answer, self._request_ids.of(headers)),
+                "headers": _headers(answer, request.id),
             }
         )
         await send({"type": "http.response.body", "body": answer.body})
+        self._answered("api", invocation.operation.id, answer.status, began, scope, request.id)
+
+    async def _answer_others(
+        self, request_id: bytes, scope: Scope, receive: Receive, send: Send
+    ) -> int:
+        """Has Falcon answer, and returns the status."""
+        status = 0
+
+        async def noting(event: Event) -> None:
+            nonlocal status
+            if event["type"] == "http.response.start":
+                status = event["status"]
+            await send(event)
+
+        incoming = Incoming(receive)
+        scope[INCOMING] = incoming
+        scope[REQUEST_ID] = request_id
+        await self._falcon(scope, incoming, noting)
+        return status
+
+    def _answered(
+        self,
+        service: Service,
+        operation: str,
+        status: int,
+        began: float,
+        scope: Scope,
+        request_id: bytes,
+    ) -> None:
+        self._metrics.answered(service, operation, status, began)
+        if self._log.on:
+            self._log.answered(service, operation, status, began, scope, request_id)
 
 
 def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:

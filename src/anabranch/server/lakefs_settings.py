@@ -51,7 +51,6 @@ _NAMES = (
     "installation.allow_inter_region_storage",
     "installation.fixed_id",
     "license",
-    "logging.audit_log_level",
     "logging.file_max_size_mb",
     "logging.files_keep",
     "logging.output",

@@ -10,7 +10,7 @@ import msgspec
 
 from anabranch.server.settings import Logging
 
-__all__ = ["configure_logs"]
+__all__ = ["configure_logs", "level_of"]
 
 _LEVELS = {
     "TRACE": logging.DEBUG,
@@ -32,10 +32,16 @@ class _Json(logging.Formatter):
             "logger": record.name,
             "msg": record.getMessage(),
             "time": self.formatTime(record),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             fields["error"] = self.formatException(record.exc_info)
         return msgspec.json.encode(fields).decode()
+
+
+def level_of(name: str) -> int:
+    """Returns the level that the settings call so."""
+    return _LEVELS[name]
 
 
 def configure_logs(settings: Logging) -> None:
@@ -49,7 +55,7 @@ def configure_logs(settings: Logging) -> None:
     form.converter = time.gmtime
     form.default_time_format, form.default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
     handler.setFormatter(form)
-    level = _LEVELS[settings.level]
+    level = level_of(settings.level)
     logging.basicConfig(handlers=[handler], level=level, force=True)
     # the HTTP server tells of its own comings and goings, which only its developers want
     logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))

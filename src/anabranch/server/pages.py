@@ -1,9 +1,11 @@
-"""What the server answers outside the API: a page that says what it is, its health, its OpenAPI
-document, and that some paths of lakeFS's enterprise edition are not here.
+"""What the server answers outside the API: a page that says what it is, its health, its numbers,
+its OpenAPI document, and that some paths of lakeFS's enterprise edition are not here.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from functools import cache
 
 import falcon
@@ -15,8 +17,8 @@ from anabranch.rest.invocation import not_found
 from anabranch.rest.openapi import openapi
 from anabranch.rest.session import ended_session_cookie
 from anabranch.rest.table import BASE_PATH, OPERATIONS
-from anabranch.server.api_path import first_values
-from anabranch.server.request_id import RequestIds
+from anabranch.server.api_path import REQUEST_ID
+from anabranch.server.metrics import CONTENT_TYPE
 
 __all__ = ["add_to"]
 
@@ -67,6 +69,15 @@ class _OpenApi:
         resp.data = _document()
 
 
+class _Metrics:
+    def __init__(self, text: Callable[[], bytes]) -> None:
+        self._text = text
+
+    async def on_get(self, _: _Request, resp: _Response) -> None:
+        resp.content_type = CONTENT_TYPE
+        resp.data = await asyncio.to_thread(self._text)
+
+
 class _Logout:
     def __init__(self, redirect: str) -> None:
         self._redirect = redirect
@@ -82,43 +93,41 @@ def _document() -> bytes:
     return encode(openapi(OPERATIONS)) + b"\n"
 
 
-class _Nowhere:
-    """What is answered where nothing is routed: an error of the API under its base, a page
+async def _refuse(
+    req: _Request, resp: _Response, error: falcon.HTTPError, _: dict[str, object]
+) -> None:
+    """Answers where nothing is routed: with an error of the API under its base, with a page
     elsewhere.
     """
-
-    def __init__(self, request_ids: RequestIds) -> None:
-        self._request_ids = request_ids
-
-    async def refuse(
-        self, req: _Request, resp: _Response, error: falcon.HTTPError, _: dict[str, object]
-    ) -> None:
-        if req.path == BASE_PATH or req.path.startswith(BASE_PATH + "/"):
-            answer = answer_error(not_found())
-            resp.status = answer.status
-            resp.content_type = answer.content_type
-            resp.data = answer.body
-            resp.set_header("X-Content-Type-Options", "nosniff")
-            request_id = self._request_ids.of(first_values(req.scope["headers"]))
-            resp.set_header("X-Request-ID", request_id.decode())
-            return
-        resp.status = error.status
-        resp.content_type = _HTML
-        resp.data = _LOST
+    if req.path == BASE_PATH or req.path.startswith(BASE_PATH + "/"):
+        answer = answer_error(not_found())
+        resp.status = answer.status
+        resp.content_type = answer.content_type
+        resp.data = answer.body
+        resp.set_header("X-Content-Type-Options", "nosniff")
+        resp.set_header("X-Request-ID", req.scope[REQUEST_ID].decode())
+        return
+    resp.status = error.status
+    resp.content_type = _HTML
+    resp.data = _LOST
 
 
 def add_to(
-    application: falcon.asgi.App[_Request, _Response], *, logout_url: str, request_ids: RequestIds
+    application: falcon.asgi.App[_Request, _Response],
+    *,
+    logout_url: str,
+    metrics: Callable[[], bytes],
 ) -> None:
     """Adds the pages, and what is answered where there is none. Who logs out is sent to
-    `logout_url`.
+    `logout_url`; `metrics` makes the text of `/metrics`.
     """
     application.add_route("/", _Home())
     application.add_route("/_health", _Health())
+    application.add_route("/metrics", _Metrics(metrics))
     application.add_route("/openapi.json", _OpenApi())
     application.add_route("/logout", _Logout(logout_url))
     application.add_sink(_not_implemented, _ENTERPRISE)
-    application.add_error_handler(falcon.HTTPError, _Nowhere(request_ids).refuse)
+    application.add_error_handler(falcon.HTTPError, _refuse)
 
 
 async def _not_implemented(

@@ -13,6 +13,7 @@ from anabranch.s3.operation import BodyKind
 from anabranch.s3.xml_reader import LARGEST
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.inflow import Inflow
+from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow
 from anabranch.server.workers import Workers
 
@@ -32,16 +33,19 @@ class S3Requests:
     `local`, quick operations are answered at once.
     """
 
-    def __init__(self, door: Door, calls: Workers, transfers: Workers, *, local: bool) -> None:
+    def __init__(
+        self, door: Door, calls: Workers, transfers: Workers, metrics: Metrics, *, local: bool
+    ) -> None:
         self.door = door
         self._calls = calls
         self._transfers = transfers
+        self._metrics = metrics
         self._local = local
 
     async def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send, request_id: bytes
-    ) -> None:
-        """Answers one request."""
+    ) -> tuple[str, int]:
+        """Answers one request; returns which operation it was, and the answer's status."""
         visit = self.door.visit(
             scope["method"],
             scope["raw_path"],
@@ -53,7 +57,8 @@ class S3Requests:
         if visit.quick and self._local:
             answer = visit.answer()
         else:
-            answer = await self._answer(visit, incoming)
+            with self._metrics.running("gateway", visit.operation):
+                answer = await self._answer(visit, incoming)
         headers = _headers(answer, request_id)
         if not incoming.begun and _EXPECT in visit.request.headers:
             # the client was never told to send its body, so what comes next is anyone's guess
@@ -63,6 +68,7 @@ class S3Requests:
             await send({"type": "http.response.body", "body": answer.body})
         else:
             await self._send(Outflow(answer.pieces, self._calls, incoming), send)
+        return visit.operation, answer.status
 
     async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
         try:

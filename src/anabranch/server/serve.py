@@ -25,6 +25,7 @@ from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
 from anabranch.server.listening import BACKLOG, listen, url_of
 from anabranch.server.logs import configure_logs
+from anabranch.server.metrics import shared_among_processes
 from anabranch.server.settings import Settings
 from anabranch.server.worker_processes import CANNOT_START, supervise
 
@@ -99,7 +100,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         _run(composition, sockets[0], lambda: announce(url))
         return
     composition.close()
-    supervise(Worker(settings, os.getpid()), sockets, lambda: announce(url))
+    with shared_among_processes():
+        supervise(Worker(settings, os.getpid()), sockets, lambda: announce(url))
     for listening in sockets:
         listening.close()
 

@@ -184,6 +184,10 @@ class Logging(_Group, frozen=True, kw_only=True):
         Means("The least that is written"),
     ] = "INFO"
     format: Annotated[Literal["text", "json"], Means("For people or for programs")] = "text"
+    audit_log_level: Annotated[
+        Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "NONE"],
+        Means("The level at which each request is written, with its name, status and duration"),
+    ] = "DEBUG"
 
 
 class LocalCache(_Group, frozen=True, kw_only=True):

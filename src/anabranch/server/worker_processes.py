@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 
+from anabranch.server.metrics import forget_process
+
 __all__ = ["CANNOT_START", "supervise"]
 
 CANNOT_START = 3
@@ -80,6 +82,7 @@ def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[
                 stopping.set()
                 break
             _log.error("worker %s ended with status %s", one.process.pid, one.process.exitcode)
+            forget_process(one.process.pid or 0)
             time.sleep(PAUSE_SECONDS)  # so that one that always dies does not take a core
             serving[index] = _Serving(work, sockets[index])
     _stop(serving)

@@ -59,6 +59,15 @@ class Server(NamedTuple):
         """The administrator's key pair."""
         return self.access_key_id, self.secret_access_key
 
+    def workers(self) -> list[int]:
+        """Returns the ids of the processes that it started to answer requests."""
+        children = [
+            int(child)
+            for task in Path(f"/proc/{self.pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+        return [child for child in children if b"spawn_main" in _command(child)]
+
     def stop(self) -> int:
         """Asks it to stop and returns its exit status."""
         self.process.send_signal(signal.SIGTERM)
@@ -132,6 +141,14 @@ def shared_environment(folder: Path) -> dict[str, str]:
         "ANABRANCH_BLOCKSTORE_SIGNING_SECRET_KEY": "signs-for-every-test",
         "ANABRANCH_AUTH_ENCRYPT_SECRET_KEY": "seals-for-every-test",
     }
+
+
+def _command(pid: int) -> bytes:
+    """Returns the command of a process; of one that is no more, nothing."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _address(process: subprocess.Popen[str]) -> str:
