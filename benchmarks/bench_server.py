@@ -2,6 +2,7 @@
 
     python benchmarks/bench_server.py                     10,000 objects, half a minute
     python benchmarks/bench_server.py --objects 1000000   what the aims are about, some minutes
+    python benchmarks/bench_server.py --database postgres
 
 The processor time of the server's processes for each operation is the figure to compare by: it
 hardly moves when other programs are at work. Rates and latencies do. See README.md beside this.
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from api_requests import ApiRequests
@@ -20,6 +22,8 @@ from load import Load
 from table import Table
 from usage import memory_mib
 
+from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.testing.postgres import running_cluster
 from anabranch.testing.server import Server, running_server
 
 BASE = f"/repositories/{REPOSITORY}"
@@ -137,16 +141,30 @@ class Bench:
         print(f"memory: {resident:,.0f} MiB resident, {own:,.0f} MiB of it not mapped files")
 
 
+@contextmanager
+def a_database(kind: str) -> Iterator[str]:
+    """Gives the connection string of a new database, the empty string for SQLite's."""
+    if kind == "sqlite":
+        yield ""
+        return
+    with running_cluster() as cluster:
+        url = cluster.url(cluster.make_database())
+        PostgresDatabase(url).migrate()
+        yield url
+
+
 def main() -> None:
     """Runs all measurements."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--objects", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=2.0, help="for each kind of request")
     parser.add_argument("--workers", type=int, default=1, help="processes of the server")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     given = parser.parse_args()
     with (
-        filled_folder(given.objects) as folder,
-        running_server(folder, workers=given.workers) as server,
+        a_database(given.database) as database,
+        filled_folder(given.objects, database) as folder,
+        running_server(folder, workers=given.workers, database=database) as server,
     ):
         Bench(server, given.objects, given.seconds).run()
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import anabranch
 from anabranch import _kernel as kernel
+from anabranch.testing.lake import lake_of
 
 __all__ = ["REPOSITORY", "filled_folder", "path_of"]
 
@@ -23,18 +23,20 @@ def path_of(number: int) -> str:
 
 
 @contextmanager
-def filled_folder(objects: int) -> Iterator[Path]:
-    """Gives a folder with so many objects in it, and removes it afterwards."""
+def filled_folder(objects: int, database: str = "") -> Iterator[Path]:
+    """Gives a folder with so many objects in it, and removes it afterwards; their references are
+    in the PostgreSQL database of that connection string, if there is one.
+    """
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as folder:
         began = time.perf_counter()
-        _fill(Path(folder), objects)
+        _fill(Path(folder), objects, database)
         print(f"{objects:,} objects committed in {time.perf_counter() - began:.1f} s")
         yield Path(folder)
 
 
-def _fill(folder: Path, objects: int) -> None:
+def _fill(folder: Path, objects: int, database: str) -> None:
     """Commits so many objects, which have no bytes, to the branch `main`."""
-    with anabranch.open(folder) as lake:
+    with lake_of(folder, database) as lake:
         repository = lake.repositories.create(REPOSITORY, f"local://{REPOSITORY}")
         records = (
             (

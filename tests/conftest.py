@@ -76,9 +76,17 @@ def pytest_collection_modifyitems(items):
             raise pytest.UsageError(f"{item.nodeid} needs Spark: name the file or folder so")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--database postgres` runs the tests of clients over PostgreSQL instead of SQLite."""
-    parser.addoption("--database", choices=("local", "postgres"), default="local")
+# the tests of clients that run a second time, over PostgreSQL; the others do so among slow ones
+TWICE = ("test_lakefs", "test_boto3.py", "test_boto3_transfers.py")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes the tests of clients two: over SQLite, and over PostgreSQL."""
+    path = metafunc.definition.path
+    if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli"):
+        marks = () if path.name.startswith(TWICE) else pytest.mark.slow
+        databases = ["sqlite", pytest.param("postgres", marks=marks)]
+        metafunc.parametrize("server", databases, indirect=True, scope="session")
 
 
 @pytest.fixture
@@ -88,13 +96,27 @@ def postgres_database(postgres_cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="session")
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+def server(request: pytest.FixtureRequest) -> Server:
+    """A real server, shared by all tests that ask for it: over a folder of its own, or, for tests
+    that run a second time, over a database of PostgreSQL's.
+    """
+    found: Server = request.getfixturevalue(f"{getattr(request, 'param', 'sqlite')}_server")
+    return found
+
+
+@pytest.fixture(scope="session")
+def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server over a folder."""
+    with running_server(tmp_path_factory.mktemp("lake")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    postgres_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """A real server over a folder of its own, shared by all tests that ask for it."""
-    database = ""
-    if request.config.getoption("--database") == "postgres":
-        database = new_database(request.getfixturevalue("postgres_cluster"))
+    """A server over a database."""
+    database = new_database(postgres_cluster)
     with running_server(tmp_path_factory.mktemp("lake"), database=database) as running:
         yield running
 

@@ -202,10 +202,10 @@ def test_a_file_that_cannot_be_read_is_not_blamed_on_the_server(play, tmp_path):
     assert (failure.kind, failure.where) == ("file_error", str(tmp_path / "missing"))
 
 
-@pytest.mark.parametrize("server", ["http://host:port", "http://[::1"])
-def test_addresses_that_cannot_be_taken_apart(server):
+@pytest.mark.parametrize("address", ["http://host:port", "http://[::1"])
+def test_addresses_that_cannot_be_taken_apart(address):
     with pytest.raises(Usage, match="http"):
-        Connection(Settings(server, "", "", {}), {})
+        Connection(Settings(address, "", "", {}), {})
 
 
 def test_a_server_below_a_path(play):

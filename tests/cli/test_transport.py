@@ -148,10 +148,10 @@ def test_some_addresses_are_asked_without_the_proxy(excluded):
         get(Transport(f"http://{serve(play)}", environment))
 
 
-@pytest.mark.parametrize("server", ["http://127.0.0.1:9", "http://a..b"])
-def test_what_cannot_be_reached_has_sent_nothing(server):
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://a..b"])
+def test_what_cannot_be_reached_has_sent_nothing(address):
     with pytest.raises(TransportError) as caught:
-        get(Transport(server, {}))
+        get(Transport(address, {}))
     assert caught.value.unsent
     assert str(caught.value)
 
