@@ -60,6 +60,7 @@ SECTIONS = (
         (
             Word("serve", "anabranch.cli.serve", "Serve a folder over HTTP"),
             Word("migrate", "anabranch.cli.migrate", "Make the tables that servers share"),
+            Word("doctor", "anabranch.cli.doctor", "Look for what is wrong with a server's setup"),
             Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
         ),
     ),

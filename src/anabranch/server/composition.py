@@ -9,15 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from anabranch.access.access import Access
 from anabranch.access.authenticate import Remembering
 from anabranch.access.credentials import KeyPair
-from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local import LocalBlocks
-from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
 from anabranch.rest.services import Services, Version
 from anabranch.s3.door import Door
 from anabranch.s3.services import Services as S3Services
+from anabranch.server.block_stores import open_blocks
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
@@ -28,7 +26,7 @@ from anabranch.server.settings import Settings
 from anabranch.server.shared_settings import require_shared_settings
 from anabranch.server.workers import Workers
 
-__all__ = ["API_VERSION", "Composition"]
+__all__ = ["API_VERSION", "Composition", "own_version"]
 
 API_VERSION = "1.84.0"
 """The version of lakeFS whose API this is; clients compare it with what they need."""
@@ -49,7 +47,7 @@ class Composition:
         keyvalue = _shared_keyvalue(settings)
         self.lake = Lake(
             keyvalue,
-            _blocks(settings),
+            open_blocks(settings.blockstore),
             cache_folder=settings.committed.local_cache.dir,
             cache_bytes=settings.committed.local_cache.size_bytes,
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
@@ -97,7 +95,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
     return Services(
         catalog=lake,
         access=access,
-        version=Version(API_VERSION, _own_version()),
+        version=Version(API_VERSION, own_version()),
         clock=time.time,
     )
 
@@ -124,13 +122,8 @@ def _shared_keyvalue(settings: Settings) -> KeyValueStore:
     return keyvalue
 
 
-def _blocks(settings: Settings) -> BlockStore:
-    if settings.blockstore.type == "mem":
-        return MemoryBlocks()
-    return LocalBlocks(settings.blockstore.local.path)
-
-
-def _own_version() -> str:
+def own_version() -> str:
+    """Returns the version of this program, `0` where it is not installed."""
     try:
         return version("anabranch")
     except PackageNotFoundError:

@@ -14,7 +14,13 @@ from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.library import DATABASE_FILE
 from anabranch.server.settings import Database
 
-__all__ = ["Migrated", "is_on_this_machine", "migrate_keyvalue", "open_keyvalue"]
+__all__ = [
+    "Migrated",
+    "connection_string",
+    "is_on_this_machine",
+    "migrate_keyvalue",
+    "open_keyvalue",
+]
 
 
 class Migrated(NamedTuple):
@@ -41,11 +47,11 @@ def open_keyvalue(database: Database) -> KeyValueStore:
         folder = database.local.path
         folder.mkdir(parents=True, exist_ok=True)
         return SQLiteStore(folder / DATABASE_FILE)
-    connection_string = _connection_string(database)
+    url = connection_string(database)
     from anabranch.keyvalue.postgres import PostgresStore  # noqa: PLC0415  an extra
 
     return PostgresStore(
-        connection_string,
+        url,
         max_open_connections=database.postgres.max_open_connections,
         max_idle_connections=database.postgres.max_idle_connections,
         connection_max_lifetime=database.postgres.connection_max_lifetime,
@@ -56,22 +62,23 @@ def migrate_keyvalue(database: Database) -> Migrated:
     """Makes what tables the store lacks, and returns what it did. Raises as `open_keyvalue`."""
     if is_on_this_machine(database):
         return Migrated(None, None)
-    connection_string = _connection_string(database)
+    url = connection_string(database)
     from anabranch.keyvalue.postgres_database import (  # noqa: PLC0415  an extra
         SCHEMA_VERSION,
         PostgresDatabase,
     )
 
-    return Migrated(PostgresDatabase(connection_string).migrate(), SCHEMA_VERSION)
+    return Migrated(PostgresDatabase(url).migrate(), SCHEMA_VERSION)
 
 
-def _connection_string(database: Database) -> str:
+def connection_string(database: Database) -> str:
     """Returns where PostgreSQL is. Raises Invalid unless the settings and its client are there."""
-    connection_string = database.postgres.connection_string.reveal()
-    if not connection_string:
+    url = database.postgres.connection_string.reveal()
+    if not url:
         raise Invalid(
             "database.type is postgres, which needs database.postgres.connection_string beside it",
             kind="invalid_settings",
+            hint="Write it like postgres://user:password@host:5432/database.",
         )
     if database.postgres.max_open_connections < 1:
         raise Invalid(
@@ -85,4 +92,4 @@ def _connection_string(database: Database) -> str:
             kind="extra_missing",
             hint="pip install 'anabranch[postgres]'",
         ) from error
-    return connection_string
+    return url

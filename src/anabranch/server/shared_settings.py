@@ -22,7 +22,7 @@ from anabranch.server.keyvalue_stores import is_on_this_machine
 from anabranch.server.setting import declared, value_of
 from anabranch.server.settings import Settings
 
-__all__ = ["adopt_settings", "require_shared_settings"]
+__all__ = ["adopt_settings", "compare_settings", "require_shared_settings"]
 
 _PARTITION, _KEY = "anabranch", b"shared-settings"
 _SALT_BYTES = 16
@@ -59,6 +59,14 @@ def require_shared_settings(
         made = msgspec.structs.replace(there, values={**there.values, **here})
         if _write(store, made, raw):
             return
+
+
+def compare_settings(settings: Settings, store: KeyValueStore) -> list[str]:
+    """Returns in what these settings differ from what the database's servers have in common, in
+    words. Raises Corrupt.
+    """
+    raw = store.get(_PARTITION, _KEY)
+    return [] if raw is None else _differences(_decode(raw), settings)
 
 
 def adopt_settings(

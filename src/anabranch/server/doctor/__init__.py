@@ -1,0 +1,1 @@
+"""What `anabranch doctor` looks at: one small check for each thing that can be wrong."""

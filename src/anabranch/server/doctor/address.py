@@ -1,0 +1,36 @@
+"""The address to listen on: this machine's, and free."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.settings import Address
+
+__all__ = ["check_address"]
+
+ABOUT = "address"
+
+
+def check_address(address: Address) -> list[Finding]:
+    """Listens on the address for a moment."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        with socket.socket(family) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((address.host, address.port))
+            trial.listen(1)
+    except OSError as error:
+        return [_finding(address, error)]
+    return [Finding(ABOUT, State.SOUND, f"{address} is free")]
+
+
+def _finding(address: Address, error: OSError) -> Finding:
+    if error.errno == errno.EADDRINUSE:
+        message = f"another program listens on {address}"
+        hint = "If that is not your server, set listen_address to another port."
+        return Finding(ABOUT, State.DOUBTFUL, message, hint)
+    message = f"cannot listen on {address}: {error.strerror or error}"
+    hint = "Set listen_address to an address of this machine and a port that its user may use."
+    return Finding(ABOUT, State.WRONG, message, hint)

@@ -1,0 +1,62 @@
+"""The keys of the installation: there, whole, nobody else's to read, and shared where they must be.
+
+Nothing is made here that is not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from anabranch.access.kept_key import kept_key
+from anabranch.model.secret import Secret
+from anabranch.server.doctor.finding import Finding, State, collected
+from anabranch.server.keyvalue_stores import is_on_this_machine
+from anabranch.server.setting import declared, value_of
+from anabranch.server.settings import Settings
+
+__all__ = ["all_keys_are_there", "check_keys"]
+
+ABOUT = "keys"
+_FOR_OTHERS = 0o077
+
+
+def check_keys(settings: Settings) -> list[Finding]:
+    """Looks at every key that the settings do not give."""
+    findings: list[Finding] = []
+    kept = dict(_kept(settings))
+    for name, path in kept.items():
+        if path.exists():
+            findings += _check_file(name, path)
+        elif settings.database.type != "mem":
+            message = f"{name} is neither set nor in {path}: the server will make it"
+            findings.append(Finding(ABOUT, State.SOUND, message))
+    if kept and not is_on_this_machine(settings.database):
+        message = f"{' and '.join(kept)}: not set, so that each data folder has a key of its own"
+        hint = "Set them, and set them alike for all servers on this database."
+        findings.append(Finding(ABOUT, State.DOUBTFUL, message, hint))
+    return findings or [Finding(ABOUT, State.SOUND, "all keys are set")]
+
+
+def all_keys_are_there(settings: Settings) -> bool:
+    """Returns whether a server with these settings would make no key."""
+    return all(path.exists() for _, path in _kept(settings))
+
+
+def _check_file(name: str, path: Path) -> list[Finding]:
+    findings: list[Finding] = []
+    with collected(ABOUT, findings, name):
+        kept_key(path, lambda _: b"")
+        if path.stat().st_mode & _FOR_OTHERS:
+            message = f"{name}: others may read {path}"
+            findings.append(Finding(ABOUT, State.DOUBTFUL, message, f"chmod 600 {path}"))
+        else:
+            findings.append(Finding(ABOUT, State.SOUND, f"{name} is in {path}"))
+    return findings
+
+
+def _kept(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """Yields the keys that are not set, and where they are kept."""
+    for name, setting in declared().items():
+        if setting.type is Secret and setting.means.under_data and not value_of(settings, name):
+            yield name, settings.data / setting.means.under_data

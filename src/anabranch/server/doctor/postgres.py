@@ -1,0 +1,109 @@
+"""PostgreSQL: reached, migrated, ours to write to, and set up to keep what it acknowledges.
+
+Each check asks over a connection that is there; `check_postgres` makes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.postgres import PostgresStore
+from anabranch.keyvalue.postgres_connection import Connection
+from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.keyvalue.postgres_errors import ConnectionLost, StatementFailed
+from anabranch.server.doctor.clock import compare_clocks
+from anabranch.server.doctor.finding import Finding, State, collected
+from anabranch.server.keyvalue_stores import connection_string
+from anabranch.server.settings import Database
+
+__all__ = ["check_postgres"]
+
+ABOUT = "database"
+_OLDEST = 12
+"""The first version that answers all that is asked."""
+_PARTITION, _TRIAL = "anabranch", b"doctor"
+
+
+def check_postgres(database: Database, processes: int, clock: Callable[[], float]) -> list[Finding]:
+    """Connects to the database and asks it; `processes` is how many of one server will."""
+    findings: list[Finding] = []
+    with collected(ABOUT, findings):
+        url = connection_string(database)
+        connection = PostgresDatabase(url).connect()
+        try:
+            findings += check_version(connection)
+            findings += check_durability(connection)
+            findings += check_connections(connection, database, processes)
+            findings += check_clock(connection, clock)
+        except (ConnectionLost, StatementFailed) as error:
+            findings.append(Finding(ABOUT, State.WRONG, f"the database broke off: {error}"))
+        finally:
+            connection.close()
+        findings += check_writing(url)
+    return findings
+
+
+def check_version(connection: Connection) -> list[Finding]:
+    """Looks at PostgreSQL's own version."""
+    version = _setting(connection, "server_version")
+    if int(_setting(connection, "server_version_num")) // 10_000 >= _OLDEST:
+        return [Finding(ABOUT, State.SOUND, f"PostgreSQL {version} answers")]
+    hint = f"Upgrade it to {_OLDEST} or later."
+    return [Finding(ABOUT, State.WRONG, f"PostgreSQL {version} is too old", hint)]
+
+
+def check_durability(connection: Connection) -> list[Finding]:
+    """Looks whether a crash can take what was acknowledged."""
+    hint = "Set it to on in PostgreSQL's settings."
+    return [
+        Finding(ABOUT, State.WRONG, f"{name} is off: a crash may lose or damage everything", hint)
+        for name in ("fsync", "full_page_writes")
+        if _setting(connection, name) == "off"
+    ]
+
+
+def check_connections(connection: Connection, database: Database, processes: int) -> list[Finding]:
+    """Looks whether PostgreSQL gives as many connections as the server may open."""
+    names = ("max_connections", "superuser_reserved_connections")
+    most, reserved = (int(_setting(connection, name)) for name in names)
+    wanted = database.postgres.max_open_connections * processes
+    if wanted <= most - reserved:
+        return []
+    message = f"PostgreSQL gives {most - reserved} connections, this server may open {wanted}"
+    hint = (
+        "Raise max_connections there, or lower database.postgres.max_open_connections; "
+        "count all servers."
+    )
+    return [Finding(ABOUT, State.DOUBTFUL, message, hint)]
+
+
+def check_clock(connection: Connection, clock: Callable[[], float]) -> list[Finding]:
+    """Compares the database's clock with ours."""
+    before = clock()
+    (answer,) = connection.run((b"SELECT extract(epoch FROM clock_timestamp())::text", ()))
+    theirs = float(answer.get_value(0, 0) or b"")
+    return [compare_clocks("the database", theirs, before, clock())]
+
+
+def check_writing(url: str) -> list[Finding]:
+    """Opens the store as a server does, writes a key and removes it."""
+    findings: list[Finding] = []
+    with collected(ABOUT, findings):
+        store = PostgresStore(url, max_open_connections=1)
+        try:
+            began = time.monotonic()
+            for value in (b"", None):
+                store.apply([Write(_PARTITION, _TRIAL, value)])
+            milliseconds = (time.monotonic() - began) / 2 * 1000
+        finally:
+            store.close()
+        message = f"its tables are there, a durable write takes {milliseconds:,.1f} ms"
+        findings.append(Finding(ABOUT, State.SOUND, message))
+    return findings
+
+
+def _setting(connection: Connection, name: str) -> str:
+    (answer,) = connection.run((b"SELECT current_setting($1)", (name.encode(),)))
+    return (answer.get_value(0, 0) or b"").decode()

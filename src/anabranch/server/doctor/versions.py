@@ -1,0 +1,27 @@
+"""The versions of what the server runs on."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import apsw
+
+from anabranch.server.doctor.finding import Finding, State
+
+__all__ = ["check_versions"]
+
+ABOUT = "versions"
+
+
+def check_versions(own_version: str) -> list[Finding]:
+    """Tells the versions of this program and of what it runs on."""
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    named = {
+        "Anabranch": own_version,
+        "Python": python,
+        "SQLite": apsw.sqlite_lib_version(),
+        platform.system(): platform.release(),
+    }
+    message = ", ".join(f"{name} {version}" for name, version in named.items())
+    return [Finding(ABOUT, State.SOUND, message)]

@@ -1,0 +1,71 @@
+"""`anabranch doctor` on a lake that is sound, and on one that is not."""
+
+from __future__ import annotations
+
+import anabranch
+from anabranch.testing.server import running_server, shared_environment
+
+
+def files(folder):
+    """Returns what is in a folder, but for what SQLite keeps beside its file."""
+    return {
+        path: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "metadata" not in path.parts
+    }
+
+
+def test_a_new_folder_is_sound_and_stays_new(run, tmp_path):
+    data = tmp_path / "new"
+    ran = run.ok("doctor", "--data", data)
+    assert {line.split()[0] for line in ran.lines} == {"sound"}
+    assert not data.exists()
+
+
+def test_a_lake_in_use_is_sound_and_stays_as_it_was(run, tmp_path, monkeypatch):
+    with running_server(tmp_path), anabranch.open(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "a", [b"1"])
+        before = files(tmp_path)
+        monkeypatch.setenv("ANABRANCH_LISTEN_ADDRESS", "127.0.0.1:0")
+        ran = run.ok("doctor", "--data", tmp_path, "--json")
+        assert {finding["state"] for finding in ran.json} == {"sound"}
+        messages = [finding["message"] for finding in ran.json]
+        assert "local:// can be written, read, listed and cleaned" in messages
+        assert "they are those of the database's servers" in messages
+        assert files(tmp_path) == before
+
+
+def test_what_is_wrong_is_said_with_what_to_do(run, tmp_path):
+    anabranch.open(tmp_path).close()
+    (tmp_path / "metadata" / "metadata.db").write_bytes(b"no database " * 1000)
+    ran = run("doctor", "--data", tmp_path)
+    assert ran.code == 1
+    (at,) = [number for number, line in enumerate(ran.lines) if line.startswith("wrong")]
+    assert "metadata.db" in ran.lines[at]
+    assert ran.lines[at + 1].startswith(" " * 20)
+    assert ran.lines[-1].endswith(" are wrong")
+    assert "Traceback" not in ran.err
+
+
+def test_settings_that_are_none_are_said(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANABRANCH_DATABASE_TYPE", "redis")
+    ran = run("doctor", "--data", tmp_path)
+    assert ran.code == 1
+    assert "'redis', not one of" in ran.err
+
+
+def test_a_server_that_would_be_refused_is_told_why(run, tmp_path, monkeypatch, postgres_database):
+    common = shared_environment(tmp_path)
+    with running_server(tmp_path / "one", database=postgres_database, env=common):
+        pass
+    common["ANABRANCH_AUTH_ENCRYPT_SECRET_KEY"] = "another"
+    common["ANABRANCH_DATABASE_TYPE"] = "postgres"
+    common["ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING"] = postgres_database
+    for name, value in common.items():
+        monkeypatch.setenv(name, value)
+    ran = run("doctor", "--data", tmp_path / "two", "--json")
+    assert ran.code == 1
+    (wrong,) = [finding for finding in ran.json if finding["state"] == "wrong"]
+    assert wrong["message"] == "auth.encrypt.secret_key is another"
+    assert "--adopt" in wrong["hint"]

@@ -1,0 +1,150 @@
+"""What the doctor finds of a real PostgreSQL server that is set up wrongly."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.model.secret import Secret
+from anabranch.server.doctor.finding import State
+from anabranch.server.doctor.postgres import check_postgres
+from anabranch.server.setting import build
+
+
+def look(url, *, most=25, processes=1, clock=time.time):
+    database = build(
+        {
+            "database.type": "postgres",
+            "database.postgres.connection_string": Secret(url),
+            "database.postgres.max_open_connections": most,
+        }
+    ).database
+    return check_postgres(database, processes, clock)
+
+
+def worst(findings):
+    (found,) = [finding for finding in findings if finding.state is not State.SOUND]
+    assert found.hint, "it says what to do"
+    assert "known-to-every-test" not in found.message
+    return found.state, found.message
+
+
+@contextmanager
+def altered(cluster, setting, value):
+    """Changes a setting of the whole server for a while."""
+    with cluster.connect() as raw:
+        try:
+            raw.execute(f"ALTER SYSTEM SET {setting} = {value}".encode())
+            raw.execute("SELECT pg_reload_conf()")
+            await_setting(cluster, setting, value)
+            yield
+        finally:
+            raw.execute(f"ALTER SYSTEM RESET {setting}".encode())
+            raw.execute("SELECT pg_reload_conf()")
+            await_setting(cluster, setting, "on")
+
+
+def await_setting(cluster, setting, value):
+    deadline = time.monotonic() + 60
+    while True:
+        with cluster.connect() as fresh:
+            if fresh.execute("SELECT current_setting(%s)", (setting,)).fetchone() == (value,):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_database_as_it_should_be_is_sound_and_as_it_was(postgres_database):
+    findings = look(postgres_database)
+    assert {finding.state for finding in findings} == {State.SOUND}
+    assert {finding.about for finding in findings} == {"database", "clock"}
+    with psycopg.connect(postgres_database) as raw:
+        assert raw.execute("SELECT count(*) FROM kv").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda url: url.replace("known-to", "unknown-to"), "password authentication failed"),
+        (lambda url: url.rsplit("/", 1)[0] + "/nowhere", 'database "nowhere" does not exist'),
+        (lambda _: "postgres://postgres@127.0.0.1:1/postgres", "Connection refused"),
+        (lambda _: "colour=blue", "no connection string"),
+        (lambda _: "", "needs database.postgres.connection_string"),
+    ],
+)
+def test_what_cannot_be_reached_is_wrong(postgres_database, wrong, words):
+    state, message = worst(look(wrong(postgres_database)))
+    assert state is State.WRONG
+    assert words in message
+
+
+def test_a_database_without_tables_is_wrong(postgres_cluster):
+    url = postgres_cluster.url(postgres_cluster.make_database())
+    assert worst(look(url)) == (
+        State.WRONG,
+        "the database holds no tables of Anabranch's yet",
+    )
+
+
+def test_another_version_of_the_tables_is_wrong(postgres_database):
+    with psycopg.connect(postgres_database) as raw:
+        raw.execute("UPDATE kv SET value = '5'")
+    state, message = worst(look(postgres_database))
+    assert state is State.WRONG
+    assert "schema version 5" in message
+
+
+def test_a_user_who_may_read_only_is_wrong(postgres_database):
+    with psycopg.connect(postgres_database) as raw:
+        raw.execute("CREATE ROLE reader LOGIN PASSWORD 'known-to-every-test'")
+        raw.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    try:
+        state, message = worst(look(postgres_database.replace("postgres:known", "reader:known")))
+        assert state is State.WRONG
+        assert "permission denied" in message
+    finally:
+        with psycopg.connect(postgres_database) as raw:
+            raw.execute("DROP OWNED BY reader")
+            raw.execute("DROP ROLE reader")
+
+
+def test_a_database_that_only_reads_is_wrong(postgres_cluster, postgres_database):
+    name = postgres_database.rsplit("/", 1)[1]
+    with postgres_cluster.connect() as raw:
+        raw.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
+    state, message = worst(look(postgres_database))
+    assert state is State.WRONG
+    assert "read-only" in message
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+def test_a_database_that_forgets_in_a_crash_is_wrong(postgres_cluster, postgres_database, setting):
+    with altered(postgres_cluster, setting, "off"):
+        assert worst(look(postgres_database)) == (
+            State.WRONG,
+            f"{setting} is off: a crash may lose or damage everything",
+        )
+
+
+def test_more_connections_than_it_gives_are_doubtful(postgres_database):
+    assert worst(look(postgres_database, processes=4)) == (
+        State.DOUBTFUL,
+        "PostgreSQL gives 97 connections, this server may open 100",
+    )
+
+
+def test_a_clock_that_is_off_is_wrong(postgres_database):
+    state, message = worst(look(postgres_database, clock=lambda: time.time() + 600))
+    assert state is State.WRONG
+    assert "behind this machine's" in message
+
+
+def test_a_database_that_was_migrated_by_hand_is_looked_at_again(postgres_cluster):
+    url = postgres_cluster.url(postgres_cluster.make_database())
+    assert worst(look(url))[0] is State.WRONG
+    PostgresDatabase(url).migrate()
+    assert {finding.state for finding in look(url)} == {State.SOUND}
