@@ -48,11 +48,11 @@ pub(super) fn may_break_within(
     for number in 0..block.records().saturating_sub(1) {
         let (key, _) = block.record(number);
         let shared = block.shared(number).min(states.len() - 1);
-        states.truncate(shared + 1);
         let mut hash = states[shared];
-        for byte in &key[shared..] {
+        states.resize(key.len() + 1, 0);
+        for (byte, state) in key[shared..].iter().zip(&mut states[shared + 1..]) {
             hash = fnv_step(hash, byte);
-            states.push(hash);
+            *state = hash;
         }
         if hash_breaks(hash) {
             return true;

@@ -8,11 +8,12 @@
 use std::ops::Range;
 
 use super::block_reader::{Block, Record};
-use super::block_writer::{cuts, user_key};
-use super::digest::append_record;
+use super::block_writer::cuts;
+use super::digest::{DELIMITER, put_part};
 use super::reader::Table;
 use super::{KEY_TRAILER_LEN, SET_TRAILER};
 use crate::error::{Error, Fault, Result};
+use crate::text::put_decimal;
 use crate::varint;
 
 const RESTART_INTERVAL: usize = 16;
@@ -22,22 +23,21 @@ const RESTART_INTERVAL: usize = 16;
 pub struct BlockSurvey {
     content: Vec<u8>,
     restarts: Vec<u32>,
-    /// All keys, without trailers, one behind the other.
-    keys: Vec<u8>,
+    /// What is hashed of all records, in which their keys and values lie.
+    text: Vec<u8>,
     spans: Vec<Span>,
-    digest_text: Vec<u8>,
-    last_internal_key: Vec<u8>,
+    last_trailer: [u8; KEY_TRAILER_LEN],
     key_bytes: u64,
     value_bytes: u64,
     canonical: bool,
 }
 
-/// A record of the block.
+/// Where a record lies in the text.
+#[derive(Clone, Default)]
 struct Span {
-    /// Where its key lies among the keys, and how much of it is the key's before.
+    /// Its key without the trailer, and how many bytes of it are the key's before.
     key: Range<usize>,
     shared: usize,
-    /// Where its value lies in the content.
     value: Range<usize>,
 }
 
@@ -60,10 +60,8 @@ impl BlockSurvey {
 
     fn clear(&mut self) {
         self.restarts.clear();
-        self.keys.clear();
+        self.text.clear();
         self.spans.clear();
-        self.digest_text.clear();
-        self.last_internal_key.clear();
         self.key_bytes = 0;
         self.value_bytes = 0;
         self.canonical = false;
@@ -92,12 +90,8 @@ impl BlockSurvey {
         record: Record,
     ) -> std::result::Result<(), Fault> {
         let unshared = &entries[record.unshared.clone()];
-        let previous = &self.last_internal_key;
-        if record.shared > previous.len() {
-            return Err("a key shares more than there is");
-        }
-        let at_restart = self.spans.len().is_multiple_of(RESTART_INTERVAL);
         let key_len = record.shared + unshared.len();
+        let at_restart = self.spans.len().is_multiple_of(RESTART_INTERVAL);
         let lengths = varint::len(record.shared as u64)
             + varint::len(unshared.len() as u64)
             + varint::len(record.value.len() as u64);
@@ -105,7 +99,8 @@ impl BlockSurvey {
         let shares_all = if at_restart {
             record.shared == 0
         } else {
-            unshared.len() == KEY_TRAILER_LEN || previous.get(record.shared) != unshared.first()
+            unshared.len() == KEY_TRAILER_LEN
+                || self.last_key_at(record.shared) != unshared.first().copied()
         };
         let size = position + 4 * self.restarts.len() + 4;
         self.canonical &= unshared.len() >= KEY_TRAILER_LEN
@@ -115,40 +110,67 @@ impl BlockSurvey {
         if at_restart {
             self.restarts.push(position as u32);
         }
-        self.last_internal_key.truncate(record.shared);
-        self.last_internal_key.extend_from_slice(unshared);
-        if self.last_internal_key.len() < KEY_TRAILER_LEN {
-            return Err("a key is too short for its trailer");
-        }
-        self.keep(entries, record)
+        let (key, shared) = self.put_key(record.shared, unshared)?;
+        let value = put_part(&mut self.text, &entries[record.value]);
+        self.key_bytes += key_len as u64;
+        self.value_bytes += value.len() as u64;
+        self.spans.push(Span { key, shared, value });
+        Ok(())
     }
 
-    fn keep(&mut self, entries: &[u8], record: Record) -> std::result::Result<(), Fault> {
-        let (key, trailer) = self
-            .last_internal_key
-            .split_at(self.last_internal_key.len() - KEY_TRAILER_LEN);
-        if trailer[0] != SET_TRAILER[0] {
+    /// Returns a byte of the key before, its trailer included.
+    #[inline]
+    fn last_key_at(&self, position: usize) -> Option<u8> {
+        let last = &self.spans.last()?.key;
+        match position.checked_sub(last.len()) {
+            None => self.text.get(last.start + position).copied(),
+            Some(position) => self.last_trailer.get(position).copied(),
+        }
+    }
+
+    /// Appends a key to the text. Returns where it lies and how many of its bytes are surely
+    /// those of the key before.
+    fn put_key(
+        &mut self,
+        shared: usize,
+        unshared: &[u8],
+    ) -> std::result::Result<(Range<usize>, usize), Fault> {
+        let (last, trailer_len) = match self.spans.last() {
+            Some(span) => (span.key.clone(), KEY_TRAILER_LEN),
+            None => (0..0, 0),
+        };
+        // What is shared may reach into the trailer of the key before.
+        let common = shared.min(last.len());
+        let of_trailer = shared - common;
+        if of_trailer > trailer_len {
+            return Err("a key shares more than there is");
+        }
+        let length = (shared + unshared.len())
+            .checked_sub(KEY_TRAILER_LEN)
+            .ok_or("a key is too short for its trailer")?;
+        put_decimal(&mut self.text, length as u64);
+        let start = self.text.len();
+        self.text
+            .extend_from_within(last.start..last.start + common);
+        if of_trailer > 0 {
+            self.text
+                .extend_from_slice(&self.last_trailer[..of_trailer]);
+        }
+        self.text.extend_from_slice(unshared);
+        let end = start + length;
+        self.last_trailer.copy_from_slice(&self.text[end..]);
+        self.text.truncate(end);
+        if self.last_trailer[0] != SET_TRAILER[0] {
             return Err("a record is of a kind other than SET");
         }
-        let start = self.keys.len();
-        let shared = record.shared.min(key.len());
-        if let Some(last) = self.spans.last() {
-            // What is shared may reach into the trailer of the key before.
-            let last = &self.keys[last.key.clone()];
-            let common = shared.min(last.len());
-            self.canonical &= key[common..] > last[common..];
+        self.canonical &= self.last_trailer == SET_TRAILER;
+        let common = common.min(length);
+        if !self.spans.is_empty() {
+            self.canonical &=
+                self.text[start + common..] > self.text[last.start + common..last.end];
         }
-        self.canonical &= trailer == SET_TRAILER;
-        self.keys.extend_from_slice(key);
-        append_record(&mut self.digest_text, key, &entries[record.value.clone()]);
-        self.key_bytes += self.last_internal_key.len() as u64;
-        self.value_bytes += record.value.len() as u64;
-        self.spans.push(Span {
-            key: start..self.keys.len(),
-            shared,
-            value: record.value,
-        });
-        Ok(())
+        self.text.push(DELIMITER);
+        Ok((start..end, common))
     }
 
     /// Returns whether the block is what our writer would make of its records.
@@ -164,10 +186,7 @@ impl BlockSurvey {
     /// Returns the key and the framed value of a record.
     pub fn record(&self, number: usize) -> (&[u8], &[u8]) {
         let span = &self.spans[number];
-        (
-            &self.keys[span.key.clone()],
-            &self.content[span.value.clone()],
-        )
+        (&self.text[span.key.clone()], &self.text[span.value.clone()])
     }
 
     /// Returns how many bytes of a record's key are known to be those of the key before.
@@ -180,12 +199,9 @@ impl BlockSurvey {
         self.content.len()
     }
 
-    pub(super) fn last_internal_key(&self) -> &[u8] {
-        &self.last_internal_key
-    }
-
+    /// Returns what is hashed of the records.
     pub(super) fn digest_text(&self) -> &[u8] {
-        &self.digest_text
+        &self.text
     }
 
     /// Returns the bytes of all keys, with trailers, and of all values.
@@ -195,6 +211,6 @@ impl BlockSurvey {
 
     /// Returns the last key, None when there are no records.
     pub fn last_key(&self) -> Option<&[u8]> {
-        (!self.spans.is_empty()).then(|| user_key(&self.last_internal_key))
+        self.spans.last().map(|span| &self.text[span.key.clone()])
     }
 }

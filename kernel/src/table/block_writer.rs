@@ -89,13 +89,15 @@ impl BlockWriter {
     }
 
     /// Stands for a finished block, made by the same rules, as if its records had been added one
-    /// by one. This block must be empty; before more is added, [`Self::fill`] gets the content.
-    pub fn stand_for(&mut self, size: usize, records: usize, last_key: &[u8]) {
+    /// by one; `last_key` is a key and its trailer. This block must be empty; before more is added, [`Self::fill`] gets the content.
+    pub fn stand_for(&mut self, size: usize, records: usize, last_key: [&[u8]; 2]) {
         debug_assert_eq!(self.records, 0);
         self.elsewhere = size;
         self.records = records;
         self.last_key.clear();
-        self.last_key.extend_from_slice(last_key);
+        for part in last_key {
+            self.last_key.extend_from_slice(part);
+        }
     }
 
     /// Takes the content of the block for which this one stands.

@@ -1,5 +1,7 @@
 //! The id of a table: SHA-256 over its records in order and its metadata.
 
+use std::ops::Range;
+
 use sha2::{Digest, Sha256};
 
 use crate::codec::{IdentityStream, hex};
@@ -8,6 +10,9 @@ use crate::text::put_decimal;
 /// Text is gathered up to about this many bytes before it is hashed, which is faster than
 /// hashing it in small pieces.
 const GATHER: usize = 8192;
+
+/// What follows each part of a record.
+pub const DELIMITER: u8 = b'|';
 
 /// The digest of the records added so far.
 #[derive(Default)]
@@ -45,11 +50,18 @@ impl RecordDigest {
 /// Appends what is hashed of a record: `len(key) key | len(value) value |`, lengths in decimal,
 /// without the spaces.
 pub fn append_record(text: &mut Vec<u8>, key: &[u8], value: &[u8]) {
-    for part in [key, value] {
-        put_decimal(text, part.len() as u64);
-        text.extend_from_slice(part);
-        text.push(b'|');
-    }
+    put_part(text, key);
+    put_part(text, value);
+}
+
+/// Appends a key or a value as it is hashed, and returns where in the text it lies.
+#[inline]
+pub fn put_part(text: &mut Vec<u8>, part: &[u8]) -> Range<usize> {
+    put_decimal(text, part.len() as u64);
+    let start = text.len();
+    text.extend_from_slice(part);
+    text.push(DELIMITER);
+    start..text.len() - 1
 }
 
 #[cfg(test)]

@@ -104,9 +104,9 @@ impl TableWriter {
     /// record and its writer followed the same rules, its stored bytes are copied and need not
     /// be made again.
     pub fn add_block(&mut self, block: &BlockSurvey, sealed: &[u8]) -> Result<()> {
-        if block.records() == 0 {
+        let Some(last_key) = block.last_key() else {
             return Ok(());
-        }
+        };
         let (key, value) = block.record(0);
         let starts_block = self.block.records() == 0
             || self
@@ -123,7 +123,7 @@ impl TableWriter {
         self.file.extend_from_slice(sealed);
         self.sealed = sealed.len();
         self.block
-            .stand_for(block.size(), block.records(), block.last_internal_key());
+            .stand_for(block.size(), block.records(), [last_key, &SET_TRAILER]);
         self.digest.add_text(block.digest_text());
         let (key_bytes, value_bytes) = block.sizes();
         self.counted.records += block.records() as u64;
