@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::block_reader::{Block, Record};
-use super::block_writer::cuts;
+use super::block_writer::{StoredRecord, cuts};
 use super::digest::{DELIMITER, put_part};
 use super::reader::Table;
 use super::{KEY_TRAILER_LEN, SET_TRAILER};
@@ -32,13 +32,16 @@ pub struct BlockSurvey {
     canonical: bool,
 }
 
-/// Where a record lies in the text.
-#[derive(Clone, Default)]
 struct Span {
-    /// Its key without the trailer, and how many bytes of it are the key's before.
+    /// Where the record's key, without the trailer, and its value lie in the text.
     key: Range<usize>,
-    shared: usize,
     value: Range<usize>,
+    /// How many bytes of the key are those of the key before, without the trailers.
+    common: usize,
+    /// The same with the trailers, and where the others and the whole record lie in the content.
+    shared: usize,
+    unshared: Range<usize>,
+    stored: Range<usize>,
 }
 
 impl BlockSurvey {
@@ -110,11 +113,19 @@ impl BlockSurvey {
         if at_restart {
             self.restarts.push(position as u32);
         }
-        let (key, shared) = self.put_key(record.shared, unshared)?;
+        let (key, common) = self.put_key(record.shared, unshared)?;
+        let stored = position..record.value.end;
         let value = put_part(&mut self.text, &entries[record.value]);
         self.key_bytes += key_len as u64;
         self.value_bytes += value.len() as u64;
-        self.spans.push(Span { key, shared, value });
+        self.spans.push(Span {
+            key,
+            value,
+            common,
+            shared: record.shared,
+            unshared: record.unshared,
+            stored,
+        });
         Ok(())
     }
 
@@ -166,8 +177,8 @@ impl BlockSurvey {
         self.canonical &= self.last_trailer == SET_TRAILER;
         let common = common.min(length);
         if !self.spans.is_empty() {
-            self.canonical &=
-                self.text[start + common..] > self.text[last.start + common..last.end];
+            let before = &self.text[last.start + common..last.end];
+            self.canonical &= is_above(&self.text[start + common..], before);
         }
         self.text.push(DELIMITER);
         Ok((start..end, common))
@@ -191,7 +202,18 @@ impl BlockSurvey {
 
     /// Returns how many bytes of a record's key are known to be those of the key before.
     pub fn shared(&self, number: usize) -> usize {
-        self.spans[number].shared
+        self.spans[number].common
+    }
+
+    /// Returns a record as it is stored, None where the block's rule is to store it whole.
+    #[inline]
+    pub(super) fn stored(&self, number: usize) -> Option<StoredRecord<'_>> {
+        let span = &self.spans[number];
+        (!number.is_multiple_of(RESTART_INTERVAL)).then(|| StoredRecord {
+            shared: span.shared,
+            unshared: &self.content[span.unshared.clone()],
+            bytes: &self.content[span.stored.clone()],
+        })
     }
 
     /// Returns the bytes that the records take before compression.
@@ -212,5 +234,14 @@ impl BlockSurvey {
     /// Returns the last key, None when there are no records.
     pub fn last_key(&self) -> Option<&[u8]> {
         self.spans.last().map(|span| &self.text[span.key.clone()])
+    }
+}
+
+/// Returns whether a key is greater than another. The first bytes mostly tell.
+#[inline]
+fn is_above(key: &[u8], other: &[u8]) -> bool {
+    match (key.first(), other.first()) {
+        (Some(mine), Some(others)) if mine != others => mine > others,
+        _ => key > other,
     }
 }

@@ -19,6 +19,15 @@ const TARGET: usize = 4096;
 /// Up to here, nine tenths of the target, no record is too large to be added.
 const THRESHOLD: usize = 3687;
 
+/// A record as it lies in a block, not at a restart.
+pub struct StoredRecord<'a> {
+    /// How many bytes of its key are those of the key before, trailers included; the others.
+    pub shared: usize,
+    pub unshared: &'a [u8],
+    /// The whole record.
+    pub bytes: &'a [u8],
+}
+
 /// A block being filled.
 pub struct BlockWriter {
     restart_interval: usize,
@@ -63,13 +72,13 @@ impl BlockWriter {
     /// Returns whether the block is cut before a record with a key of `key_len` bytes, its
     /// trailer included, and a value of `value_len`.
     pub fn cuts_before(&self, key_len: usize, value_len: usize) -> bool {
-        let at_restart = self.records.is_multiple_of(self.restart_interval);
-        self.records > 0 && cuts(self.estimated_size(), at_restart, key_len, value_len)
+        let size = self.estimated_size();
+        self.records > 0 && cuts(size, self.at_restart(), key_len, value_len)
     }
 
     /// Appends a record. The trailer is never shared with the key before.
     pub fn add(&mut self, key: &[u8], trailer: &[u8], value: &[u8]) {
-        let shared = if self.records.is_multiple_of(self.restart_interval) {
+        let shared = if self.at_restart() {
             self.restarts.push(self.bytes.len() as u32);
             0
         } else {
@@ -85,6 +94,21 @@ impl BlockWriter {
         self.last_key.truncate(shared);
         self.last_key.extend_from_slice(unshared);
         self.last_key.extend_from_slice(trailer);
+        self.records += 1;
+    }
+
+    /// Returns whether the next record is at a restart.
+    pub fn at_restart(&self) -> bool {
+        self.records.is_multiple_of(self.restart_interval)
+    }
+
+    /// Appends a record that lies in another block behind the same key. It must not be at a
+    /// restart here.
+    pub fn add_stored(&mut self, record: &StoredRecord<'_>) {
+        debug_assert!(!self.at_restart());
+        self.bytes.extend_from_slice(record.bytes);
+        self.last_key.truncate(record.shared);
+        self.last_key.extend_from_slice(record.unshared);
         self.records += 1;
     }
 

@@ -107,28 +107,45 @@ impl TableWriter {
         let Some(last_key) = block.last_key() else {
             return Ok(());
         };
-        let (key, value) = block.record(0);
-        let starts_block = self.block.records() == 0
-            || self
-                .block
-                .cuts_before(key.len() + KEY_TRAILER_LEN, value.len());
-        if !block.is_canonical() || !starts_block {
+        if !block.is_canonical() {
             return (0..block.records()).try_for_each(|number| {
                 let (key, value) = block.record(number);
                 self.add(key, value)
             });
         }
+        let (key, value) = block.record(0);
         self.check_next(key)?;
-        self.start_record(key, value.len())?;
-        self.file.extend_from_slice(sealed);
-        self.sealed = sealed.len();
-        self.block
-            .stand_for(block.size(), block.records(), [last_key, &SET_TRAILER]);
+        let starts_block = self.block.records() == 0
+            || self
+                .block
+                .cuts_before(key.len() + KEY_TRAILER_LEN, value.len());
+        if starts_block {
+            self.start_record(key, value.len())?;
+            self.file.extend_from_slice(sealed);
+            self.sealed = sealed.len();
+            self.block
+                .stand_for(block.size(), block.records(), [last_key, &SET_TRAILER]);
+        } else {
+            self.add_stored(block)?;
+        }
         self.digest.add_text(block.digest_text());
         let (key_bytes, value_bytes) = block.sizes();
         self.counted.records += block.records() as u64;
         self.counted.key_bytes += key_bytes;
         self.counted.value_bytes += value_bytes;
+        Ok(())
+    }
+
+    /// Fills blocks with the records of a canonical block of another table.
+    fn add_stored(&mut self, block: &BlockSurvey) -> Result<()> {
+        for number in 0..block.records() {
+            let (key, value) = block.record(number);
+            self.start_record(key, value.len())?;
+            match block.stored(number) {
+                Some(record) if !self.block.at_restart() => self.block.add_stored(&record),
+                _ => self.block.add(key, &SET_TRAILER, value),
+            }
+        }
         Ok(())
     }
 
