@@ -1,0 +1,82 @@
+"""Objects: all that a commit has, with what is known of each, as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.errors import Corrupt
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType
+from anabranch.model.names import key_of
+from anabranch.spark.columns import OBJECTS, OBJECTS_ARROW
+from anabranch.spark.pieces import ENTRIES, Cut, cut
+from anabranch.spark.sources import Source, repository_of
+from anabranch.spark.table_files import TableFiles, opened
+from anabranch.spark.tasks import in_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["objects", "read_objects"]
+
+_BATCH = 20_000
+
+
+def objects(
+    spark: SparkSession,
+    source: Source,
+    repository: str,
+    reference: str,
+    *,
+    prefix: str = "",
+    entries_per_task: int = ENTRIES,
+) -> DataFrame:
+    """Returns the objects of the commit that a reference means, those whose path begins with
+    `prefix`: path, physical_address, last_modified, size (bytes), checksum, metadata,
+    content_type. What is staged on a branch is in no commit.
+
+    The reference is looked up at once; tables are read when Spark runs. Raises NotFound; a table
+    that is missing or damaged fails the job with an error that names it.
+    """
+    found = repository_of(source, repository)
+    read = partial(read_objects, found.tables, found.storage_namespace, key_of(prefix))
+    pieces = cut(found.ranges(reference, prefix), entries_per_task)
+    return in_tasks(spark, pieces, read, OBJECTS)
+
+
+def read_objects(
+    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: Cut
+) -> Iterator[pa.RecordBatch]:
+    """Yields the objects of some ranges, in order. Raises Corrupt, naming the file."""
+    with opened(files, ranges) as tree:
+        scan = tree.scan(prefix=prefix, batch=_BATCH)
+        try:
+            for batch in pa.RecordBatchReader.from_stream(scan):
+                yield _as_seen(batch, storage_namespace)
+        except pa.ArrowInvalid as error:
+            # what went wrong in the kernel, in Arrow's wrapping
+            raise Corrupt(str(error).removeprefix("External error: ")) from error
+
+
+def _as_seen(batch: pa.RecordBatch, storage_namespace: str) -> pa.RecordBatch:
+    """Returns objects as they are meant: addresses whole, defaults put in."""
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    address, kind, content = (
+        columns[name] for name in ("physical_address", "address_type", "content_type")
+    )
+    full = pc.or_(
+        pc.equal(kind, AddressType.FULL.value),
+        pc.and_(pc.equal(kind, AddressType.BY_PREFIX.value), pc.match_substring(address, "://")),
+    )
+    root = storage_namespace.rstrip("/")
+    columns["physical_address"] = pc.if_else(
+        full, address, pc.binary_join_element_wise(root, address, "/")
+    )
+    columns["content_type"] = pc.if_else(pc.equal(content, ""), DEFAULT_CONTENT_TYPE, content)
+    return pa.RecordBatch.from_arrays(
+        [columns[field.name].cast(field.type) for field in OBJECTS_ARROW], schema=OBJECTS_ARROW
+    )

@@ -1,0 +1,62 @@
+"""Sources: where the driver looks up commits, and what it then tells the tasks.
+
+A lake is open in the driver's process, its tables in a folder; a server is asked over HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.table_addresses import tables_address
+from anabranch.errors import NotSupported
+from anabranch.model.names import key_of
+from anabranch.spark.pieces import Range, ranges_of
+from anabranch.spark.server import Server
+from anabranch.spark.table_files import FolderTables, TableFiles
+from anabranch.versioning.trees import translated
+
+if TYPE_CHECKING:
+    from anabranch.library import Lake
+
+__all__ = ["Repository", "Source", "repository_of"]
+
+Source: TypeAlias = "Lake | Server"
+
+
+class Repository(NamedTuple):
+    """A repository whose commits are read: where it is, and where its tables are."""
+
+    source: Source
+    name: str
+    storage_namespace: str
+    tables: TableFiles
+
+    def ranges(self, reference: str, prefix: str = "") -> list[Range]:
+        """Returns the ranges of the commit that a reference means, those that may hold paths with
+        a prefix. Raises NotFound, Gone, Corrupt.
+        """
+        metarange_id = (
+            self.source.metarange_id(self.name, reference)
+            if isinstance(self.source, Server)
+            else self.source.commits.get(self.name, reference).metarange_id
+        )
+        with self.tables.located() as locate, translated():
+            tree = kernel.Tables().tree(metarange_id, locate)
+            return ranges_of(tree, key_of(prefix))
+
+
+def repository_of(source: Source, name: str) -> Repository:
+    """Returns a repository. Raises NotFound, and NotSupported for a lake whose tables are not in a
+    folder.
+    """
+    if isinstance(source, Server):
+        return Repository(source, name, source.storage_namespace(name), source.tables(name))
+    namespace = source.repositories.get(name).storage_namespace
+    folder = source.blocks.local_path(tables_address(namespace))
+    if folder is None:
+        raise NotSupported(
+            f"{namespace}: workers cannot read this store",
+            hint="Read through a server: anabranch.spark.Server.",
+        )
+    return Repository(source, name, namespace, FolderTables(folder))

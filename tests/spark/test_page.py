@@ -1,0 +1,58 @@
+"""The page about DataFrames of commits: its example runs, and its tables tell all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anabranch.spark
+
+pytestmark = pytest.mark.timeout(600)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+
+
+def test_its_example_runs(spark, server, repository, capfd):
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for old, new in (
+        ("http://HOST:8000", server.url),
+        ("SECRET_ACCESS_KEY", server.secret_access_key),
+        ("ACCESS_KEY_ID", server.access_key_id),
+        ("rides-of-the-city", repository.id),
+        ("rides/", "a/"),
+        ("v1", "main~1"),
+    ):
+        assert old in example
+        example = example.replace(old, new)
+    exec(example, {"spark": spark})  # noqa: S102  the point of the test
+    printed = re.sub(r"[ +|-]+", " ", capfd.readouterr().out)
+    assert "text/plain 28" in printed
+    assert "added 1" in printed
+    assert "changed 1" in printed
+
+
+def test_its_table_has_all_functions_and_columns(spark, server, repository):
+    source = anabranch.spark.Server(server.url, *server.auth)
+    functions = {
+        "objects": anabranch.spark.objects(spark, source, repository.id, "main"),
+        "changes": anabranch.spark.changes(spark, source, repository.id, "main", "main"),
+    }
+    assert {*functions, "Server"} == set(anabranch.spark.__all__)
+    for name, table in functions.items():
+        (line,) = re.findall(rf"^\| `{name}\(.*$", PAGE, re.MULTILINE)
+        assert [column for column in table.columns if column not in line] == []
+
+
+def test_neither_pyspark_is_imported_nor_spark_s_room_by_another():
+    """Whatever imports all rooms has not imported PySpark."""
+    program = (
+        "import sys, anabranch.cli.main, anabranch.server.composition; "
+        "assert not {'anabranch.spark', 'pyarrow', 'pyspark'} & set(sys.modules); "
+        "import anabranch.spark; "
+        "assert 'pyspark' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
