@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from anabranch.model.secret import Secret
 from anabranch.s3.payloads.checksums import ALGORITHMS, encode
 from anabranch.s3.payloads.payload import Payload
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.chunk_signatures import ChunkSignatures
-from anabranch.s3.signatures.sign import Signer, presign, sign_request
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
+from anabranch.signing.chunk_signatures import ChunkSignatures
+from anabranch.signing.request import Request
+from anabranch.signing.sign import Signer, presign, sign_request
 
 SIGNER = Signer("AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), "x")
 NOW = 1_700_000_000

@@ -8,8 +8,8 @@ import time
 from filled import REPOSITORY
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.canonical_v4 import UNSIGNED
-from anabranch.s3.signatures.sign import Signer, sign_request
+from anabranch.signing.canonical_v4 import UNSIGNED
+from anabranch.signing.sign import Signer, sign_request
 
 __all__ = ["S3Requests"]
 

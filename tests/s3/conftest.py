@@ -13,9 +13,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from anabranch.model.secret import Secret
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.instants import parse_compact
 from anabranch.s3.signatures.verifier import Verifier
+from anabranch.signing.instants import parse_compact
+from anabranch.signing.request import Request
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

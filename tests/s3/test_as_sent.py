@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import canonical_request, string_to_sign
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.instants import parse_compact
-from anabranch.s3.signatures.signing_keys import derive
+from anabranch.signing.canonical_v4 import canonical_request, string_to_sign
+from anabranch.signing.chunk_signatures import ChunkSeed
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.instants import parse_compact
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import derive
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 DATE = "20240229T120000Z"

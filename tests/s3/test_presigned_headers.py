@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.s3.presigned_headers import with_presigned_headers
-from anabranch.s3.request import Request
+from anabranch.signing.request import Request
 
 V2 = "AWSAccessKeyId=AKIA&Signature=x&Expires=1"
 V4 = "X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Date=c&X-Amz-Security-Token=d&X-Amz-Signature=e"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from anabranch.s3.errors import S3Error
-from anabranch.s3.signatures.encoding import decoded_text, query_pairs
+from anabranch.signing.encoding import decoded_text, query_pairs
 
 __all__ = ["Address", "Domains", "address_of", "is_bucket_name", "parameters_of"]
 

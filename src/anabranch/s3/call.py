@@ -8,10 +8,10 @@ from anabranch.access.actor import Actor
 from anabranch.s3.addressing import Address
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.payload import Payload
-from anabranch.s3.request import Request
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.xml_reader import LARGEST, Element, read_xml
+from anabranch.signing.request import Request
 
 __all__ = ["Call"]
 

@@ -22,11 +22,11 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
 from anabranch.s3.operation import BodyKind, ByKey
 from anabranch.s3.presigned_headers import with_presigned_headers
-from anabranch.s3.request import HeaderPairs, Request
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import FORM, Choice, choose
+from anabranch.signing.request import HeaderPairs, Request
 
 __all__ = ["Door", "Visit"]
 

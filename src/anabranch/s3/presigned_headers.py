@@ -11,8 +11,8 @@ import re
 
 import msgspec
 
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.encoding import decoded_text, query_pairs
+from anabranch.signing.encoding import decoded_text, query_pairs
+from anabranch.signing.request import Request
 
 __all__ = ["with_presigned_headers"]
 

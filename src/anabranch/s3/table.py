@@ -24,7 +24,7 @@ from anabranch.s3.operations import (
     uploads,
 )
 from anabranch.s3.operations.copy_source import COPY_SOURCE
-from anabranch.s3.request import Request
+from anabranch.signing.request import Request
 
 __all__ = ["FORM", "OPERATIONS", "Choice", "choose"]
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from anabranch.model.secret import Secret
 from anabranch.s3.payloads.checksums import ALGORITHMS, encode
 from anabranch.s3.payloads.payload import Payload
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed, ChunkSignatures
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.signing_keys import derive
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.chunk_signatures import ChunkSeed, ChunkSignatures
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.signing_keys import derive
 
 __all__ = [
     "SIGNED",

@@ -21,7 +21,7 @@ import httpx2
 import pytest
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.sign import Signed, Signer, presign, sign_request
+from anabranch.signing.sign import Signed, Signer, presign, sign_request
 from anabranch.testing.server import Server, running_server
 
 BUCKET = "sea"

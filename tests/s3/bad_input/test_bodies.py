@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from anabranch.s3.signatures.chunk_signatures import ChunkSignatures
+from anabranch.signing.chunk_signatures import ChunkSignatures
 from anabranch.testing.s3_uploads import SIGNED, SIGNED_TRAILER, UNSIGNED_TRAILER, checksum
 
 NEW = "/sea/main/new"

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.chunk_signatures import ChunkSignatures
-from anabranch.s3.signatures.sign import Signer, sign_request
+from anabranch.signing.chunk_signatures import ChunkSignatures
+from anabranch.signing.sign import Signer, sign_request
 from anabranch.testing.s3_uploads import SIGNED, SIGNED_TRAILER, checksum
 
 BODY = random.Random(11).randbytes(200_000)

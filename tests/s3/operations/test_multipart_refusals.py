@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.sign import Signer, sign_request
+from anabranch.signing.sign import Signer, sign_request
 
 MIB = 1 << 20
 BIG = bytes(5 * MIB)

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.sign import Signer, sign_request
+from anabranch.signing.sign import Signer, sign_request
 
 DOMAIN = "s3.local.lakefs.io"
 

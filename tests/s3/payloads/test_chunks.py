@@ -11,10 +11,10 @@ from botocore.httpchecksum import _CHECKSUM_CLS, AwsChunkedWrapper
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.checksums import ALGORITHMS
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.signing_keys import derive
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.chunk_signatures import ChunkSeed
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.signing_keys import derive
 from anabranch.testing.s3_uploads import (
     SIGNED,
     SIGNED_TRAILER,

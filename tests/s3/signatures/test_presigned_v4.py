@@ -10,13 +10,13 @@ from hypothesis import given, settings
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import canonical_request, string_to_sign
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.instants import parse_compact
-from anabranch.s3.signatures.signing_keys import derive
 from anabranch.s3.signatures.verifier import Verifier
+from anabranch.signing.canonical_v4 import canonical_request, string_to_sign
+from anabranch.signing.chunk_signatures import ChunkSeed
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.instants import parse_compact
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import derive
 from anabranch.testing.s3_requests import Draft, drafts
 
 KEY = "AKIAIOSFODNN7EXAMPLE"

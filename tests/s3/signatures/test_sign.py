@@ -11,9 +11,9 @@ from botocore.credentials import Credentials
 from hypothesis import given, settings
 
 from anabranch.model.secret import Secret
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.instants import parse_compact
-from anabranch.s3.signatures.sign import Signer, presign, sign_request
+from anabranch.signing.instants import parse_compact
+from anabranch.signing.request import Request
+from anabranch.signing.sign import Signer, presign, sign_request
 from anabranch.testing.s3_requests import Draft, drafts
 
 KEY = "AKIAIOSFODNN7EXAMPLE"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
 from anabranch.s3.signatures.instants import parse_date_header
 from anabranch.s3.signatures.verifier import Verifier
+from anabranch.signing.request import Request
 from anabranch.testing.s3_requests import Draft, drafts
 
 KEY = "AKIAIOSFODNN7EXAMPLE"

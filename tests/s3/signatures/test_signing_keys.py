@@ -6,9 +6,9 @@ import pytest
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.signatures.credential_scope import Scope
 from anabranch.s3.signatures.signature_v4 import verify_header
-from anabranch.s3.signatures.signing_keys import SigningKeys, derive
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.signing_keys import SigningKeys, derive
 from anabranch.testing.s3_requests import Draft
 
 

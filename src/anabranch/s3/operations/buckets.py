@@ -9,9 +9,9 @@ from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
 from anabranch.s3.operations.resources import on_anything, on_bucket, on_namespace
-from anabranch.s3.signatures.instants import iso_time
 from anabranch.s3.xml_reader import LARGEST
 from anabranch.s3.xml_writer import document, element, leaf
+from anabranch.signing.instants import iso_time
 
 __all__ = ["OPERATIONS", "OWNER"]
 

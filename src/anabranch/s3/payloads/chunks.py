@@ -18,7 +18,7 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.checksums import PREFIX, decode
 from anabranch.s3.payloads.claims import Claims
 from anabranch.s3.payloads.source import PayloadSource
-from anabranch.s3.signatures.chunk_signatures import ChunkSignatures
+from anabranch.signing.chunk_signatures import ChunkSignatures
 
 __all__ = ["ChunkedPayload"]
 

@@ -18,7 +18,7 @@ import msgspec
 
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.checksums import ALGORITHMS, PREFIX, decode
-from anabranch.s3.signatures.canonical_v4 import UNSIGNED
+from anabranch.signing.canonical_v4 import UNSIGNED
 
 __all__ = ["Claims", "read_claims", "stored_encoding"]
 

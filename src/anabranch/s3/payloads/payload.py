@@ -15,8 +15,8 @@ from anabranch.s3.payloads.checksums import ALGORITHMS, Hasher, encode
 from anabranch.s3.payloads.chunks import ChunkedPayload
 from anabranch.s3.payloads.claims import Claims, read_claims
 from anabranch.s3.payloads.source import PayloadSource
-from anabranch.s3.signatures.chunk_signatures import ChunkSignatures
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.chunk_signatures import ChunkSignatures
 
 __all__ = ["Payload"]
 

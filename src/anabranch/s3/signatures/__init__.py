@@ -1,1 +1,1 @@
-"""Signatures of requests, of versions 4 and 2: `verifier` checks them, `sign` makes them."""
+"""Signatures of requests, of versions 4 and 2: `verifier` checks them."""

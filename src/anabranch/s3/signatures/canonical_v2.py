@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.encoding import decoded_text, query_pairs
+from anabranch.signing.encoding import decoded_text, query_pairs
+from anabranch.signing.request import Request
 
 __all__ = ["canonical_string"]
 

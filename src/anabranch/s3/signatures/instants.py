@@ -1,44 +1,21 @@
-"""Points in time as requests write them, in seconds since 1970.
+"""Dates of requests, in seconds since 1970, and how far they may be from now.
 
-Signatures of version 4 write `20240229T120000Z`; the header `Date` writes it as HTTP does
-(RFC 9110, 5.6.7), or, from some clients, in the short form too.
+The header `Date` has them as HTTP does (RFC 9110, 5.6.7), or, from some clients, in the short form
+of version 4.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 
 from anabranch.s3.errors import S3Error
+from anabranch.signing.instants import iso_time, parse_compact
 
-__all__ = ["SKEW", "check_skew", "iso_time", "parse_compact", "parse_date_header", "write_compact"]
+__all__ = ["SKEW", "check_skew", "parse_date_header"]
 
 SKEW = 15 * 60
 """How far a client's clock may be from ours, in seconds."""
-
-_COMPACT = re.compile(r"[0-9]{8}T[0-9]{6}Z")
-
-
-@lru_cache(maxsize=256)
-def parse_compact(text: str) -> int | None:
-    """Returns the time of `YYYYMMDDTHHMMSSZ`, or None for anything else."""
-    if not _COMPACT.fullmatch(text):
-        return None
-    try:
-        moment = datetime(
-            int(text[:4]),
-            int(text[4:6]),
-            int(text[6:8]),
-            int(text[9:11]),
-            int(text[11:13]),
-            int(text[13:15]),
-            tzinfo=UTC,
-        )
-    except ValueError:
-        return None
-    return int(moment.timestamp())
 
 
 def parse_date_header(text: str) -> int:
@@ -70,13 +47,3 @@ def check_skew(written: str, time: float, now: float) -> None:
             ServerTime=iso_time(now),
             MaxAllowedSkewMilliseconds=str(SKEW * 1000),
         )
-
-
-def write_compact(time: float) -> str:
-    """Returns `YYYYMMDDTHHMMSSZ`."""
-    return datetime.fromtimestamp(int(time), UTC).strftime("%Y%m%dT%H%M%SZ")
-
-
-def iso_time(time: float) -> str:
-    """Returns `YYYY-MM-DDTHH:MM:SSZ`, as the details of errors have it."""
-    return datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

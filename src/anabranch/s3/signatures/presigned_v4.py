@@ -13,14 +13,15 @@ from collections.abc import Callable
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import ALGORITHM, UNSIGNED
-from anabranch.s3.signatures.credential_scope import parse_credential
-from anabranch.s3.signatures.encoding import decoded_text, query_pairs
-from anabranch.s3.signatures.instants import SKEW, iso_time, parse_compact
+from anabranch.s3.signatures.instants import SKEW
 from anabranch.s3.signatures.signature_v4 import Claim, check_claim
-from anabranch.s3.signatures.signing_keys import SigningKeys
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.canonical_v4 import ALGORITHM, UNSIGNED
+from anabranch.signing.credential_scope import parse_credential
+from anabranch.signing.encoding import decoded_text, query_pairs
+from anabranch.signing.instants import iso_time, parse_compact
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import SigningKeys
 
 __all__ = ["LONGEST", "verify_presigned"]
 

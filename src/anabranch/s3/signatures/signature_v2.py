@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
 from anabranch.s3.signatures.canonical_v2 import canonical_string
-from anabranch.s3.signatures.encoding import decoded_text, query_pairs
-from anabranch.s3.signatures.instants import check_skew, iso_time, parse_date_header
+from anabranch.s3.signatures.instants import check_skew, parse_date_header
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.encoding import decoded_text, query_pairs
+from anabranch.signing.instants import iso_time
+from anabranch.signing.request import Request
 
 __all__ = ["SCHEME", "verify_header_v2", "verify_presigned_v2"]
 

@@ -16,18 +16,14 @@ import msgspec
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import ALGORITHM, canonical_request, string_to_sign
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
-from anabranch.s3.signatures.credential_scope import Scope, parse_credential
-from anabranch.s3.signatures.instants import (
-    check_skew,
-    parse_compact,
-    parse_date_header,
-    write_compact,
-)
-from anabranch.s3.signatures.signing_keys import SigningKeys
+from anabranch.s3.signatures.instants import check_skew, parse_date_header
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.canonical_v4 import ALGORITHM, canonical_request, string_to_sign
+from anabranch.signing.chunk_signatures import ChunkSeed
+from anabranch.signing.credential_scope import Scope, parse_credential
+from anabranch.signing.instants import parse_compact, write_compact
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import SigningKeys
 
 __all__ = ["Claim", "check_claim", "verify_header"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
+from anabranch.signing.chunk_signatures import ChunkSeed
 
 __all__ = ["Verified"]
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import ALGORITHM
 from anabranch.s3.signatures.presigned_v4 import verify_presigned
 from anabranch.s3.signatures.signature_v2 import SCHEME, verify_header_v2, verify_presigned_v2
 from anabranch.s3.signatures.signature_v4 import verify_header
-from anabranch.s3.signatures.signing_keys import SigningKeys
 from anabranch.s3.signatures.verified import Verified
+from anabranch.signing.canonical_v4 import ALGORITHM
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import SigningKeys
 
 __all__ = ["Verifier"]
 

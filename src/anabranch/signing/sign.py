@@ -1,7 +1,7 @@
 """Signs requests: version 4, in headers or in a URL, as any S3 takes it.
 
-The other side of `verifier`: it makes the same canonical form. The path of a URL must be encoded
-as `encode_key` does it, which is what is sent and what is signed.
+It makes the same canonical form as those who verify. The path of a URL must be encoded as
+`encode_key` does it, which is what is sent and what is signed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from anabranch.model.secret import Secret
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import (
+from anabranch.signing.canonical_v4 import (
     ALGORITHM,
     UNSIGNED,
     canonical_request,
     string_to_sign,
 )
-from anabranch.s3.signatures.chunk_signatures import ChunkSeed
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.instants import write_compact
-from anabranch.s3.signatures.signing_keys import derive
+from anabranch.signing.chunk_signatures import ChunkSeed
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.instants import write_compact
+from anabranch.signing.request import Request
+from anabranch.signing.signing_keys import derive
 
 __all__ = ["Signed", "Signer", "presign", "sign_request"]
 

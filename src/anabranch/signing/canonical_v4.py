@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import re
 
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.credential_scope import Scope
-from anabranch.s3.signatures.encoding import canonical_pairs, canonical_path, query_pairs
+from anabranch.signing.credential_scope import Scope
+from anabranch.signing.encoding import canonical_pairs, canonical_path, query_pairs
+from anabranch.signing.request import Request
 
 __all__ = ["ALGORITHM", "UNSIGNED", "canonical_request", "string_to_sign"]
 

@@ -12,7 +12,7 @@ import hmac
 import threading
 
 from anabranch.model.secret import Secret
-from anabranch.s3.signatures.credential_scope import TERMINAL, Scope
+from anabranch.signing.credential_scope import TERMINAL, Scope
 
 __all__ = ["SigningKeys", "derive"]
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 
 import msgspec
 
-from anabranch.s3.errors import S3Error
-
 __all__ = ["SERVICE", "TERMINAL", "Scope", "parse_credential"]
 
 SERVICE = "s3"
@@ -37,7 +35,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def parse_credential(credential: str, malformed: Callable[[str], S3Error]) -> tuple[str, Scope]:
+def parse_credential(credential: str, malformed: Callable[[str], Exception]) -> tuple[str, Scope]:
     """Returns the access key and the scope. Raises what `malformed` makes of the reason when the
     text is something else or for another service.
     """

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.s3.request import Request
-from anabranch.s3.signatures.canonical_v4 import canonical_request
-from anabranch.s3.signatures.encoding import (
+from anabranch.signing.canonical_v4 import canonical_request
+from anabranch.signing.encoding import (
     canonical_pairs,
     canonical_path,
     decoded_text,
     encode_key,
 )
+from anabranch.signing.request import Request
 from anabranch.testing.s3_requests import odd_keys
 
 # anything that can stand in a request line, with many percent signs
