@@ -16,6 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 import anabranch
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
+from anabranch.testing.s3_emulator import EmulatedS3, running_s3
 from anabranch.testing.server import Server, running_server
 from anabranch.testing.spark import settings_of, spark_session
 
@@ -148,3 +149,10 @@ def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     settings = settings_of(PROJECT / "docs" / "spark-s3a.md", server)
     with spark_session(settings, jars=jars, folder=tmp_path_factory.mktemp("spark")) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[EmulatedS3]:
+    """An S3 that keeps everything in memory."""
+    with running_s3() as server:
+        yield server

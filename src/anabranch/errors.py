@@ -19,6 +19,7 @@
     ├── NotSupported          this store or version cannot do that
     ├── Busy                  too much at once; asking again will help
     │   └── OutcomeUnknown    it may have been done, or not
+    ├── StoreRefused          the object store will not, as it and the settings are now
     └── Corrupt               stored bytes are not what they must be
 
 Classes group errors by what a handler would do; `kind` is stable, meant for programs, and says
@@ -48,6 +49,7 @@ __all__ = [
     "ProtectedBranch",
     "RangeNotSatisfiable",
     "ReadOnlyRepository",
+    "StoreRefused",
     "Truncated",
     "Unauthenticated",
 ]
@@ -197,6 +199,14 @@ class OutcomeUnknown(Busy):
 
     kind = "outcome_unknown"
     hint = "Look whether it was done before you try again."
+
+
+class StoreRefused(AnabranchError):
+    """The object store will not: its bucket, its permissions or our credentials for it are not as
+    they must be. Whoever runs the server must put that right; asking again will not help.
+    """
+
+    kind = "store_refused"
 
 
 class Corrupt(AnabranchError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,23 @@ import pytest
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
+from anabranch.testing.s3_emulator import EmulatedS3
 from anabranch.testing.stores import FaultyBlocks
 
 NAMESPACES = {"mem": "mem://space", "local": "local://space"}
+
+
+@pytest.fixture
+def bucket(s3: EmulatedS3) -> str:
+    """A new bucket's name."""
+    name = f"bucket-{uuid.uuid4()}"
+    s3.make_bucket(name)
+    return name
+
+
+@pytest.fixture
+def s3_store(s3: EmulatedS3) -> BlockStore:
+    return s3.blocks()
 
 
 @pytest.fixture
@@ -32,7 +47,7 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
     return LocalBlocks(root)
 
 
-@pytest.fixture(params=["memory", "faulty", "local", "named_local"])
+@pytest.fixture(params=["memory", "faulty", "local", "named_local", "s3_store"])
 def store(request: pytest.FixtureRequest) -> BlockStore:
     if request.param == "memory":
         return MemoryBlocks()
@@ -42,7 +57,11 @@ def store(request: pytest.FixtureRequest) -> BlockStore:
 
 
 @pytest.fixture
-def at(store: BlockStore) -> Callable[[str], str]:
+def at(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Returns the address of a key in the store's namespace."""
-    namespace = NAMESPACES[store.config.blockstore_type]
+    kind = store.config.blockstore_type
+    if kind in NAMESPACES:
+        namespace = NAMESPACES[kind]
+    else:
+        namespace = f"{kind}://{request.getfixturevalue('bucket')}/space"
     return lambda key: f"{namespace}/{key}"

@@ -58,7 +58,9 @@ class TestParts:
         part = store.put_part(at("a"), upload, 10_000, [b"te", b"", b"a"])
         assert (part.number, part.size, part.checksum) == (10_000, 3, md5(b"tea"))
         store.put_part(at("a"), upload, 1, [])
-        assert store.parts(at("a"), upload)[1] == part
+        told = store.parts(at("a"), upload)[1]
+        assert (told.number, told.size, told.checksum) == (10_000, 3, md5(b"tea"))
+        assert abs(told.mtime - part.mtime) <= 1  # a store elsewhere has a clock of its own
         assert numbers(store, at("a"), upload) == [1, 10_000]
 
     def test_may_be_chosen_from(self, store, at):
@@ -244,11 +246,11 @@ class TestUploads:
 
     def test_of_other_stores_are_refused(self, store):
         for use in (
-            lambda: store.open_upload("s3://bucket/a"),
-            lambda: store.put_part("s3://bucket/a", "x", 1, []),
-            lambda: store.copy_part("s3://bucket/a", "x", 1, "s3://bucket/b"),
-            lambda: store.parts("s3://bucket/a", "x"),
-            lambda: store.complete_upload("s3://bucket/a", "x", []),
+            lambda: store.open_upload("other://bucket/a"),
+            lambda: store.put_part("other://bucket/a", "x", 1, []),
+            lambda: store.copy_part("other://bucket/a", "x", 1, "other://bucket/b"),
+            lambda: store.parts("other://bucket/a", "x"),
+            lambda: store.complete_upload("other://bucket/a", "x", []),
         ):
             with pytest.raises(AnabranchError):
                 use()

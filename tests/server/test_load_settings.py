@@ -189,7 +189,7 @@ def test_lakefs_settings_elsewhere_are_errors(tmp_path):
             "no setting; did you mean ANABRANCH_INSTALLATION_USER_NAME?",
         ),
         ("DATABASE_PATH", "a", "no setting; did you mean ANABRANCH_DATABASE_LOCAL_PATH?"),
-        ("REGION", "a", "no setting; did you mean ANABRANCH_GATEWAYS_S3_REGION?"),
+        ("DOMAIN_NAME", "a", "no setting; did you mean ANABRANCH_GATEWAYS_S3_DOMAIN_NAME?"),
         ("XYZZY", "a", "no setting"),
         ("WORKERS", "many", "'many', not a whole number of 0 or more"),
         ("DATABASE_TYPE", "redis", "'redis', not one of local, mem, postgres"),
@@ -225,7 +225,7 @@ def test_what_is_wrong_in_the_environment(tmp_path, variable, value, message):
         ),
         ("listen_address = 8000", ":listen_address is not a text: put it in quotes"),
         ("[workers]\ncount = 1", ":workers.count is no setting; did you mean workers?"),
-        ("[blockstore]\ntype = 's3'", ":blockstore.type is 's3', not one of local, mem"),
+        ("[blockstore]\ntype = 'ftp'", ":blockstore.type is 'ftp', not one of local, mem, s3"),
         (
             "workers = 1\nworkers = 2",
             ": is not TOML: Cannot overwrite a value (at end of document)",

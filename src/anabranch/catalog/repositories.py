@@ -13,6 +13,7 @@ from anabranch.errors import (
     Invalid,
     NotFound,
     OutcomeUnknown,
+    StoreRefused,
 )
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page
@@ -123,7 +124,7 @@ class Repositories:
 
     def _claim(self, storage_namespace: str) -> str:
         """Marks a namespace as used; returns the mark's address. Raises Invalid if it is marked
-        already.
+        already, or the store will not have it marked.
         """
         address = f"{storage_namespace.rstrip('/')}/{DUMMY}"
         try:
@@ -134,5 +135,11 @@ class Repositories:
                 f"(:{storage_namespace}) key({DUMMY}): storage namespace already in use",
                 kind="storage_namespace_in_use",
                 hint="Choose a namespace of its own for each repository.",
+            ) from error
+        except StoreRefused as error:
+            raise Invalid(
+                f"failed to create repository: failed to access storage: {error.message}",
+                kind=error.kind,
+                hint=error.hint,
             ) from error
         return address

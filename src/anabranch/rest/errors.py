@@ -43,6 +43,7 @@ STATUS_BY_CLASS = {
     errors.Truncated: http.HTTPStatus.BAD_REQUEST,
     errors.NotSupported: http.HTTPStatus.NOT_IMPLEMENTED,
     errors.Busy: http.HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.StoreRefused: http.HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.Corrupt: http.HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """Statuses of the classes of the tree; a subclass has that of the nearest class above it."""

@@ -43,6 +43,7 @@ CODE_BY_CLASS = {
     errors.Truncated: "IncompleteBody",
     errors.NotSupported: "NotImplemented",
     errors.Busy: "SlowDown",
+    errors.StoreRefused: "InternalError",
     errors.Corrupt: "InternalError",
 }
 """Codes of the classes of the tree; a subclass has that of the nearest class above it."""

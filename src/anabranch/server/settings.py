@@ -7,44 +7,16 @@ where it means the same. What stands in `Means` is what docs/settings.md says, w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
-
-import msgspec
+from typing import Annotated, Literal
 
 from anabranch.model.secret import Secret
+from anabranch.server.blockstore_settings import Blockstore
+from anabranch.server.setting_kinds import Address, Group, Means, Seconds
 
 __all__ = ["Address", "Means", "Seconds", "Settings"]
 
 
-class Means(NamedTuple):
-    """What a setting means; `under_data` is its default's place in the data folder, `shared` says
-    that all servers of one database must have it alike.
-    """
-
-    meaning: str
-    under_data: str = ""
-    shared: bool = False
-
-
-class Address(NamedTuple):
-    """A host and a port to listen on; an empty host is every interface, port 0 any free one."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-class Seconds(float):
-    """A duration in seconds, written with units: `15m`, `1h30m`, `500ms`."""
-
-
-class _Group(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
-class LocalDatabase(_Group, frozen=True, kw_only=True):
+class LocalDatabase(Group, frozen=True, kw_only=True):
     """The embedded key-value store."""
 
     path: Annotated[
@@ -52,7 +24,7 @@ class LocalDatabase(_Group, frozen=True, kw_only=True):
     ] = Path()
 
 
-class PostgresDatabase(_Group, frozen=True, kw_only=True):
+class PostgresDatabase(Group, frozen=True, kw_only=True):
     """The key-value store that several machines share."""
 
     connection_string: Annotated[
@@ -70,7 +42,7 @@ class PostgresDatabase(_Group, frozen=True, kw_only=True):
     ] = Seconds(300)
 
 
-class Database(_Group, frozen=True, kw_only=True):
+class Database(Group, frozen=True, kw_only=True):
     """Where references and staging areas are kept."""
 
     type: Annotated[
@@ -84,42 +56,7 @@ class Database(_Group, frozen=True, kw_only=True):
     postgres: PostgresDatabase = PostgresDatabase()
 
 
-class LocalBlockstore(_Group, frozen=True, kw_only=True):
-    """Objects in a folder."""
-
-    path: Annotated[Path, Means("Folder of the objects", under_data="block", shared=True)] = Path()
-    import_enabled: Annotated[
-        bool, Means("Whether objects may be imported from folders of this machine")
-    ] = False
-    allowed_external_prefixes: Annotated[
-        tuple[str, ...], Means("Folders outside of the store that imports may read, by their paths")
-    ] = ()
-
-
-class Signing(_Group, frozen=True, kw_only=True):
-    """Signing of upload addresses."""
-
-    secret_key: Annotated[
-        Secret,
-        Means("Signs the addresses that clients upload to", under_data="keys/signing", shared=True),
-    ] = Secret("")
-
-
-class Blockstore(_Group, frozen=True, kw_only=True):
-    """Where the bytes of objects and tables are kept."""
-
-    type: Annotated[
-        Literal["local", "mem"],
-        Means("Block store: `local` is a folder, `mem` ends with the server", shared=True),
-    ] = "local"
-    default_namespace_prefix: Annotated[
-        str, Means("Beginning of the storage namespace that clients propose for a new repository")
-    ] = ""
-    local: LocalBlockstore = LocalBlockstore()
-    signing: Signing = Signing()
-
-
-class Encrypt(_Group, frozen=True, kw_only=True):
+class Encrypt(Group, frozen=True, kw_only=True):
     """The key of the installation."""
 
     secret_key: Annotated[
@@ -132,7 +69,7 @@ class Encrypt(_Group, frozen=True, kw_only=True):
     ] = Secret("")
 
 
-class AuthCache(_Group, frozen=True, kw_only=True):
+class AuthCache(Group, frozen=True, kw_only=True):
     """What is remembered of those who ask."""
 
     enabled: Annotated[bool, Means("Whether checked credentials are remembered")] = True
@@ -142,7 +79,7 @@ class AuthCache(_Group, frozen=True, kw_only=True):
     ] = Seconds(20)
 
 
-class Auth(_Group, frozen=True, kw_only=True):
+class Auth(Group, frozen=True, kw_only=True):
     """Who may."""
 
     encrypt: Encrypt = Encrypt()
@@ -153,7 +90,7 @@ class Auth(_Group, frozen=True, kw_only=True):
     )
 
 
-class S3Gateway(_Group, frozen=True, kw_only=True):
+class S3Gateway(Group, frozen=True, kw_only=True):
     """The S3 face."""
 
     domain_name: Annotated[
@@ -162,13 +99,13 @@ class S3Gateway(_Group, frozen=True, kw_only=True):
     region: Annotated[str, Means("Region that S3 clients are told")] = "us-east-1"
 
 
-class Gateways(_Group, frozen=True, kw_only=True):
+class Gateways(Group, frozen=True, kw_only=True):
     """Other faces than the REST API."""
 
     s3: S3Gateway = S3Gateway()
 
 
-class Installation(_Group, frozen=True, kw_only=True):
+class Installation(Group, frozen=True, kw_only=True):
     """The administrator that a new installation gets by itself; all three or none."""
 
     user_name: Annotated[str, Means("Administrator made when there is none yet")] = ""
@@ -176,7 +113,7 @@ class Installation(_Group, frozen=True, kw_only=True):
     secret_access_key: Annotated[Secret, Means("The secret of that key")] = Secret("")
 
 
-class Logging(_Group, frozen=True, kw_only=True):
+class Logging(Group, frozen=True, kw_only=True):
     """What the server writes about itself, to standard error."""
 
     level: Annotated[
@@ -190,20 +127,20 @@ class Logging(_Group, frozen=True, kw_only=True):
     ] = "DEBUG"
 
 
-class LocalCache(_Group, frozen=True, kw_only=True):
+class LocalCache(Group, frozen=True, kw_only=True):
     """The cache of tables of stores that are not local."""
 
     size_bytes: Annotated[int, Means("Size of the on-disk cache of tables, in bytes")] = 1 << 30
     dir: Annotated[Path, Means("Folder of that cache", under_data="cache")] = Path()
 
 
-class Committed(_Group, frozen=True, kw_only=True):
+class Committed(Group, frozen=True, kw_only=True):
     """Metadata of commits."""
 
     local_cache: LocalCache = LocalCache()
 
 
-class Settings(_Group, frozen=True, kw_only=True):
+class Settings(Group, frozen=True, kw_only=True):
     """All settings of a server."""
 
     data: Annotated[Path, Means("Folder that holds all that is not placed elsewhere")] = Path(

@@ -1,0 +1,113 @@
+"""The block store on S3, or on what speaks as S3 does."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from obstore.store import S3Store
+
+from anabranch.blocks.contract import StorageConfig
+from anabranch.blocks.object_addresses import AddressForm, Location
+from anabranch.blocks.object_store import ObjectBlocks
+from anabranch.blocks.path_objects import PathObjects
+from anabranch.blocks.patience import Patience
+from anabranch.blocks.s3_access import S3Access
+from anabranch.blocks.s3_objects import S3Objects
+from anabranch.blocks.s3_requests import S3Requests
+from anabranch.blocks.s3_uploads import S3Uploads
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Credential
+
+__all__ = ["client_options", "retry_config", "s3_blocks"]
+
+_BUCKET = re.compile(r"s3://(?P<bucket>[^/]+)")
+
+
+def s3_blocks(
+    access: S3Access,
+    *,
+    patience: Patience = Patience(),  # noqa: B008  frozen
+    default_namespace_prefix: str = "",
+    clock: Callable[[], float] = time.time,
+) -> ObjectBlocks:
+    """Returns the store. `clock` gives seconds since 1970."""
+    requests = S3Requests(access, patience, clock=clock)
+    uploads = S3Uploads(requests, clock=clock)
+    return ObjectBlocks(
+        StorageConfig(
+            blockstore_type="s3",
+            blockstore_namespace_example="s3://example-bucket/",
+            namespace_validity_regex="^s3://",
+            default_namespace_prefix=default_namespace_prefix,
+        ),
+        AddressForm(_BUCKET.pattern),
+        paths=PathObjects(_Buckets(access, patience)),
+        exact=S3Objects(requests, uploads),
+        uploads=uploads,
+        clock=clock,
+    )
+
+
+class _Buckets:
+    """obstore's stores, one for each bucket."""
+
+    def __init__(self, access: S3Access, patience: Patience) -> None:
+        self._access = access
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._stores: dict[str, S3Store] = {}
+
+    def __call__(self, location: Location) -> S3Store:
+        store = self._stores.get(location.bucket)
+        if store is None:
+            with self._lock:
+                store = self._stores.get(location.bucket) or self._open(location.bucket)
+                self._stores[location.bucket] = store
+        return store
+
+    def _open(self, bucket: str) -> S3Store:
+        access = self._access
+        endpoint = access.bucket_endpoint(bucket)
+        return S3Store(
+            bucket,
+            endpoint=endpoint,
+            region=access.region(bucket),
+            virtual_hosted_style_request=not access.in_path(bucket),
+            credential_provider=self._credential,
+            client_options=client_options(self._patience, endpoint),
+            retry_config=retry_config(self._patience),
+        )
+
+    def _credential(self) -> S3Credential:
+        who = self._access.credentials()
+        expires = None if who.expires is None else datetime.fromtimestamp(who.expires, UTC)
+        return {
+            "access_key_id": who.access_key_id,
+            "secret_access_key": who.secret.reveal(),
+            "token": who.token,
+            "expires_at": expires,
+        }
+
+
+def client_options(patience: Patience, endpoint: str) -> ClientConfig:
+    """Returns how obstore connects: an answer may take any time as long as it goes on."""
+    return {
+        "allow_http": endpoint.startswith("http://"),
+        "connect_timeout": timedelta(seconds=patience.connect_seconds),
+        "read_timeout": timedelta(seconds=patience.silence_seconds),
+        "timeout": timedelta(days=1),
+    }
+
+
+def retry_config(patience: Patience) -> RetryConfig:
+    """Returns how often, and for how long, obstore sends a request again."""
+    return {
+        "max_retries": patience.retries,
+        "retry_timeout": timedelta(seconds=patience.deadline_seconds),
+    }

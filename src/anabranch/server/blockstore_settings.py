@@ -1,0 +1,85 @@
+"""The settings under `blockstore`: where the bytes of objects and tables are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from anabranch.model.secret import Secret
+from anabranch.server.setting_kinds import Group, Means, Seconds
+
+__all__ = ["Blockstore", "LocalBlockstore", "S3Blockstore", "Signing"]
+
+
+class LocalBlockstore(Group, frozen=True, kw_only=True):
+    """Objects in a folder."""
+
+    path: Annotated[Path, Means("Folder of the objects", under_data="block", shared=True)] = Path()
+    import_enabled: Annotated[
+        bool, Means("Whether objects may be imported from folders of this machine")
+    ] = False
+    allowed_external_prefixes: Annotated[
+        tuple[str, ...], Means("Folders outside of the store that imports may read, by their paths")
+    ] = ()
+
+
+class Signing(Group, frozen=True, kw_only=True):
+    """Signing of upload addresses."""
+
+    secret_key: Annotated[
+        Secret,
+        Means("Signs the addresses that clients upload to", under_data="keys/signing", shared=True),
+    ] = Secret("")
+
+
+class S3Credentials(Group, frozen=True, kw_only=True):
+    """Who we are to S3, said in so many words."""
+
+    access_key_id: Annotated[
+        str, Means("Access key for S3; without one, it is looked for where AWS's tools do")
+    ] = ""
+    secret_access_key: Annotated[Secret, Means("The secret of that key")] = Secret("")
+    session_token: Annotated[Secret, Means("The token of a session with that key")] = Secret("")
+
+
+class S3Blockstore(Group, frozen=True, kw_only=True):
+    """Objects in S3, or in what speaks as S3 does."""
+
+    endpoint: Annotated[
+        str, Means("URL of a server that is not AWS's, such as `https://minio:9000`", shared=True)
+    ] = ""
+    region: Annotated[
+        str, Means("Region of buckets; without one, AWS's is asked for, others get `us-east-1`")
+    ] = ""
+    discover_bucket_region: Annotated[
+        bool, Means("Whether AWS is asked for the region of each bucket")
+    ] = True
+    force_path_style: Annotated[
+        bool, Means("Whether buckets stand in the path and not in the host's name")
+    ] = False
+    max_retries: Annotated[int, Means("How often a request to S3 is sent again")] = 5
+    profile: Annotated[str, Means("Profile in AWS's file of credentials")] = ""
+    credentials_file: Annotated[str, Means("That file, where it is not AWS's usual one")] = ""
+    credentials: S3Credentials = S3Credentials()
+
+
+class Blockstore(Group, frozen=True, kw_only=True):
+    """Where the bytes of objects and tables are kept."""
+
+    type: Annotated[
+        Literal["local", "mem", "s3"],
+        Means(
+            "Block store: `local` is a folder, `mem` ends with the server, `s3` is S3 or what "
+            "speaks as S3 does",
+            shared=True,
+        ),
+    ] = "local"
+    default_namespace_prefix: Annotated[
+        str, Means("Beginning of the storage namespace that clients propose for a new repository")
+    ] = ""
+    timeout: Annotated[
+        Seconds, Means("How long a request to an object store is sent again before it is given up")
+    ] = Seconds(30)
+    local: LocalBlockstore = LocalBlockstore()
+    s3: S3Blockstore = S3Blockstore()
+    signing: Signing = Signing()

@@ -1,0 +1,147 @@
+"""moto's S3 for tests: a server on a free port that keeps everything in memory.
+
+    with running_s3() as server:
+        server.endpoint, server.make_bucket("lake")
+
+It answers one request at a time, as moto looks first and writes afterwards: what S3 does in one
+step is one here too. moto asks of parts that they have 5 MiB; contracts are tested with less. Its
+routes end at a line's end: it has no keys with line feeds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qs
+
+from anabranch.blocks.http_pool import HttpPool
+from anabranch.blocks.object_store import ObjectBlocks
+from anabranch.blocks.patience import Patience
+from anabranch.blocks.s3_access import Credentials, S3Access
+from anabranch.blocks.s3_store import s3_blocks
+from anabranch.model.secret import Secret
+from anabranch.signing.sign import sign_request
+
+__all__ = ["EmulatedS3", "running_s3"]
+
+_ACCESS = Credentials("AKIAEMULATED", Secret("a-secret-of-no-worth"))
+
+_Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+class EmulatedS3:
+    """A server that runs on `port` of 127.0.0.1; `answer` may be set to answer in its place."""
+
+    region = "us-east-1"
+
+    def __init__(self, application: _Wsgi) -> None:
+        self.port = 0
+        self.answer: _Wsgi | None = None
+        self._application = application
+        self._lock = threading.Lock()
+
+    @property
+    def endpoint(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The environment of a server of ours that keeps its blocks here."""
+        return {
+            "ANABRANCH_BLOCKSTORE_TYPE": "s3",
+            "ANABRANCH_BLOCKSTORE_S3_ENDPOINT": self.endpoint,
+            "ANABRANCH_BLOCKSTORE_S3_FORCE_PATH_STYLE": "true",
+            "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_ACCESS_KEY_ID": _ACCESS.access_key_id,
+            "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": _ACCESS.secret.reveal(),
+        }
+
+    def access(self, port: int | None = None) -> S3Access:
+        """Returns how to reach it, by way of another port if one is given."""
+        return S3Access(
+            lambda: _ACCESS,
+            endpoint=f"http://127.0.0.1:{port or self.port}",
+            region=self.region,
+            path_style=True,
+        )
+
+    def blocks(
+        self,
+        port: int | None = None,
+        patience: Patience = Patience(),  # noqa: B008  frozen
+    ) -> ObjectBlocks:
+        """Returns a block store on it, by way of another port if one is given."""
+        return s3_blocks(self.access(port), patience=patience)
+
+    def make_bucket(self, name: str) -> None:
+        """Makes a bucket."""
+        access = self.access()
+        url = access.url(name)
+        headers = sign_request(access.signer(name), "PUT", url, {}, time=time.time()).headers
+        pool = HttpPool(silence_seconds=60, connect_seconds=60)
+        try:
+            answer = pool.send("PUT", url, {**headers, "Content-Length": "0"})
+            assert answer.status == 200, answer.body
+        finally:
+            pool.close()
+
+    def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        """Answers a request, one at a time."""
+        with self._lock:
+            refusal = None if self.answer else _refusal(environ)
+            if refusal is None:
+                return list((self.answer or self._application)(environ, start))
+            status, code = refusal
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            start(status, [("Content-Type", "application/xml")])
+            return [f"<Error><Code>{code}</Code></Error>".encode()]
+
+
+def _refusal(environ: dict[str, Any]) -> tuple[str, str] | None:
+    """Returns what S3 refuses and moto does not: uploads unknown to a key, and completing one
+    where a block is already although there must be none.
+    """
+    from moto.s3.models import s3_backends  # noqa: PLC0415  an extra
+
+    upload_id = parse_qs(environ["QUERY_STRING"]).get("uploadId")
+    if upload_id is None:
+        return None
+    name, _, key = environ["PATH_INFO"].encode("latin-1").decode()[1:].partition("/")
+    bucket = s3_backends["123456789012"]["aws"].buckets[name]
+    upload = bucket.multiparts.get(upload_id[0])
+    if upload is None or upload.key_name != key:
+        return "404 Not Found", "NoSuchUpload"
+    completing = environ["REQUEST_METHOD"] == "POST"
+    if completing and environ.get("HTTP_IF_NONE_MATCH") and key in bucket.keys:
+        return "412 Precondition Failed", "PreconditionFailed"
+    return None
+
+
+@contextmanager
+def running_s3() -> Iterator[EmulatedS3]:
+    """Runs a server and stops it afterwards. Needs the extra `test`."""
+    from moto.moto_server.werkzeug_app import create_backend_app  # noqa: PLC0415
+    from moto.s3 import models  # noqa: PLC0415  an extra
+    from werkzeug.serving import WSGIRequestHandler, make_server  # noqa: PLC0415
+
+    class Quiet(WSGIRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_request(self, *_: object) -> None:
+            pass
+
+    vars(models)["S3_UPLOAD_PART_MIN_SIZE"] = 0
+    emulated = EmulatedS3(create_backend_app("s3"))
+    server = make_server("127.0.0.1", 0, emulated, threaded=True, request_handler=Quiet)
+    emulated.port = server.port
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    try:
+        yield emulated
+    finally:
+        server.shutdown()
+        serving.join()
+        server.server_close()
