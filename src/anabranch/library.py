@@ -24,6 +24,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.table_cache import TableCache
 from anabranch.catalog.catalog import Catalog
+from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.versioning.core import Core
@@ -45,13 +46,20 @@ class Lake(Catalog):
         cache_folder: Path,
         cache_bytes: int = CACHE_BYTES,
         signing_secret: bytes,
+        presigned_seconds: float = PRESIGNED_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
         tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
         core = Core(keyvalue, tables, clock=clock)
-        super().__init__(core, blocks, signing_secret=signing_secret, clock=clock)
+        super().__init__(
+            core,
+            blocks,
+            signing_secret=signing_secret,
+            presigned_seconds=presigned_seconds,
+            clock=clock,
+        )
 
     def close(self) -> None:
         """Finishes what goes on and closes the stores."""

@@ -36,7 +36,7 @@ def changes(found):
 def test_the_client_knows_the_server(client):
     assert client.version
     assert client.storage_config.blockstore_type == "local"
-    assert client.storage_config.pre_sign_support is False
+    assert client.storage_config.pre_sign_support is True
 
 
 def test_a_repository_is_created_found_and_deleted(client, fresh):

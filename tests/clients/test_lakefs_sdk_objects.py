@@ -259,9 +259,3 @@ def test_an_upload_may_be_asked_for_before(repo, refused):
     repo.sdk.internal_api.upload_object_preflight(repo.id, "main", "a")
     with refused(404):
         repo.sdk.internal_api.upload_object_preflight(repo.id, "nope", "a")
-
-
-def test_a_store_without_presigned_addresses_says_so(repo, refused):
-    repo.put("a")
-    with refused(400, "presigned URL: operation not supported"):
-        repo.sdk.objects_api.get_object(repo.id, "main", "a", presign=True)

@@ -19,7 +19,7 @@ def test_the_configuration_tells_of_the_store(sdk):
     assert storage.blockstore_type == "local"
     assert storage.blockstore_namespace_validity_regex == "^local://"
     assert storage.blockstore_namespace_example.startswith("local://")
-    assert storage.pre_sign_support is False
+    assert storage.pre_sign_support is True
     assert config.storage_config_list == []
     # lakefs-spec takes it apart as numbers
     assert config.version_config.version == "1.84.0"

@@ -93,8 +93,3 @@ def test_an_address_outside_the_store_is_refused(repo, refused):
     with refused(403, "forbidden"):
         repo.sdk.internal_api.stage_object(repo.id, "main", "b", creation)
     assert repo.paths() == []
-
-
-def test_multipart_uploads_with_presigned_parts_are_not_supported(repo, refused):
-    with refused(501):
-        repo.sdk.experimental_api.create_presign_multipart_upload(repo.id, "main", "a", parts=2)

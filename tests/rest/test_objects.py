@@ -222,14 +222,6 @@ def test_what_is_not_there(api, ref, repository):
     assert api.get(f"{ref}/objects/ls".replace("main", "nope")).status_code == 404
 
 
-def test_presigning_is_refused(api, branch, ref):
-    put(api, branch, "a")
-    for path in (f"{ref}/objects", f"{ref}/objects/stat", f"{ref}/objects/ls"):
-        refused = api.get(path, params={"path": "a", "presign": "true"})
-        assert refused.status_code == 400
-        assert refused.json() == {"message": "local adapter presigned URL: operation not supported"}
-
-
 def test_listings(api, branch, ref):
     for path in ("a/1", "a/2", "b", "c/d/e"):
         put(api, branch, path, **({"x-lakefs-meta-k": "v"} if path == "b" else {}))

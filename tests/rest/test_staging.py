@@ -78,8 +78,6 @@ def test_links_that_are_refused(api, backing):
     assert missing.status_code == 400
     nope = backing.replace("main", "nope")
     assert api.get(nope, params={"path": "a"}).status_code == 404
-    presigned = api.get(backing, params={"path": "a", "presign": "true"})
-    assert presigned.status_code == 400
 
 
 def test_what_was_linked_and_never_stored_is_gone(api, backing, repository):

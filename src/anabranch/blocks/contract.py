@@ -11,7 +11,7 @@ the store's own, so that stores whose native uploads these are need keep nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -148,6 +148,16 @@ class BlockStore(Protocol):
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; a block that it was completed to stays. One that is
         not known is passed over.
+        """
+
+    def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
+        """Returns a URL at which whoever has it can read the block (`GET`), or store it (`PUT`),
+        for so long; None if the store answers no requests itself.
+        """
+
+    def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
+        """Returns a URL at which whoever has it can store a part of an upload (`PUT`), for so
+        long; None if the store answers no requests itself.
         """
 
     def clean_temporaries(self, older_than_seconds: float) -> int:

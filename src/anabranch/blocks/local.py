@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.local_cleaning import clean
@@ -50,6 +51,8 @@ class LocalBlocks:
             blockstore_namespace_example="local://example-bucket/",
             namespace_validity_regex="^local://",
             default_namespace_prefix="local://data/",
+            pre_sign_support=True,
+            pre_sign_multipart_upload=True,
         )
         self._clock = clock
         self._root = str(Path(root).resolve())
@@ -233,6 +236,25 @@ class LocalBlocks:
         write into it under a name is a block, durable once they have synced it and the folder.
         """
         return self._made(place_of(prefix, self._root).path, prefix)
+
+    def presign(
+        self,
+        address: str,  # noqa: ARG002
+        method: Literal["GET", "PUT"],  # noqa: ARG002
+        seconds: int,  # noqa: ARG002
+    ) -> None:
+        """Returns None: nobody answers requests here."""
+        return
+
+    def presign_part(
+        self,
+        address: str,  # noqa: ARG002
+        upload_id: str,  # noqa: ARG002
+        number: int,  # noqa: ARG002
+        seconds: int,  # noqa: ARG002
+    ) -> None:
+        """Returns None, as above."""
+        return
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
         """Removes files left by writers that were killed, and returns how many. A file that was

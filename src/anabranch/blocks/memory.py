@@ -7,7 +7,7 @@ import threading
 import time
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.memory_uploads import MemoryUploads
@@ -35,6 +35,8 @@ class MemoryBlocks:
             blockstore_namespace_example="mem://example-bucket/",
             namespace_validity_regex="^mem://",
             default_namespace_prefix="mem://data/",
+            pre_sign_support=True,
+            pre_sign_multipart_upload=True,
         )
         self._clock = clock
         self._lock = threading.Lock()
@@ -145,6 +147,25 @@ class MemoryBlocks:
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; one that is not known is passed over."""
         self._uploads.abort(address, upload_id)
+
+    def presign(
+        self,
+        address: str,  # noqa: ARG002
+        method: Literal["GET", "PUT"],  # noqa: ARG002
+        seconds: int,  # noqa: ARG002
+    ) -> None:
+        """Returns None: nobody answers requests here."""
+        return
+
+    def presign_part(
+        self,
+        address: str,  # noqa: ARG002
+        upload_id: str,  # noqa: ARG002
+        number: int,  # noqa: ARG002
+        seconds: int,  # noqa: ARG002
+    ) -> None:
+        """Returns None, as above."""
+        return
 
     def clean_temporaries(self, older_than_seconds: float) -> int:  # noqa: ARG002  the contract
         """Returns 0: memory keeps nothing that is unfinished."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.object_addresses import AddressForm, Location, is_path
@@ -24,6 +24,10 @@ __all__ = ["ObjectBlocks", "Objects", "Uploads"]
 
 _AT_ONCE_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
+
+
+Presign = Callable[[str, Location, Mapping[str, str], int], str]
+"""Makes a URL for a method on a block, with a query, good for so many seconds."""
 
 
 class Objects(Protocol):
@@ -91,8 +95,8 @@ class Uploads(Protocol):
 class ObjectBlocks:
     """A `BlockStore` in buckets, whose addresses have a form.
 
-    `paths` takes the keys that are paths, `exact` any, where there is such a thing. `clock` gives
-    seconds since 1970.
+    `paths` takes the keys that are paths, `exact` any, where there is such a thing; `presigned`
+    makes URLs. `clock` gives seconds since 1970.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class ObjectBlocks:
         paths: Objects,
         exact: Objects | None,
         uploads: Uploads,
+        presigned: Presign | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config
@@ -110,6 +115,7 @@ class ObjectBlocks:
         self._paths = paths
         self._exact = exact
         self._uploads = uploads
+        self._presigned = presigned
         self._clock = clock
 
     def accepts(self, storage_namespace: str) -> bool:
@@ -233,6 +239,19 @@ class ObjectBlocks:
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; one that is not known is passed over."""
         self._uploads.abort(self._form.block(address), upload_id)
+
+    def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
+        """Returns a URL at which whoever has it can read or store the block, for so long."""
+        if self._presigned is None:
+            return None
+        return self._presigned(method, self._form.block(address), {}, seconds)
+
+    def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
+        """Returns a URL at which whoever has it can store a part, for so long."""
+        if self._presigned is None:
+            return None
+        query = {"partNumber": str(number), "uploadId": upload_id}
+        return self._presigned("PUT", self._form.block(address), query, seconds)
 
     def clean_temporaries(self, older_than_seconds: float) -> int:  # noqa: ARG002  the contract
         """Returns 0: what a killed process leaves are unfinished uploads, which a rule of the

@@ -32,7 +32,8 @@ class Credentials(NamedTuple):
 class S3Access:
     """Addresses, regions and credentials. `credentials` is asked before every request.
 
-    Without a `region`, and without an endpoint, that of each bucket is asked for once.
+    Clients reach it at `public_endpoint`, if not at the same. Without a `region`, and without an
+    endpoint, that of each bucket is asked for once.
     """
 
     def __init__(
@@ -43,26 +44,32 @@ class S3Access:
         region: str = "",
         path_style: bool = False,
         discover_region: bool = True,
+        public_endpoint: str = "",
     ) -> None:
         self.credentials = credentials
         self.endpoint = endpoint.rstrip("/")
+        self._public = public_endpoint.rstrip("/")
         self.path_style = path_style
         self._region = region
         self._discover = discover_region and not endpoint
         self._regions: dict[str, str] = {}
 
-    def url(self, bucket: str, key: str = "") -> str:
+    def url(self, bucket: str, key: str = "", *, public: bool = False) -> str:
         """Returns the URL of a key, or of a bucket without one; a key in it is encoded, never
-        normalised.
+        normalised. A `public` one is where clients reach it.
         """
-        base = self.bucket_endpoint(bucket)
+        base = self.bucket_endpoint(bucket, public=public)
         if self.in_path(bucket):
             base = f"{base}/{bucket}"
         return f"{base}/{encode_key(key)}" if key else base
 
-    def bucket_endpoint(self, bucket: str) -> str:
+    def bucket_endpoint(self, bucket: str, *, public: bool = False) -> str:
         """Returns the beginning of all URLs of a bucket: scheme and host."""
-        endpoint = self.endpoint or f"https://s3.{self.region(bucket)}.amazonaws.com"
+        endpoint = (
+            (public and self._public)
+            or self.endpoint
+            or f"https://s3.{self.region(bucket)}.amazonaws.com"
+        )
         if self.in_path(bucket):
             return endpoint
         parts = urlsplit(endpoint)

@@ -22,7 +22,7 @@ from anabranch.blocks.object_errors import refusal, unanswered
 from anabranch.blocks.patience import Patience
 from anabranch.blocks.s3_access import S3Access
 from anabranch.errors import AnabranchError
-from anabranch.signing.sign import sign_request
+from anabranch.signing.sign import presign, sign_request
 
 __all__ = ["S3Requests", "code_of", "expect"]
 
@@ -69,12 +69,7 @@ class S3Requests:
                 sent["Content-MD5"] = base64.b64encode(digest).decode()
         if length is not None and method in {"PUT", "POST"}:
             sent["Content-Length"] = str(length)
-        url = self.access.url(location.bucket, location.key)
-        if query:
-            url += "?" + "&".join(
-                f"{name}={quote(value.encode('utf-8', 'surrogateescape'), safe='')}"
-                for name, value in query.items()
-            )
+        url = self.access.url(location.bucket, location.key) + _query(query or {})
         start, attempt = time.monotonic(), 0
         while True:
             answer = self._once(method, url, location, sent, body)
@@ -90,6 +85,14 @@ class S3Requests:
                 assert isinstance(problem, AnabranchError)  # noqa: S101  for the type checker
                 raise problem
             time.sleep(pause)
+
+    def presigned(
+        self, method: str, location: Location, query: Mapping[str, str], seconds: int
+    ) -> str:
+        """Returns a URL at which whoever has it can make one request, for so long."""
+        url = self.access.url(location.bucket, location.key, public=True) + _query(query)
+        signer = self.access.signer(location.bucket)
+        return presign(signer, method, url, time=self._clock(), expires=seconds)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -125,6 +128,15 @@ def expect(answer: HttpAnswer, location: Location, *statuses: int) -> None:
     """
     if answer.status not in statuses or _tells_of_error(answer):
         raise refusal(location.address, answer.status, code_of(answer))
+
+
+def _query(parameters: Mapping[str, str]) -> str:
+    if not parameters:
+        return ""
+    return "?" + "&".join(
+        f"{name}={quote(value.encode('utf-8', 'surrogateescape'), safe='')}"
+        for name, value in parameters.items()
+    )
 
 
 def _is_passing(answer: HttpAnswer) -> bool:

@@ -34,6 +34,8 @@ def s3_blocks(
     *,
     patience: Patience = Patience(),  # noqa: B008  frozen
     default_namespace_prefix: str = "",
+    pre_sign_support: bool = True,
+    pre_sign_multipart_upload: bool = True,
     clock: Callable[[], float] = time.time,
 ) -> ObjectBlocks:
     """Returns the store. `clock` gives seconds since 1970."""
@@ -45,11 +47,14 @@ def s3_blocks(
             blockstore_namespace_example="s3://example-bucket/",
             namespace_validity_regex="^s3://",
             default_namespace_prefix=default_namespace_prefix,
+            pre_sign_support=pre_sign_support,
+            pre_sign_multipart_upload=pre_sign_multipart_upload,
         ),
         AddressForm(_BUCKET.pattern),
         paths=PathObjects(_Buckets(access, patience)),
         exact=S3Objects(requests, uploads),
         uploads=uploads,
+        presigned=requests.presigned,
         clock=clock,
     )
 

@@ -6,14 +6,17 @@ import time
 from collections.abc import Callable
 
 from anabranch.blocks.contract import BlockStore, StorageConfig
+from anabranch.catalog.block_urls import BlockUrls
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
 from anabranch.catalog.completion import Completion
 from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.catalog.objects import Objects
+from anabranch.catalog.presigning import PRESIGNED_SECONDS, Presigning
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
+from anabranch.catalog.signed_blocks import SignedBlocks
 from anabranch.catalog.staging import Staging
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
@@ -31,7 +34,7 @@ _ABANDONED_SECONDS = 3600.0
 
 class Catalog:
     """All use cases. `clock` gives seconds since 1970; `signing_secret` signs the addresses that
-    clients are given to upload to.
+    clients are given to upload to, and URLs, which are good for `presigned_seconds`.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class Catalog:
         blocks: BlockStore,
         *,
         signing_secret: bytes,
+        presigned_seconds: float = PRESIGNED_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.core = core
@@ -64,6 +68,9 @@ class Catalog:
         self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)
+        urls = BlockUrls(signing_secret, clock)
+        self.presigning = Presigning(blocks, urls, clock, presigned_seconds)
+        self.signed_blocks = SignedBlocks(blocks, urls)
 
     def config(self) -> StorageConfig:
         """Returns what clients are told of the store."""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.upload_errors import upload_not_found
 from anabranch.catalog.uploads import HeldPart, found_upload
@@ -73,10 +75,13 @@ class Completion:
         combined: Combining = lambda _upload, _parts: "",
         if_absent: bool = False,
         expecting: Expecting | None = None,
+        content_type: str = "",
+        metadata: Mapping[str, str] | None = None,
         force: bool = False,
     ) -> Completed:
         """Makes an object of an upload's parts, which are `wanted` in the order of their numbers;
-        it shall have `size` bytes.
+        it shall have `size` bytes. `content_type` and `metadata` go before those that the upload
+        was begun with.
 
         Raises NotFound for an upload that is not there, Invalid for parts that are not there
         (part_not_found), too small (part_too_small) or of another size in all (wrong_size); what
@@ -91,7 +96,11 @@ class Completion:
         etag = checksum_of_parts([part.md5 for part in wanted])
         try:
             stored = found_upload(self._core, found, branch, path, upload_id)
-            upload = stored.upload
+            upload = msgspec.structs.replace(
+                stored.upload,
+                content_type=content_type or stored.upload.content_type,
+                metadata={**stored.upload.metadata, **(metadata or {})},
+            )
             self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
             chosen = self._chosen(upload, wanted, size)
             checksum = combined(upload, chosen) if chosen else ""

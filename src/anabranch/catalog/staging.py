@@ -47,8 +47,12 @@ class Staging:
         self._protection = protection
 
     def new_address(self, repository: str, branch: str, path: str) -> str:
-        """Returns an address to store an object's bytes at, with its token, good for a day."""
+        """Returns an address to store an object's bytes at, with its token, good for a day.
+        Raises Denied where the object could not be linked.
+        """
         found = self._core.repositories.get(repository)
+        check_writable(found, force=False)
+        self._protection.require_writable(found, branch)
         self._core.branches.read(found, branch)
         relative = self._core.identifiers.data_address()
         token = self._token(repository, branch, path, relative)

@@ -96,6 +96,11 @@ class Uploads:
             raise
         return upload
 
+    def get(self, repository: str, branch: str, path: str, upload_id: str) -> Upload:
+        """Returns an upload that has not ended. Raises NotFound."""
+        found = self._core.repositories.get(repository)
+        return found_upload(self._core, found, branch, path, upload_id).upload
+
     def put_part(
         self,
         repository: str,
@@ -114,7 +119,7 @@ class Uploads:
         Raises NotFound for an upload that is not there, Invalid for the number and for what has
         another hex `md5`, and what `chunks` raises; nothing has changed then.
         """
-        upload = self._upload(repository, branch, path, upload_id)
+        upload = self.get(repository, branch, path, upload_id)
         _check_number(number)
         part = self._blocks.put_part(upload.block, upload.id, number, chunks, md5=md5)
         told = checksum()
@@ -140,7 +145,7 @@ class Uploads:
 
         Raises as `put_part` does, and what `select` raises.
         """
-        upload = self._upload(repository, branch, path, upload_id)
+        upload = self.get(repository, branch, path, upload_id)
         _check_number(number)
         source = self._core.repositories.get(source_repository)
         entry = self._core.objects.get(source, source_ref, source_path)
@@ -152,7 +157,7 @@ class Uploads:
         self, repository: str, branch: str, path: str, upload_id: str
     ) -> tuple[Upload, list[HeldPart]]:
         """Returns an upload and its parts, by number. Raises NotFound."""
-        upload = self._upload(repository, branch, path, upload_id)
+        upload = self.get(repository, branch, path, upload_id)
         checksums = self._core.uploads.checksums(upload)
         return upload, [
             HeldPart(part, checksums.get((part.number, part.checksum)))
@@ -212,10 +217,6 @@ class Uploads:
                 self._blocks.delete([finish.upload.block])
             self._core.uploads.forget(finish)
         return len(ended)
-
-    def _upload(self, repository: str, branch: str, path: str, upload_id: str) -> Upload:
-        found = self._core.repositories.get(repository)
-        return found_upload(self._core, found, branch, path, upload_id).upload
 
     def _items(self, rows: Sequence[tuple[str, str]]) -> Sequence[Upload | CommonPrefix]:
         """Returns what rows stand for; of uploads those that have not ended meanwhile."""

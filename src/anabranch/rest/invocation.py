@@ -25,6 +25,8 @@ from anabranch.rest.session import authenticate
 
 __all__ = ["Invocation", "not_found"]
 
+_NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
+
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +68,7 @@ class Invocation:
         params = None if self._params is None else self._params.decode(request)
         body = None if self._body is None else self._body.decode(request)
         actor = None
-        if self._access is not Access.NO_AUTH:
+        if self._access not in _NOT_ASKED:
             actor = authenticate(self._services.access.authenticator, request)
         call = Call(self._services, request, params, body, actor)
         self._permit(actor, call)

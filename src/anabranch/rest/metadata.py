@@ -10,9 +10,10 @@ from msgspec import field
 from anabranch.access.permissions import Action
 from anabranch.rest.answer import BYTES, Answer
 from anabranch.rest.call import Call
-from anabranch.rest.contents import begun, refuse_presigning
-from anabranch.rest.operation import Need, Operation
+from anabranch.rest.contents import begun
+from anabranch.rest.operation import Need, Operation, Response
 from anabranch.rest.parameters import InRepository
+from anabranch.rest.presigning import found_at, presigned_read
 from anabranch.rest.resources import on_repository
 
 __all__ = ["OPERATIONS"]
@@ -54,7 +55,9 @@ def get_table_location(call: Call[GetMetaRange, None] | Call[GetRange, None]) ->
 def get_metadata_object(call: Call[GetMetadataObject, None]) -> Answer:
     """Returns a table's file."""
     asked = call.params
-    refuse_presigning(call, presign=asked.presign)
+    if asked.presign:
+        location = call.services.catalog.tables.location(asked.repository, asked.object_id)
+        return found_at(presigned_read(call, location).url)
     size, pieces = call.services.catalog.tables.read(asked.repository, asked.object_id)
     return Answer(200, content_type=BYTES, pieces=begun(pieces), length=size)
 
@@ -92,6 +95,7 @@ OPERATIONS = (
         params=GetMetadataObject,
         response=bytes,
         media_type=BYTES,
+        others=(Response(status=302, description="where it is, presigned"),),
         handler=get_metadata_object,
     ),
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from anabranch.catalog.presigning import Presigned
 from anabranch.model.stat import Stat
 from anabranch.rest.diffs import PathType
 from anabranch.rest.pagination import Pagination
 
-__all__ = ["ObjectStats", "ObjectStatsList", "object_stats"]
+__all__ = ["ObjectStats", "ObjectStatsList", "common_prefix", "object_stats"]
 
 
 class ObjectStats(msgspec.Struct, frozen=True):
@@ -33,8 +34,12 @@ class ObjectStatsList(msgspec.Struct, frozen=True):
     results: list[ObjectStats]
 
 
-def object_stats(stat: Stat, *, user_metadata: bool = True) -> ObjectStats:
-    """Returns an object as the wire shows it."""
+def object_stats(
+    stat: Stat, *, user_metadata: bool = True, presigned: Presigned | None = None
+) -> ObjectStats:
+    """Returns an object as the wire shows it; where it is read from a presigned URL, that stands
+    in the place of its address.
+    """
     entry = stat.entry
     return ObjectStats(
         checksum=entry.checksum,
@@ -43,6 +48,19 @@ def object_stats(stat: Stat, *, user_metadata: bool = True) -> ObjectStats:
         mtime=entry.mtime,
         path=stat.path,
         path_type="object",
-        physical_address=stat.physical_address,
+        physical_address=stat.physical_address if presigned is None else presigned.url,
+        physical_address_expiry=UNSET if presigned is None else presigned.expires,
         size_bytes=entry.size,
+    )
+
+
+def common_prefix(path: str) -> ObjectStats:
+    """Returns a common prefix as the wire shows it: among objects, with nothing of an object."""
+    return ObjectStats(
+        checksum="",
+        mtime=0,
+        path=path,
+        path_type="common_prefix",
+        physical_address="",
+        size_bytes=0,
     )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
-from anabranch.catalog.objects import OpenObject
-from anabranch.errors import AnabranchError
+from anabranch.access.decide import decide
+from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.catalog.objects import ObjectPage, OpenObject
+from anabranch.errors import AnabranchError, Denied
 from anabranch.model.entry import Entry
 from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT
+from anabranch.model.stat import CommonPrefix
 from anabranch.rest.answer import BYTES, JSON, Answer, encode, header_safe
 from anabranch.rest.call import Call
-from anabranch.rest.contents import begun, refuse_presigning
+from anabranch.rest.contents import begun
 from anabranch.rest.errors import answer_error
 from anabranch.rest.object_headers import (
     RANGE_PATTERN,
@@ -23,10 +26,11 @@ from anabranch.rest.object_headers import (
     etag_of,
     object_headers,
 )
-from anabranch.rest.object_stats import ObjectStats, ObjectStatsList, object_stats
+from anabranch.rest.object_stats import ObjectStats, ObjectStatsList, common_prefix, object_stats
 from anabranch.rest.operation import Need, Operation, Response
 from anabranch.rest.pagination import Pagination, amount_of
 from anabranch.rest.parameters import HEADER, Amount, AtRef, ObjectPath
+from anabranch.rest.presigning import found_at, presigned_read
 from anabranch.rest.resources import on_object, on_repository
 
 __all__ = ["OPERATIONS"]
@@ -83,11 +87,12 @@ class UnderlyingObjectProperties(msgspec.Struct, frozen=True):
 def get_object(call: Call[GetObject, None]) -> Answer:
     """Returns an object's bytes, or a part of them."""
     asked = call.params
-    refuse_presigning(call, presign=asked.presign)
     found = call.services.catalog.objects.open(asked.repository, asked.ref, asked.path)
     entry = found.stat.entry
     if asked.if_none_match and asked.if_none_match == etag_of(entry):
         return Answer(304, headers=[("ETag", etag_of(entry))])
+    if asked.presign:
+        return found_at(presigned_read(call, found.stat.physical_address).url)
     part = None if asked.range is UNSET else byte_range(asked.range, entry.size)
     return _content(found, part)
 
@@ -112,15 +117,14 @@ def head_object(call: Call[HeadObject, None]) -> Answer:
 def stat_object(call: Call[StatObject, None]) -> ObjectStats:
     """Returns what is known of an object."""
     asked = call.params
-    refuse_presigning(call, presign=asked.presign)
     stat = call.services.catalog.objects.stat(asked.repository, asked.ref, asked.path)
-    return object_stats(stat, user_metadata=asked.user_metadata)
+    presigned = presigned_read(call, stat.physical_address) if asked.presign else None
+    return object_stats(stat, user_metadata=asked.user_metadata, presigned=presigned)
 
 
 def list_objects(call: Call[ListObjects, None]) -> Answer:
     """Returns a page of objects; the kernel writes it as JSON."""
     asked = call.params
-    refuse_presigning(call, presign=asked.presign)
     page = call.services.catalog.objects.listing(
         asked.repository,
         asked.ref,
@@ -135,9 +139,30 @@ def list_objects(call: Call[ListObjects, None]) -> Answer:
         next_offset=page.next_offset,
         results=len(page),
     )
-    results = page.json(user_metadata=asked.user_metadata)
+    if asked.presign:
+        results = _presigned(call, page)
+    else:
+        results = page.json(user_metadata=asked.user_metadata)
     body = b"".join((b'{"pagination":', encode(pagination), b',"results":', results, b"}\n"))
     return Answer(200, body, content_type=JSON)
+
+
+def _presigned(call: Call[ListObjects, None], page: ObjectPage) -> bytes:
+    """Returns a page's items as JSON, with a presigned URL for each that the caller may read."""
+    asked = call.params
+    items = []
+    for item in page.items:
+        if isinstance(item, CommonPrefix):
+            items.append(common_prefix(item.path))
+            continue
+        named = object_arn(asked.repository, item.path)
+        url = None
+        with suppress(Denied):
+            decide(call.actor, [Permission(Action.READ_OBJECT, named)])
+            url = presigned_read(call, item.physical_address)
+        told = asked.user_metadata and bool(item.entry.metadata)
+        items.append(object_stats(item, user_metadata=told, presigned=url))
+    return encode(items)
 
 
 def get_underlying_properties(call: Call[AtPath, None]) -> UnderlyingObjectProperties:
@@ -187,6 +212,7 @@ OPERATIONS = (
         media_type=BYTES,
         others=(
             Response(status=206, description="a part", type=bytes, media_type=BYTES),
+            Response(status=302, description="where it is, presigned"),
             Response(status=304, description="not modified"),
         ),
         handler=get_object,

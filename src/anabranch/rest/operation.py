@@ -41,6 +41,8 @@ class Access(Enum):
     """Everyone, but wrong credentials are refused and right ones are used."""
     ANY_USER = "any_user"
     """Everyone who is known."""
+    SIGNED_URL = "signed_url"
+    """Whoever has the URL: the use case checks its signature before anything else."""
 
 
 class Need(NamedTuple):

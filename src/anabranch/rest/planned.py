@@ -72,12 +72,6 @@ import /repositories/{repository}/branches/{branch}/import branch
     importCancel          DELETE -                                     fs:ImportCancel
 experimental /sts anything
     stsLogin              POST   /login                                -
-experimental /repositories/{repository}/branches/{branch}/staging/pmpu repository
-    createPresignMultipartUpload   POST   -                            fs:WriteObject
-    completePresignMultipartUpload PUT    /{uploadId}                  fs:WriteObject
-    abortPresignMultipartUpload    DELETE /{uploadId}                  fs:WriteObject
-    uploadPart                     PUT    /{uploadId}/parts/{partNumber}      fs:WriteObject
-    uploadPartCopy                 PUT    /{uploadId}/parts/{partNumber}/copy fs:WriteObject
 pulls /repositories/{repository}/pulls repository
     listPullRequests      GET    -                                     pr:ListPullRequests
     createPullRequest     POST   -                                     pr:WritePullRequest

@@ -22,9 +22,12 @@ class Version(NamedTuple):
 
 
 class Services(NamedTuple):
-    """Everything that operations use; `clock` gives seconds since 1970."""
+    """Everything that operations use; `clock` gives seconds since 1970, `presign_endpoint` is
+    where clients reach our own presigned URLs, if not where they ask.
+    """
 
     catalog: Catalog
     access: Access
     version: Version
     clock: Callable[[], float]
+    presign_endpoint: str = ""

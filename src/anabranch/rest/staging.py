@@ -9,10 +9,10 @@ from anabranch.access.permissions import Action
 from anabranch.errors import Invalid
 from anabranch.rest.call import Call
 from anabranch.rest.conditions import ConditionalWrite
-from anabranch.rest.contents import refuse_presigning
 from anabranch.rest.object_stats import ObjectStats, object_stats
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import AtBranch, ObjectPath, Seconds, Size
+from anabranch.rest.presigning import presigned_store
 from anabranch.rest.resources import on_object
 
 __all__ = ["OPERATIONS"]
@@ -48,12 +48,11 @@ class GetPhysicalAddress(AtBranch, frozen=True, kw_only=True):
 def get_physical_address(call: Call[GetPhysicalAddress, None]) -> StagingLocation:
     """Returns an address for an object's bytes."""
     asked = call.params
-    refuse_presigning(call, presign=asked.presign)
-    return StagingLocation(
-        physical_address=call.services.catalog.staging.new_address(
-            asked.repository, asked.branch, asked.path
-        )
-    )
+    address = call.services.catalog.staging.new_address(asked.repository, asked.branch, asked.path)
+    if not asked.presign:
+        return StagingLocation(address)
+    url = presigned_store(call, address)
+    return StagingLocation(address, url.url, url.expires)
 
 
 def link_physical_address(call: Call[ConditionalWrite, StagingMetadata]) -> ObjectStats:

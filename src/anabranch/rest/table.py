@@ -14,6 +14,7 @@ from anabranch.rest import (
     metadata,
     objects,
     planned,
+    presigned_uploads,
     refs,
     repositories,
     setup,
@@ -43,6 +44,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *objects.OPERATIONS,
     *uploads.OPERATIONS,
     *staging.OPERATIONS,
+    *presigned_uploads.OPERATIONS,
     *metadata.OPERATIONS,
     *planned.OPERATIONS,
 )

@@ -19,7 +19,6 @@ from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import Invocation, not_found
 from anabranch.rest.operation import BodyKind, Operation
 from anabranch.rest.services import Services
-from anabranch.rest.table import BASE_PATH
 from anabranch.server.incoming import Incoming
 from anabranch.server.inflow import Inflow
 from anabranch.server.outflow import Outflow
@@ -119,15 +118,15 @@ def first_values(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def invocations_by_path(
-    operations: Iterable[Operation[Any, Any]], services: Services
+    operations: Iterable[Operation[Any, Any]], services: Services, *, base: str = ""
 ) -> dict[str, dict[str, Invocation]]:
     """Returns the operations, ready to be called, by the router's template of their path and by
     method. A template calls parameters by their position, since the router must call those of
-    all operations alike.
+    all operations alike. Paths begin with `base`.
     """
     paths: dict[str, dict[str, Invocation]] = {}
     for operation in operations:
-        parts = (BASE_PATH + operation.path).split("/")
+        parts = (base + operation.path).split("/")
         names: dict[str, str] = {}
         for position, part in enumerate(parts):
             match = _NAME.fullmatch(part)

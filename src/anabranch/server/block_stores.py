@@ -16,7 +16,7 @@ from anabranch.blocks.patience import Patience
 from anabranch.errors import Invalid
 from anabranch.server.blockstore_settings import Blockstore
 
-__all__ = ["open_blocks"]
+__all__ = ["open_blocks", "presigned_seconds"]
 
 
 def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.environ) -> BlockStore:
@@ -30,6 +30,15 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
     if blockstore.type == "local":
         return LocalBlocks(blockstore.local.path)
     return _s3(blockstore, environment)
+
+
+def presigned_seconds(blockstore: Blockstore) -> float:
+    """Returns how long the store's presigned URLs are good."""
+    return (
+        blockstore.s3.pre_signed_expiry
+        if blockstore.type == "s3"
+        else (blockstore.local.pre_signed_expiry)
+    )
 
 
 def _s3(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
@@ -54,11 +63,16 @@ def _s3(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
         region=region,
         path_style=settings.force_path_style,
         discover_region=settings.discover_bucket_region,
+        public_endpoint=_url("blockstore.s3.pre_signed_endpoint", settings.pre_signed_endpoint),
     )
     return s3_blocks(
         access,
         patience=_patience(blockstore, settings.max_retries),
         default_namespace_prefix=blockstore.default_namespace_prefix,
+        pre_sign_support=not settings.disable_pre_signed,
+        pre_sign_multipart_upload=not (
+            settings.disable_pre_signed or settings.disable_pre_signed_multipart
+        ),
     )
 
 

@@ -15,6 +15,16 @@ class LocalBlockstore(Group, frozen=True, kw_only=True):
     """Objects in a folder."""
 
     path: Annotated[Path, Means("Folder of the objects", under_data="block", shared=True)] = Path()
+    pre_signed_expiry: Annotated[
+        Seconds, Means("How long a presigned URL of an object in the folder is good")
+    ] = Seconds(15 * 60)
+    pre_signed_endpoint: Annotated[
+        str,
+        Means(
+            "Where clients reach this server, for presigned URLs: `https://lake.example.com`; by "
+            "default where they asked for one"
+        ),
+    ] = ""
     import_enabled: Annotated[
         bool, Means("Whether objects may be imported from folders of this machine")
     ] = False
@@ -56,6 +66,18 @@ class S3Blockstore(Group, frozen=True, kw_only=True):
     ] = True
     force_path_style: Annotated[
         bool, Means("Whether buckets stand in the path and not in the host's name")
+    ] = False
+    pre_signed_expiry: Annotated[Seconds, Means("How long a presigned URL is good")] = Seconds(
+        15 * 60
+    )
+    pre_signed_endpoint: Annotated[
+        str, Means("Where clients reach S3, for presigned URLs, if not at the endpoint")
+    ] = ""
+    disable_pre_signed: Annotated[
+        bool, Means("Whether clients are told not to use presigned URLs")
+    ] = False
+    disable_pre_signed_multipart: Annotated[
+        bool, Means("Whether they are told not to upload in parts by them")
     ] = False
     max_retries: Annotated[int, Means("How often a request to S3 is sent again")] = 5
     profile: Annotated[str, Means("Profile in AWS's file of credentials")] = ""

@@ -15,7 +15,7 @@ from anabranch.library import Lake
 from anabranch.rest.services import Services, Version
 from anabranch.s3.door import Door
 from anabranch.s3.services import Services as S3Services
-from anabranch.server.block_stores import open_blocks
+from anabranch.server.block_stores import open_blocks, presigned_seconds
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
@@ -51,6 +51,7 @@ class Composition:
             cache_folder=settings.committed.local_cache.dir,
             cache_bytes=settings.committed.local_cache.size_bytes,
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
+            presigned_seconds=presigned_seconds(settings.blockstore),
         )
         self.services = _services(settings, keyvalue, self.lake)
         self._calls = Workers("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
@@ -97,6 +98,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,
+        presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
     )
 
 

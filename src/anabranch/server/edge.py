@@ -28,7 +28,8 @@ from anabranch.rest.call import Request
 from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import Invocation
 from anabranch.rest.services import Services
-from anabranch.rest.table import OPERATIONS
+from anabranch.rest.signed_blocks import SIGNED_OPERATIONS
+from anabranch.rest.table import BASE_PATH, OPERATIONS
 from anabranch.s3.door import Door
 from anabranch.server import pages
 from anabranch.server.api_path import (
@@ -85,7 +86,9 @@ class Edge:
         self._request_ids = request_ids
         self._door = door
         self._calls = None if local else calls
-        self._metrics = Metrics({operation.id: operation.method for operation in OPERATIONS})
+        self._metrics = Metrics(
+            {operation.id: operation.method for operation in (*OPERATIONS, *SIGNED_OPERATIONS)}
+        )
         self._log = request_log
         self._s3 = S3Requests(door, calls, transfers, self._metrics, local=local)
         self._router = CompiledRouter()
@@ -98,7 +101,9 @@ class Edge:
             logout_url=logout_url,
             metrics=self._metrics.text,
         )
-        for template, invocations in invocations_by_path(OPERATIONS, services).items():
+        paths = invocations_by_path(OPERATIONS, services, base=BASE_PATH)
+        paths |= invocations_by_path(SIGNED_OPERATIONS, services)
+        for template, invocations in paths.items():
             self._falcon.add_route(template, ApiPath(invocations, calls, transfers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

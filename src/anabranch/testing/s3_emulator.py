@@ -59,13 +59,14 @@ class EmulatedS3:
             "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": _ACCESS.secret.reveal(),
         }
 
-    def access(self, port: int | None = None) -> S3Access:
+    def access(self, port: int | None = None, public_endpoint: str = "") -> S3Access:
         """Returns how to reach it, by way of another port if one is given."""
         return S3Access(
             lambda: _ACCESS,
             endpoint=f"http://127.0.0.1:{port or self.port}",
             region=self.region,
             path_style=True,
+            public_endpoint=public_endpoint,
         )
 
     def blocks(

@@ -11,6 +11,7 @@ each chunk as well. What `before` raises is raised by the store, so it may count
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -74,6 +75,12 @@ class FaultyBlocks:
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         self.before("copy", destination)
         return self.store.copy(source, destination, checksum=checksum)
+
+    def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
+        return self.store.presign(address, method, seconds)
+
+    def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
+        return self.store.presign_part(address, upload_id, number, seconds)
 
     def open_upload(self, address: str) -> str:
         self.before("open_upload", address)
