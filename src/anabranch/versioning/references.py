@@ -49,6 +49,8 @@ class References:
 
         Raises NotFound, and Invalid for what cannot be a reference.
         """
+        if self._is_commit(repository, text):
+            return Resolved(text)
         expression = parse_expression(text)
         base = self._base(repository, expression.base)
         if expression.view and base.branch is None:
@@ -71,8 +73,12 @@ class References:
             )
         return self._commits.get(repository, self.resolve(repository, text).commit_id)
 
+    def _is_commit(self, repository: Repository, name: str) -> bool:
+        """Returns whether a name is a commit's full id."""
+        return len(name) == ID_LENGTH and self._commits.find(repository, name) is not None
+
     def _base(self, repository: Repository, name: str) -> Resolved:
-        if len(name) == ID_LENGTH and self._commits.find(repository, name) is not None:
+        if self._is_commit(repository, name):
             return Resolved(name)
         stored = self._branches.find(repository, name)
         if stored is not None:
