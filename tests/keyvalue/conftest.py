@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.foreseen_reads import ForeseenReads
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.postgres import PostgresStore
 from anabranch.keyvalue.postgres_database import PostgresDatabase
@@ -50,7 +51,12 @@ def postgres(empty: str) -> Iterator[PostgresStore]:
     store.close()
 
 
-@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres"])
+@pytest.fixture
+def foreseen(postgres: PostgresStore) -> ForeseenReads:
+    return ForeseenReads(postgres)
+
+
+@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres", "foreseen"])
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()

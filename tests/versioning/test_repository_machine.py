@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 from anabranch.errors import DirtyBranch, MergeConflict, NoChanges
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.foreseen_reads import ForeseenReads
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.postgres import PostgresStore
 from anabranch.model.stat import Stat
@@ -226,7 +227,7 @@ class PostgresRepositoryMachine(RepositoryMachine):
 
     def keyvalue(self) -> KeyValueStore:
         clear(self.url)
-        return PostgresStore(self.url, max_open_connections=2)
+        return ForeseenReads(PostgresStore(self.url, max_open_connections=2))
 
 
 class TestRepositoryOnPostgres(PostgresRepositoryMachine.TestCase):

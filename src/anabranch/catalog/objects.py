@@ -125,14 +125,16 @@ class Objects:
 
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns what is known of the object at a path. Raises NotFound."""
-        found = self._core.repositories.get(repository)
-        entry = self._core.objects.get(found, reference, path)
+        with self._core.foreseen((repository, reference), path):
+            found = self._core.repositories.get(repository)
+            entry = self._core.objects.get(found, reference, path)
         return _stat(self._blocks, found.storage_namespace, path, entry)
 
     def open(self, repository: str, reference: str, path: str) -> OpenObject:
         """Returns the object at a path, to be read. Raises NotFound."""
-        found = self._core.repositories.get(repository)
-        entry = self._core.objects.get(found, reference, path)
+        with self._core.foreseen((repository, reference), path):
+            found = self._core.repositories.get(repository)
+            entry = self._core.objects.get(found, reference, path)
         return OpenObject(
             _stat(self._blocks, found.storage_namespace, path, entry),
             self._blocks,

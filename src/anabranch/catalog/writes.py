@@ -36,12 +36,13 @@ class Writes:
 
         Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository, ProtectedBranch.
         """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        check_path(path)
-        if self._core.branches.find(found, branch) is None:
-            raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
-        self._protection.require_writable(found, branch)
+        with self._core.foreseen(("writable", repository, branch)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            check_path(path)
+            if self._core.branches.find(found, branch) is None:
+                raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
+            self._protection.require_writable(found, branch)
         return found
 
     def refuse_early(

@@ -68,6 +68,16 @@ class PostgresStore:
         )
         return list(map(dict(_rows(answer)).get, keys))
 
+    def get_together(self, places: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        """Returns the values of keys of any partitions, read one after another in one request."""
+        answers = self._requests.run(
+            {partition for partition, _ in places},
+            lambda tables: [
+                postgres_statements.get(tables[partition], key) for partition, key in places
+            ],
+        )
+        return [answer.get_value(0, 0) if answer.ntuples else None for answer in answers]
+
     def scan(
         self,
         partition: str,

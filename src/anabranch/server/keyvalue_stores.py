@@ -48,13 +48,16 @@ def open_keyvalue(database: Database) -> KeyValueStore:
         folder.mkdir(parents=True, exist_ok=True)
         return SQLiteStore(folder / DATABASE_FILE)
     url = connection_string(database)
-    from anabranch.keyvalue.postgres import PostgresStore  # noqa: PLC0415  an extra
+    from anabranch.keyvalue.foreseen_reads import ForeseenReads  # noqa: PLC0415  an extra
+    from anabranch.keyvalue.postgres import PostgresStore  # noqa: PLC0415
 
-    return PostgresStore(
-        url,
-        max_open_connections=database.postgres.max_open_connections,
-        max_idle_connections=database.postgres.max_idle_connections,
-        connection_max_lifetime=database.postgres.connection_max_lifetime,
+    return ForeseenReads(
+        PostgresStore(
+            url,
+            max_open_connections=database.postgres.max_open_connections,
+            max_idle_connections=database.postgres.max_idle_connections,
+            connection_max_lifetime=database.postgres.connection_max_lifetime,
+        )
     )
 
 

@@ -10,11 +10,14 @@ references, staging, trees, objects, difference, changes, uploads, reset, commit
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.table_cache import TableCache
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.foreseeing import Foreseeing
+from anabranch.model.names import key_of
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.changes import Changes
 from anabranch.versioning.cleanup import GRACE_SECONDS, Cleaner
@@ -68,3 +71,12 @@ class Core:
         )
         self.merging = Merging(self.references, self.commits, self.trees, self.committing)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
+        self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None
+
+    def foreseen(self, topic: Hashable, path: str = "") -> AbstractContextManager[None]:
+        """Returns a context for requests that are alike but for a path: where references are on
+        another machine, what the last one read is then asked for in one go.
+        """
+        if self._foreseeing is None:
+            return nullcontext()
+        return self._foreseeing.foreseen(topic, key_of(path))

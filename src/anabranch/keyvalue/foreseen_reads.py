@@ -1,0 +1,95 @@
+"""Reads that are foreseen: over a store on another machine, asked for in one go.
+
+A request reads a repository, then the branch that lies where the repository says, then what is
+staged where the branch says: three waits, one after another. But where they lie is seldom another
+place than last time. So what a request of one topic has read is remembered, by its places and not
+by its values; the next request of that topic asks for all those places together, and what it then
+reads is there already. A place that was not foreseen is read as ever.
+
+Nothing is answered that was read before the request began, and nothing twice from one reading.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.postgres import PostgresStore
+
+__all__ = ["ForeseenReads"]
+
+_MOST_TOPICS = 10_000
+_MOST_PLACES = 8
+
+_Place = tuple[str, bytes]
+_Pattern = tuple[tuple[str, bytes | None], ...]
+
+
+class _Request(threading.local):
+    """What the thread's request has foreseen and has not read yet, and the places it has read."""
+
+    foreseen: dict[_Place, bytes | None] | None = None
+    read: list[_Place]
+
+
+class ForeseenReads:
+    """The store `store`, whose `get` knows what was foreseen. The rest is as it is there."""
+
+    # each method's docstring stands in the contract that it fulfils
+    # ruff: noqa: D102
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self._patterns: dict[Hashable, _Pattern] = {}
+        self._request = _Request()
+        self.get_many = store.get_many
+        self.scan = store.scan
+        self.drop = store.drop
+        self.close = store.close
+
+    @contextmanager
+    def foreseen(self, topic: Hashable, key: bytes) -> Iterator[None]:
+        """Reads at once what this thread will probably read until the end of the context: what the
+        last request of the topic has read, with this `key` in place of the one it was given.
+        """
+        request = self._request
+        pattern = self._patterns.get(topic)
+        request.read = []
+        request.foreseen = {}
+        if pattern is not None:
+            places = [(partition, key if own is None else own) for partition, own in pattern]
+            request.foreseen = dict(zip(places, self._store.get_together(places), strict=True))
+        try:
+            yield
+        finally:
+            request.foreseen = None
+            self._remember(topic, key, request.read, pattern)
+
+    def get(self, partition: str, key: bytes) -> bytes | None:
+        request = self._request
+        if request.foreseen is None:
+            return self._store.get(partition, key)
+        place = (partition, key)
+        request.read.append(place)
+        if place in request.foreseen:
+            return request.foreseen.pop(place)
+        return self._store.get(partition, key)
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        if self._request.foreseen:
+            self._request.foreseen = {}
+        return self._store.apply(writes, expect)
+
+    def _remember(
+        self, topic: Hashable, key: bytes, read: Sequence[_Place], before: _Pattern | None
+    ) -> None:
+        pattern = tuple(
+            (partition, None if own == key else own)
+            for partition, own in dict.fromkeys(read[:_MOST_PLACES])
+        )
+        if pattern != before and len(pattern) > 1:
+            if len(self._patterns) >= _MOST_TOPICS:
+                self._patterns.clear()
+            self._patterns[topic] = pattern
