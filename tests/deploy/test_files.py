@@ -1,0 +1,103 @@
+"""The files of `deploy/`: nothing in them is called what it is not called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+import yaml
+
+from anabranch.cli.main import SECTIONS
+from anabranch.server.load_settings import load_settings
+from anabranch.server.setting import declared, variable
+
+PROJECT = Path(__file__).parents[2]
+DEPLOY = PROJECT / "deploy"
+PAGE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
+VARIABLES = {variable(name) for name in declared()}
+GIVEN = re.compile(r"\$\{(\w+)\}")
+
+
+def compose():
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+
+
+def kubernetes():
+    documents = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8"))
+    return {document["kind"]: document for document in documents}
+
+
+def settings_from(tmp_path, environment):
+    assert environment.keys() <= VARIABLES
+    loaded = load_settings({"data": str(tmp_path)}, environment, None, folder=tmp_path)
+    assert loaded.warnings == ()
+    return loaded.settings
+
+
+def test_compose_sets_settings_that_there_are(tmp_path):
+    environment = compose()["services"]["one"]["environment"]
+    filled = {name: GIVEN.sub("secret", value) for name, value in environment.items()}
+    settings = settings_from(tmp_path, filled)
+    assert (settings.database.type, settings.blockstore.type) == ("postgres", "s3")
+    assert settings.workers == 2
+
+
+def test_compose_is_given_what_the_page_names():
+    text = (DEPLOY / "compose.yaml").read_text("utf-8")
+    (block,) = re.findall(r"^```sh\n((?:\w+=\.\.\.\n)+)```$", PAGE, re.MULTILINE)
+    assert set(GIVEN.findall(text)) == {line.partition("=")[0] for line in block.splitlines()}
+
+
+def test_compose_starts_what_is_there():
+    services = compose()["services"]
+    for service in services.values():
+        for name in service.get("depends_on", ()):
+            assert name in services
+        for volume in service.get("volumes", ()):
+            source = volume.partition(":")[0]
+            assert source in compose()["volumes"] or (DEPLOY / source).is_file()
+    named = set(re.findall(r"server (\w+):8000;", (DEPLOY / "nginx.conf").read_text("utf-8")))
+    assert named == {"one", "two"} <= services.keys()
+    assert services["migrate"]["command"] in commands()
+
+
+def commands():
+    return {word.name for _, words in SECTIONS for word in words}
+
+
+def test_kubernetes_sets_settings_that_there_are(tmp_path):
+    settings = settings_from(tmp_path, kubernetes()["ConfigMap"]["data"])
+    assert (settings.database.type, settings.blockstore.type) == ("postgres", "s3")
+    named = set(re.findall(r"`(ANABRANCH_\w+)`", PAGE))
+    assert named
+    assert named <= VARIABLES
+    settings_from(tmp_path, dict.fromkeys(named, "x") | kubernetes()["ConfigMap"]["data"])
+
+
+def test_kubernetes_runs_commands_and_asks_for_paths_that_there_are(server):
+    pod = kubernetes()["Deployment"]["spec"]["template"]["spec"]
+    assert {container["args"][0] for container in (*pod["containers"], *pod["initContainers"])} <= (
+        commands()
+    )
+    (container,) = pod["containers"]
+    for probe in ("readinessProbe", "livenessProbe"):
+        path = container[probe]["httpGet"]["path"]
+        assert httpx2.get(server.url + path).status_code == 200
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+
+
+@pytest.mark.parametrize("setting", re.findall(r"`((?:\w+\.)+\w+)`", PAGE))
+def test_settings_on_the_page_are_there(setting):
+    if setting.endswith((".md", ".py", ".conf", ".db")):
+        return
+    assert setting in declared()
+
+
+def test_the_image_starts_the_server():
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    assert set(re.findall(r"ANABRANCH_\w+(?==)", text)) <= VARIABLES
+    assert (PROJECT / "constraints.txt").is_file()
+    assert 'CMD ["serve"]' in text
