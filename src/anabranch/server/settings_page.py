@@ -52,9 +52,10 @@ def main(paths: list[str]) -> None:
 
 
 def _row(setting: Setting) -> str:
+    alike = " **(alike)**" if setting.means.shared else ""
     return (
         f"| `{setting.name}` | `{variable(setting.name)}` | {_kind(setting.type)} "
-        f"| {_default(setting)} | {setting.means.meaning} |"
+        f"| {_default(setting)} | {setting.means.meaning}{alike} |"
     )
 
 
