@@ -136,6 +136,8 @@ def test_changes_from_nothing_and_of_nothing(spark, filled):
     table = anabranch.spark.changes(spark, filled, "sea", root, "before", entries_per_task=50)
     assert rows(table) == differing(filled, root, "before")
     assert {row.change for row in table.collect()} == {"added"}
+    table = anabranch.spark.changes(spark, filled, "sea", "before", root, prefix="c/")
+    assert rows(table) == differing(filled, "before", root, "c/")
     assert rows(anabranch.spark.changes(spark, filled, "sea", "after", "after")) == []
 
 

@@ -1,6 +1,8 @@
 """Changes: how two commits differ, as a DataFrame.
 
-Ranges that both commits have are never read: the cost follows the difference.
+Ranges that both commits have are never read: the cost follows the difference. Where one commit
+has nothing, all that the other has is the difference, and is taken in whole batches; elsewhere the
+kernel compares, and what differs is made a row at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import pyarrow as pa
 
 from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import key_of, path_of
-from anabranch.spark.columns import CHANGES, CHANGES_ARROW
+from anabranch.spark.columns import CHANGES, CHANGES_ARROW, ENTRY_ARROW
+from anabranch.spark.objects import read_objects
 from anabranch.spark.pieces import ENTRIES, Pair, cut_difference
 from anabranch.spark.sources import Source, repository_of
 from anabranch.spark.table_files import TableFiles, opened
@@ -54,7 +57,17 @@ def read_changes(
     files: TableFiles, storage_namespace: str, prefix: bytes, pair: Pair
 ) -> Iterator[pa.RecordBatch]:
     """Yields the changes in one piece, in order."""
+    if pair.left and pair.right:
+        yield from _compared(files, storage_namespace, prefix, pair)
+        return
+    kind = "added" if pair.right else "removed"
+    for batch in read_objects(files, storage_namespace, prefix, pair.left or pair.right):
+        yield _one_sided(kind, batch)
 
+
+def _compared(
+    files: TableFiles, storage_namespace: str, prefix: bytes, pair: Pair
+) -> Iterator[pa.RecordBatch]:
     def shown(value: tuple[bytes, bytes] | None) -> dict[str, Any] | None:
         return None if value is None else _shown(entry_from(value), storage_namespace)
 
@@ -70,6 +83,19 @@ def read_changes(
                 yield pa.RecordBatch.from_pylist(rows, schema=CHANGES_ARROW)
                 after = page.rows[-1][1]
             more = page.has_more
+
+
+def _one_sided(kind: str, objects: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns objects as changes."""
+    entries = pa.StructArray.from_arrays(
+        [objects.column(field.name) for field in ENTRY_ARROW], fields=list(ENTRY_ARROW)
+    )
+    nothing = pa.nulls(objects.num_rows, ENTRY_ARROW)
+    sides = [nothing, entries] if kind == "added" else [entries, nothing]
+    return pa.RecordBatch.from_arrays(
+        [pa.repeat(pa.scalar(kind), objects.num_rows), objects.column("path"), *sides],
+        schema=CHANGES_ARROW,
+    )
 
 
 def _shown(entry: Entry, storage_namespace: str) -> dict[str, Any]:
