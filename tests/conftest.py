@@ -15,6 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import anabranch
 from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.testing.azure_emulator import EmulatedAzure, azurite_program, running_azure
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.s3_emulator import EmulatedS3, running_s3
 from anabranch.testing.server import Server, running_server
@@ -155,4 +156,13 @@ def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def s3() -> Iterator[EmulatedS3]:
     """An S3 that keeps everything in memory."""
     with running_s3() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[EmulatedAzure]:
+    """Azure's blob storage."""
+    if azurite_program() is None:
+        pytest.skip("Azurite is not installed")
+    with running_azure() as server:
         yield server

@@ -11,6 +11,7 @@ import pytest
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
+from anabranch.testing.azure_emulator import EmulatedAzure
 from anabranch.testing.s3_emulator import EmulatedS3
 from anabranch.testing.stores import FaultyBlocks
 
@@ -47,7 +48,26 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
     return LocalBlocks(root)
 
 
-@pytest.fixture(params=["memory", "faulty", "local", "named_local", "s3_store"])
+@pytest.fixture
+def azure_store(azure: EmulatedAzure) -> BlockStore:
+    return azure.blocks()
+
+
+@pytest.fixture
+def azure_namespace(azure: EmulatedAzure) -> str:
+    """A namespace in a new container."""
+    name = f"container-{uuid.uuid4()}"
+    azure.make_container(name)
+    return f"{azure.root}/{name}/space"
+
+
+@pytest.fixture
+def s3_namespace(bucket: str) -> str:
+    """A namespace in a new bucket."""
+    return f"s3://{bucket}/space"
+
+
+@pytest.fixture(params=["memory", "faulty", "local", "named_local", "s3_store", "azure_store"])
 def store(request: pytest.FixtureRequest) -> BlockStore:
     if request.param == "memory":
         return MemoryBlocks()
@@ -63,5 +83,5 @@ def at(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[str], str
     if kind in NAMESPACES:
         namespace = NAMESPACES[kind]
     else:
-        namespace = f"{kind}://{request.getfixturevalue('bucket')}/space"
+        namespace = request.getfixturevalue(f"{kind}_namespace")
     return lambda key: f"{namespace}/{key}"

@@ -225,7 +225,10 @@ def test_what_is_wrong_in_the_environment(tmp_path, variable, value, message):
         ),
         ("listen_address = 8000", ":listen_address is not a text: put it in quotes"),
         ("[workers]\ncount = 1", ":workers.count is no setting; did you mean workers?"),
-        ("[blockstore]\ntype = 'ftp'", ":blockstore.type is 'ftp', not one of local, mem, s3"),
+        (
+            "[blockstore]\ntype = 'ftp'",
+            ":blockstore.type is 'ftp', not one of local, mem, s3, gs, azure",
+        ),
         (
             "workers = 1\nworkers = 2",
             ": is not TOML: Cannot overwrite a value (at end of document)",

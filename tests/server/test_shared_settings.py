@@ -20,6 +20,7 @@ from anabranch.testing.stores import FaultyStore
 
 SHARED = {
     "auth.encrypt.secret_key": Secret("seals"),
+    "blockstore.azure.storage_account": "",
     "blockstore.s3.endpoint": "",
     "blockstore.signing.secret_key": Secret("signs"),
     "blockstore.local.path": Path("/srv/block"),

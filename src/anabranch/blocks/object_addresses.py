@@ -35,19 +35,25 @@ class Location(NamedTuple):
 
 class AddressForm:
     """How a kind of store writes addresses. `root` matches a bucket's own, whose last name it
-    captures as `bucket`.
+    captures as `bucket`; `changed` finds what the store itself would change in keys.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, changed: str = "") -> None:
         self._root = re.compile(f"({root})(?:/|\\Z)")
+        self._changed = re.compile(changed) if changed else None
 
     def block(self, address: str) -> Location:
         """Returns where a block lies. Raises Invalid for another store's address, for a bucket
-        alone, and for a key that no store keeps: over 1,024 bytes, or no Unicode.
+        alone, and for a key that the store does not keep to the letter: over 1,024 bytes, no
+        Unicode, or one that it would change.
         """
         location = self.beginning(address)
         if not location.key:
             raise Invalid(f"{address}: names a bucket and no key in it", kind="invalid_address")
+        if self._changed and self._changed.search(location.key):
+            raise Invalid(
+                f"{address}: this store would keep another key than this", kind="invalid_address"
+            )
         try:
             length = len(location.key.encode())
         except UnicodeEncodeError as error:

@@ -11,16 +11,16 @@ import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.object_addresses import AddressForm, Location, is_path
 from anabranch.blocks.object_errors import gone
-from anabranch.blocks.s3_answers import Listed
+from anabranch.blocks.objects import Objects, Uploads
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.model.part import Part, checksum_of_parts
 
-__all__ = ["ObjectBlocks", "Objects", "Uploads"]
+__all__ = ["ObjectBlocks"]
 
 _AT_ONCE_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
@@ -28,68 +28,6 @@ _PIECE_BYTES = 1 << 20
 
 Presign = Callable[[str, Location, Mapping[str, str], int], str]
 """Makes a URL for a method on a block, with a query, good for so many seconds."""
-
-
-class Objects(Protocol):
-    """Whole blocks of a store, by location."""
-
-    def put(self, location: Location, body: bytes, *, create: bool) -> None:
-        """Stores a body."""
-
-    def put_large(self, location: Location, chunks: Iterator[bytes]) -> None:
-        """Stores what is too large for memory; nothing stays when `chunks` raises."""
-
-    def open(self, location: Location, start: int, end: int | None) -> Iterator[bytes]:
-        """Yields bytes. Raises Gone at once."""
-
-    def head(self, location: Location) -> Listed | None:
-        """Returns what is there, or None."""
-
-    def delete(self, locations: Sequence[Location]) -> None:
-        """Removes blocks of one bucket."""
-
-    def copy(self, source: Location, destination: Location) -> int:
-        """Copies a block and returns its size."""
-
-    def list(self, location: Location, after: str) -> Iterator[Listed]:
-        """Yields keys that begin as the location's does, in order."""
-
-
-class Uploads(Protocol):
-    """Uploads in parts of a store, by location."""
-
-    def open(self, location: Location) -> str:
-        """Returns the id of a new upload."""
-
-    def put(
-        self,
-        location: Location,
-        upload_id: str,
-        number: int,
-        chunks: Iterable[bytes],
-        md5: str | None,
-    ) -> Part:
-        """Stores a part."""
-
-    def copy(
-        self,
-        location: Location,
-        upload_id: str,
-        number: int,
-        source: Location,
-        start: int,
-        length: int | None,
-    ) -> Part:
-        """Stores bytes of a block as a part."""
-
-    def parts(self, location: Location, upload_id: str) -> Sequence[Part]:
-        """Returns the parts that are there."""
-
-    def complete(self, location: Location, upload_id: str, parts: Sequence[tuple[int, str]]) -> int:
-        """Makes a block of parts; returns its size."""
-
-    def abort(self, location: Location, upload_id: str) -> None:
-        """Removes an upload."""
 
 
 class ObjectBlocks:
@@ -178,9 +116,7 @@ class ObjectBlocks:
 
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block within the store. Raises Gone when there is no source."""
-        begin, end = self._form.block(source), self._form.block(destination)
-        for each in (begin, end):
-            self._objects(each)  # which refuses a key that it cannot keep
+        begin, end = self._kept(source), self._kept(destination)
         size = (self._exact or self._paths).copy(begin, end)
         if checksum is None:
             digest = hashlib.md5(usedforsecurity=False)
@@ -191,7 +127,7 @@ class ObjectBlocks:
 
     def open_upload(self, address: str) -> str:
         """Opens an upload in parts of the block at an address; returns its id."""
-        return self._uploads.open(self._form.block(address))
+        return self._uploads.open(self._kept(address))
 
     def put_part(
         self,
@@ -207,7 +143,7 @@ class ObjectBlocks:
         Raises NotFound for an unknown upload, Invalid for another `md5`; nothing has changed
         then, nor when `chunks` raises.
         """
-        return self._uploads.put(self._form.block(address), upload_id, number, chunks, md5)
+        return self._uploads.put(self._kept(address), upload_id, number, chunks, md5)
 
     def copy_part(
         self,
@@ -219,12 +155,12 @@ class ObjectBlocks:
         length: int | None = None,
     ) -> Part:
         """Stores bytes of another block as a part. Raises Gone, NotFound as `put_part` does."""
-        location, origin = self._form.block(address), self._form.block(source)
+        location, origin = self._kept(address), self._kept(source)
         return self._uploads.copy(location, upload_id, number, origin, start, length)
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
         """Returns the parts that are there, by number. Raises NotFound."""
-        return self._uploads.parts(self._form.block(address), upload_id)
+        return self._uploads.parts(self._kept(address), upload_id)
 
     def complete_upload(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
@@ -232,13 +168,13 @@ class ObjectBlocks:
         """Makes a block of parts. Raises NotFound where the upload is not there or was completed
         otherwise, Invalid for a part that is not there.
         """
-        size = self._uploads.complete(self._form.block(address), upload_id, parts)
+        size = self._uploads.complete(self._kept(address), upload_id, parts)
         checksum = checksum_of_parts([part[1] for part in parts])
         return Stored(size, checksum, int(self._clock()))
 
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; one that is not known is passed over."""
-        self._uploads.abort(self._form.block(address), upload_id)
+        self._uploads.abort(self._kept(address), upload_id)
 
     def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
         """Returns a URL at which whoever has it can read or store the block, for so long."""
@@ -281,7 +217,15 @@ class ObjectBlocks:
 
     def _list(self, location: Location, after: str) -> Iterator[BlockInfo]:
         for found in (self._exact or self._paths).list(location, after):
+            if self._uploads.hides(found.key):
+                continue
             yield BlockInfo(f"{location.root}/{found.key}", found.size, found.mtime)
+
+    def _kept(self, address: str) -> Location:
+        """Returns where a block lies. Raises Invalid for a key that cannot be kept."""
+        location = self._form.block(address)
+        self._objects(location)
+        return location
 
     def _objects(self, location: Location) -> Objects:
         if is_path(location.key):

@@ -6,6 +6,7 @@ and how long is its configuration's matter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,9 +14,10 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from anabranch.blocks.handed_over import handed_over
 from anabranch.blocks.object_addresses import Location, is_path
 from anabranch.blocks.object_errors import gone, too_short, translate
-from anabranch.blocks.s3_answers import Listed
+from anabranch.blocks.objects import Listed
 from anabranch.errors import Gone
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ Bucket: TypeAlias = S3Store | GCSStore | AzureStore
 _STREAM_BYTES = 1 << 20
 _DELETE_AT_ONCE = 1_000
 _HALVES, _BEFORE_HALVES, _LAST = range(0xD800, 0xE000), 0xD7FF, "\U0010ffff"
-_UNSATISFIABLE = "status code: 416"
+_UNSATISFIABLE = re.compile(r"status code: 416|Wanted range starting at")
 _ERRORS = (BaseError, FileNotFoundError, ValueError)
 
 
@@ -53,10 +55,11 @@ class PathObjects:
 
     def put_large(self, location: Location, chunks: Iterator[bytes]) -> None:
         """Stores the chunks in parts that obstore joins; nothing stays when `chunks` raises."""
-        try:
-            obstore.put(self._bucket(location), location.key, chunks, use_multipart=True)
-        except _ERRORS as error:
-            raise translate(error, location.address) from error
+        with handed_over(chunks) as pieces:
+            try:
+                obstore.put(self._bucket(location), location.key, pieces, use_multipart=True)
+            except _ERRORS as error:
+                raise translate(error, location.address) from error
 
     def open(self, location: Location, start: int, end: int | None) -> Iterator[bytes]:
         """Yields the bytes from `start` to before `end`, or all from there. Raises Gone at once."""
@@ -70,7 +73,7 @@ class PathObjects:
         try:
             result = obstore.get(self._bucket(location), location.key, options=wanted)
         except _ERRORS as error:
-            if _UNSATISFIABLE in str(error):
+            if _UNSATISFIABLE.search(str(error)):
                 return self._nothing(location, start if end is None else end)
             raise translate(error, location.address) from error
         if end is not None and result.range[1] != end:

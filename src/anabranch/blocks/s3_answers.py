@@ -13,11 +13,11 @@ from typing import NamedTuple
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
+from anabranch.blocks.objects import Listed
 from anabranch.errors import Busy
 from anabranch.model.part import Part
 
 __all__ = [
-    "Listed",
     "Listing",
     "PartListing",
     "http_seconds",
@@ -26,14 +26,6 @@ __all__ = [
     "read_parts",
     "read_text",
 ]
-
-
-class Listed(NamedTuple):
-    """A key in a listing; `size` in bytes, `mtime` in seconds since 1970."""
-
-    key: str
-    size: int
-    mtime: int
 
 
 class Listing(NamedTuple):

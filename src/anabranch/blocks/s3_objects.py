@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from anabranch.blocks.http_pool import HttpAnswer
 from anabranch.blocks.object_addresses import Location
 from anabranch.blocks.object_errors import gone, too_short
-from anabranch.blocks.s3_answers import Listed, http_seconds, read_listing
+from anabranch.blocks.objects import Listed
+from anabranch.blocks.s3_answers import http_seconds, read_listing
 from anabranch.blocks.s3_requests import S3Requests, code_of, expect
 from anabranch.blocks.s3_uploads import S3Uploads
 from anabranch.signing.encoding import encode_key

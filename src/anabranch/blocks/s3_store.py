@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from obstore.store import S3Store
@@ -14,6 +14,7 @@ from obstore.store import S3Store
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.object_addresses import AddressForm, Location
 from anabranch.blocks.object_store import ObjectBlocks
+from anabranch.blocks.obstore_options import client_options, retry_config
 from anabranch.blocks.path_objects import PathObjects
 from anabranch.blocks.patience import Patience
 from anabranch.blocks.s3_access import S3Access
@@ -22,9 +23,9 @@ from anabranch.blocks.s3_requests import S3Requests
 from anabranch.blocks.s3_uploads import S3Uploads
 
 if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig, S3Credential
+    from obstore.store import S3Credential
 
-__all__ = ["client_options", "retry_config", "s3_blocks"]
+__all__ = ["s3_blocks"]
 
 _BUCKET = re.compile(r"s3://(?P<bucket>[^/]+)")
 
@@ -69,6 +70,7 @@ class _Buckets:
         self._stores: dict[str, S3Store] = {}
 
     def __call__(self, location: Location) -> S3Store:
+        self._access.credentials()  # where there are none, obstore would not tell why
         store = self._stores.get(location.bucket)
         if store is None:
             with self._lock:
@@ -98,21 +100,3 @@ class _Buckets:
             "token": who.token,
             "expires_at": expires,
         }
-
-
-def client_options(patience: Patience, endpoint: str) -> ClientConfig:
-    """Returns how obstore connects: an answer may take any time as long as it goes on."""
-    return {
-        "allow_http": endpoint.startswith("http://"),
-        "connect_timeout": timedelta(seconds=patience.connect_seconds),
-        "read_timeout": timedelta(seconds=patience.silence_seconds),
-        "timeout": timedelta(days=1),
-    }
-
-
-def retry_config(patience: Patience) -> RetryConfig:
-    """Returns how often, and for how long, obstore sends a request again."""
-    return {
-        "max_retries": patience.retries,
-        "retry_timeout": timedelta(seconds=patience.deadline_seconds),
-    }

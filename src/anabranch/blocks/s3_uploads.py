@@ -36,6 +36,10 @@ class S3Uploads:
         self._requests = requests
         self._clock = clock
 
+    def hides(self, key: str) -> bool:  # noqa: ARG002  the protocol
+        """Returns False: parts are no keys."""
+        return False
+
     def open(self, location: Location) -> str:
         """Returns the id of a new upload."""
         headers = {"Content-Type": "application/octet-stream"}

@@ -29,7 +29,7 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
         return MemoryBlocks()
     if blockstore.type == "local":
         return LocalBlocks(blockstore.local.path)
-    return _s3(blockstore, environment)
+    return _REMOTE[blockstore.type](blockstore, environment)
 
 
 def presigned_seconds(blockstore: Blockstore) -> float:
@@ -74,6 +74,54 @@ def _s3(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
             settings.disable_pre_signed or settings.disable_pre_signed_multipart
         ),
     )
+
+
+def _gs(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
+    from anabranch.blocks.gcs_store import gcs_blocks  # noqa: PLC0415
+
+    given = {
+        "google_service_account_key": blockstore.gs.credentials_json.reveal(),
+        "google_service_account": blockstore.gs.credentials_file,
+        "google_application_credentials": environment.get("GOOGLE_APPLICATION_CREDENTIALS", ""),
+    }
+    identity = next(({name: value} for name, value in given.items() if value), {})
+    return gcs_blocks(
+        identity,
+        endpoint=_url("STORAGE_EMULATOR_HOST", environment.get("STORAGE_EMULATOR_HOST", "")),
+        patience=_patience(blockstore, Patience().retries),
+        default_namespace_prefix=blockstore.default_namespace_prefix,
+    )
+
+
+def _azure(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
+    from anabranch.blocks.azure_store import azure_blocks  # noqa: PLC0415
+
+    settings = blockstore.azure
+    return azure_blocks(
+        account=settings.storage_account,
+        access_key=settings.storage_access_key,
+        identity={
+            name: environment[variable]
+            for variable, name in _AZURE_IDENTITY.items()
+            if environment.get(variable)
+        },
+        domain=settings.domain,
+        endpoint=_url("blockstore.azure.test_endpoint_url", settings.test_endpoint_url),
+        patience=_patience(blockstore, Patience().retries),
+        default_namespace_prefix=blockstore.default_namespace_prefix,
+    )
+
+
+_REMOTE = {"s3": _s3, "gs": _gs, "azure": _azure}
+
+_AZURE_IDENTITY = {
+    "AZURE_CLIENT_ID": "client_id",
+    "AZURE_CLIENT_SECRET": "client_secret",
+    "AZURE_TENANT_ID": "tenant_id",
+    "AZURE_FEDERATED_TOKEN_FILE": "federated_token_file",
+    "AZURE_AUTHORITY_HOST": "authority_host",
+}
+"""What Azure's tools call it, and obstore."""
 
 
 def _patience(blockstore: Blockstore, retries: int) -> Patience:

@@ -8,7 +8,14 @@ from typing import Annotated, Literal
 from anabranch.model.secret import Secret
 from anabranch.server.setting_kinds import Group, Means, Seconds
 
-__all__ = ["Blockstore", "LocalBlockstore", "S3Blockstore", "Signing"]
+__all__ = [
+    "AzureBlockstore",
+    "Blockstore",
+    "GsBlockstore",
+    "LocalBlockstore",
+    "S3Blockstore",
+    "Signing",
+]
 
 
 class LocalBlockstore(Group, frozen=True, kw_only=True):
@@ -85,14 +92,34 @@ class S3Blockstore(Group, frozen=True, kw_only=True):
     credentials: S3Credentials = S3Credentials()
 
 
+class GsBlockstore(Group, frozen=True, kw_only=True):
+    """Objects in Google Cloud Storage."""
+
+    credentials_file: Annotated[
+        str, Means("File with a service account's key; without one, what Google's tools use")
+    ] = ""
+    credentials_json: Annotated[Secret, Means("That key itself, as JSON")] = Secret("")
+
+
+class AzureBlockstore(Group, frozen=True, kw_only=True):
+    """Objects in Azure's blob storage."""
+
+    storage_account: Annotated[str, Means("Account that the access key is for", shared=True)] = ""
+    storage_access_key: Annotated[
+        Secret, Means("Access key of that account; without one, who the environment says we are")
+    ] = Secret("")
+    domain: Annotated[str, Means("What accounts' names end with")] = "blob.core.windows.net"
+    test_endpoint_url: Annotated[str, Means("URL of an emulator, with its account")] = ""
+
+
 class Blockstore(Group, frozen=True, kw_only=True):
     """Where the bytes of objects and tables are kept."""
 
     type: Annotated[
-        Literal["local", "mem", "s3"],
+        Literal["local", "mem", "s3", "gs", "azure"],
         Means(
             "Block store: `local` is a folder, `mem` ends with the server, `s3` is S3 or what "
-            "speaks as S3 does",
+            "speaks as S3 does, `gs` is Google Cloud Storage, `azure` is Azure's blob storage",
             shared=True,
         ),
     ] = "local"
@@ -104,4 +131,6 @@ class Blockstore(Group, frozen=True, kw_only=True):
     ] = Seconds(30)
     local: LocalBlockstore = LocalBlockstore()
     s3: S3Blockstore = S3Blockstore()
+    gs: GsBlockstore = GsBlockstore()
+    azure: AzureBlockstore = AzureBlockstore()
     signing: Signing = Signing()

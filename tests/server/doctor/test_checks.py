@@ -219,6 +219,8 @@ def test_no_database_is_no_fault_and_none_is_made(tmp_path):
 def test_places_are_buckets():
     namespaces = ["s3://a/x", "s3://a/y", "s3://b", "gs://a/z", "local://n/m", "local://o", ""]
     assert places_of(namespaces) == ["s3://a/", "s3://b/", "gs://a/", "local://"]
+    azure = "https://account.blob.core.windows.net/container"
+    assert places_of([f"{azure}/a/b", azure]) == [f"{azure}/"]
 
 
 def look(store, clock=time.time, place="local://"):

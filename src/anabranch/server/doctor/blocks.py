@@ -26,7 +26,8 @@ def places_of(namespaces: Iterable[str]) -> list[str]:
     for namespace in namespaces:
         scheme, found, rest = namespace.partition("://")
         if found and rest:
-            bucket = "" if scheme in ("local", "mem") else rest.partition("/")[0] + "/"
+            names = {"local": 0, "mem": 0, "https": 2, "http": 2}.get(scheme, 1)
+            bucket = "".join(f"{name}/" for name in rest.split("/")[:names])
             places[f"{scheme}://{bucket}"] = None
     return list(places)
 
