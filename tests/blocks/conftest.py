@@ -49,6 +49,17 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
 
 
 @pytest.fixture
+def gcs_store(s3: EmulatedS3) -> BlockStore:
+    return s3.gcs_blocks()
+
+
+@pytest.fixture
+def gs_namespace(bucket: str) -> str:
+    """A namespace in a new bucket of Google's."""
+    return f"gs://{bucket}/space"
+
+
+@pytest.fixture
 def azure_store(azure: EmulatedAzure) -> BlockStore:
     return azure.blocks()
 
@@ -67,7 +78,9 @@ def s3_namespace(bucket: str) -> str:
     return f"s3://{bucket}/space"
 
 
-@pytest.fixture(params=["memory", "faulty", "local", "named_local", "s3_store", "azure_store"])
+@pytest.fixture(
+    params=["memory", "faulty", "local", "named_local", "s3_store", "gcs_store", "azure_store"]
+)
 def store(request: pytest.FixtureRequest) -> BlockStore:
     if request.param == "memory":
         return MemoryBlocks()

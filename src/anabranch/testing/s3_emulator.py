@@ -6,6 +6,10 @@
 It answers one request at a time, as moto looks first and writes afterwards: what S3 does in one
 step is one here too. moto asks of parts that they have 5 MiB; contracts are tested with less. Its
 routes end at a line's end: it has no keys with line feeds.
+
+Google's XML interface is S3's but for the names of some headers, so this stands for Google Cloud
+Storage too: no emulator of that to be had from a registry stores anything by the interface that
+obstore speaks.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
+from anabranch.blocks.gcs_store import gcs_blocks
 from anabranch.blocks.http_pool import HttpPool
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.blocks.patience import Patience
@@ -28,6 +33,12 @@ from anabranch.signing.sign import sign_request
 __all__ = ["EmulatedS3", "running_s3"]
 
 _ACCESS = Credentials("AKIAEMULATED", Secret("a-secret-of-no-worth"))
+
+_SIGNED = (
+    f"AWS4-HMAC-SHA256 Credential={_ACCESS.access_key_id}/20240101/us-east-1/s3/aws4_request, "
+    "SignedHeaders=host, Signature=0"
+)
+"""What moto wants to see, which verifies nothing."""
 
 _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -77,6 +88,10 @@ class EmulatedS3:
         """Returns a block store on it, by way of another port if one is given."""
         return s3_blocks(self.access(port), patience=patience)
 
+    def gcs_blocks(self, patience: Patience = Patience()) -> ObjectBlocks:  # noqa: B008  frozen
+        """Returns a block store that takes it for Google's."""
+        return gcs_blocks({}, endpoint=self.endpoint, patience=patience)
+
     def make_bucket(self, name: str) -> None:
         """Makes a bucket."""
         access = self.access()
@@ -91,6 +106,8 @@ class EmulatedS3:
 
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         """Answers a request, one at a time."""
+        if not environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4"):
+            _take_for_google(environ)
         with self._lock:
             refusal = None if self.answer else _refusal(environ)
             if refusal is None:
@@ -99,6 +116,17 @@ class EmulatedS3:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start(status, [("Content-Type", "application/xml")])
             return [f"<Error><Code>{code}</Code></Error>".encode()]
+
+
+def _take_for_google(environ: dict[str, Any]) -> None:
+    """Gives a request to Google the headers that it has with S3."""
+    environ["HTTP_AUTHORIZATION"] = _SIGNED
+    for name in ("REQUEST_URI", "RAW_URI"):  # moto looks there for the bucket, undecoded
+        environ[name] = environ[name].replace("%2D", "-")
+    if "HTTP_X_GOOG_COPY_SOURCE" in environ:
+        environ["HTTP_X_AMZ_COPY_SOURCE"] = environ["HTTP_X_GOOG_COPY_SOURCE"]
+    if environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH") == "0":
+        environ["HTTP_IF_NONE_MATCH"] = "*"
 
 
 def _refusal(environ: dict[str, Any]) -> tuple[str, str] | None:
