@@ -85,6 +85,8 @@ TWICE = ("test_lakefs", "test_boto3.py", "test_boto3_transfers.py")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Makes the tests of clients two: over SQLite, and over PostgreSQL."""
     path = metafunc.definition.path
+    if SPARK.search(path.name):
+        return  # each server would need a Java process of its own
     if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli"):
         marks = () if path.name.startswith(TWICE) else pytest.mark.slow
         databases = ["sqlite", pytest.param("postgres", marks=marks)]

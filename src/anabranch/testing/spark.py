@@ -87,6 +87,7 @@ def _settings(jars: Path, folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
+        "spark.ui.liveUpdate.period": "0",  # what a stage has done is known when it is done
         "spark.ui.showConsoleProgress": "false",
     }
 
