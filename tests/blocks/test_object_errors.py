@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.blocks.patience import Patience
-from anabranch.errors import AlreadyExists, Busy, Gone, StoreRefused
+from anabranch.errors import AlreadyExists, Busy, Gone, Invalid, StoreRefused
 
 IMPATIENT = Patience(deadline_seconds=60, retries=1)
 ADDRESS, ODD = "s3://lake/a/b", "s3://lake/a//b"
@@ -133,6 +133,15 @@ def test_a_block_that_is_there_is_told_of(answering):
         with pytest.raises(AlreadyExists):
             store.put(address, [b"x"], create=True)
     assert asked == ["PUT", "PUT"]
+
+
+@pytest.mark.parametrize("code", ["XMinioInvalidObjectName", "KeyTooLongError"])
+def test_a_key_that_the_store_does_not_keep_is_told_of(answering, code):
+    store, _ = answering(400, code)
+    for address in (ADDRESS, ODD):
+        with pytest.raises(Invalid) as error:
+            store.put(address, [b"x"])
+        assert error.value.kind == "invalid_address"
 
 
 def test_a_block_that_is_not_there_is_gone(answering):

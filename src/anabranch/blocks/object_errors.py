@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from anabranch.errors import AlreadyExists, AnabranchError, Busy, Gone, StoreRefused
+from anabranch.errors import AlreadyExists, AnabranchError, Busy, Gone, Invalid, StoreRefused
 
 __all__ = ["gone", "refusal", "too_short", "translate", "unanswered"]
 
@@ -39,6 +39,14 @@ _REGION = frozenset(
 _CLOCK = frozenset({"RequestTimeTooSkewed", "RequestExpired"})
 _THROTTLED = frozenset({"SlowDown", "ServerBusy", "TooManyRequests", "ThrottlingException"})
 
+_NO_KEY = frozenset(
+    {
+        "InvalidResourceName",
+        "KeyTooLongError",
+        "XMinioInvalidObjectName",
+        "XMinioInvalidResourceName",
+    }
+)
 _PASSING = frozenset({"InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"})
 _BARE_REDIRECT = "redirect without LOCATION"
 
@@ -94,6 +102,8 @@ def refusal(address: str, status: int, code: str) -> AnabranchError:  # noqa: PL
         return Busy(f"{address}: {said}", kind="storage_failed")
     if code in {"PreconditionFailed", "BlobAlreadyExists", "ConditionalRequestConflict"}:
         return AlreadyExists(f"{address}: there is a block already")
+    if code in _NO_KEY:
+        return Invalid(f"{address}: {said}: it does not keep this key", kind="invalid_address")
     if code in _NO_BUCKET:
         return _refused(address, said, "bucket_missing", "Make the bucket, or correct its name.")
     if code in _REGION or status in _REDIRECTS:
