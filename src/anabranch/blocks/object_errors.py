@@ -89,7 +89,7 @@ def unanswered(address: str, reason: str) -> Busy:
     )
 
 
-def refusal(address: str, status: int, code: str) -> AnabranchError:  # noqa: PLR0911  a table
+def refusal(address: str, status: int, code: str) -> AnabranchError:
     """Returns what an answer other than the one hoped for means, by its status and code."""
     said = f"the object store answered {status} {code}".rstrip()
     if status in {_TOO_MANY, _UNAVAILABLE} or code in _THROTTLED:
@@ -104,6 +104,13 @@ def refusal(address: str, status: int, code: str) -> AnabranchError:  # noqa: PL
         return AlreadyExists(f"{address}: there is a block already")
     if code in _NO_KEY:
         return Invalid(f"{address}: {said}: it does not keep this key", kind="invalid_address")
+    if status == _NOT_FOUND and code not in _NO_BUCKET:
+        return gone(address)
+    return _to_be_put_right(address, status, code, said)
+
+
+def _to_be_put_right(address: str, status: int, code: str, said: str) -> StoreRefused:
+    """Returns what only an administrator can put right, and how."""
     if code in _NO_BUCKET:
         return _refused(address, said, "bucket_missing", "Make the bucket, or correct its name.")
     if code in _REGION or status in _REDIRECTS:
@@ -123,8 +130,6 @@ def refusal(address: str, status: int, code: str) -> AnabranchError:  # noqa: PL
             "storage_permission",
             "Allow these credentials to list, get, put and delete in the bucket.",
         )
-    if status == _NOT_FOUND:
-        return gone(address)
     return _refused(address, said, "store_refused", "")
 
 
