@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 
 import httpx2
 import pytest
@@ -61,6 +62,11 @@ def test_nothing(capsys):
     assert written(capsys, level="NONE") == ""
 
 
+def requests_told(text):
+    lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+    return [line for line in lines if line["logger"] == "anabranch.requests"]
+
+
 def test_a_line_for_each_request_and_never_its_secrets(tmp_path):
     env = {"ANABRANCH_LOGGING_FORMAT": "json", "ANABRANCH_LOGGING_AUDIT_LOG_LEVEL": "INFO"}
     with running_server(tmp_path, env=env) as server:
@@ -72,9 +78,11 @@ def test_a_line_for_each_request_and_never_its_secrets(tmp_path):
         query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=x&X-Amz-Signature=secret"
         gone = httpx2.get(f"{server.url}/sea/main/a?{query}", timeout=60)
         assert gone.status_code in {400, 403}
+        deadline = time.monotonic() + 60
+        while len(told := requests_told(server.log.read_text())) < 3:
+            assert time.monotonic() < deadline  # a line comes after its answer
+            time.sleep(0.05)
         text = server.log.read_text()
-    lines = [json.loads(line) for line in text.splitlines()]
-    told = [line for line in lines if line["logger"] == "anabranch.requests"]
     assert [(line["operation_id"], line["status_code"]) for line in told[:2]] == [
         ("statObject", 404),
         ("listRepositories", 200),
