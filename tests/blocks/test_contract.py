@@ -323,3 +323,20 @@ class TestAddresses:
         assert store.accepts(store.config.blockstore_namespace_example)
         prefix = store.config.default_namespace_prefix
         assert not prefix or store.accepts(prefix + "repository")
+
+
+class TestReadAtOnce:
+    def test_gives_what_was_just_written_or_says_that_it_would_wait(self, store, at):
+        body = os.urandom(70_000)
+        store.put(at("a"), [body])
+        for start, length in [(0, 70_000), (0, 1), (69_999, 1), (1_000, 2_000)]:
+            assert store.read_at_once(at("a"), start, length) in {
+                body[start : start + length],
+                None,
+            }
+
+    def test_gives_nothing_where_there_is_nothing_or_too_little(self, store, at):
+        store.put(at("a"), [b"abc"])
+        assert store.read_at_once(at("b"), 0, 3) is None
+        assert store.read_at_once(at("a"), 0, 4) is None
+        assert store.read_at_once(at("a"), 3, 1) is None

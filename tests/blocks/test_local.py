@@ -259,3 +259,26 @@ def test_puts_and_deletes_beside_a_listing_do_not_disturb_it(local):
     finally:
         done.set()
         churning.join()
+
+
+def test_reads_at_once_only_files(root):
+    store = LocalBlocks(root)
+    store.put("local://space/a", [b"abc"])
+    (root / "space/folder").mkdir()
+    os.mkfifo(root / "space/pipe")
+    (root / "space/link").symlink_to(root / "space/a")
+    for name in ("folder", "pipe", "link"):
+        assert store.read_at_once(f"local://space/{name}", 0, 3) is None
+    assert store.read_at_once("local://space/a", 0, 3) == b"abc"
+
+
+def test_reads_nothing_at_once_from_a_disk(root):
+    store = LocalBlocks(root)
+    store.put("local://space/a", [b"x" * 100_000])
+    descriptor = os.open(root / "space/a", os.O_RDONLY)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+    if store.read_at_once("local://space/a", 0, 100_000) is not None:
+        pytest.skip("a file system that lies in memory itself")
+    assert store.read("local://space/a") == b"x" * 100_000
+    assert store.read_at_once("local://space/a", 0, 100_000) == b"x" * 100_000

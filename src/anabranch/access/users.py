@@ -4,6 +4,8 @@ service; its record stands under a fixed key, whatever the user is called.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 from google.protobuf.message import DecodeError
 
@@ -102,6 +104,7 @@ def expect_no_user() -> Expect:
     return Expect(PARTITION, _KEY, None)
 
 
+@lru_cache(maxsize=128)
 def _decode(value: bytes) -> User:
     try:
         record = records.UserData.FromString(value)

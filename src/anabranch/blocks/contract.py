@@ -80,6 +80,11 @@ class BlockStore(Protocol):
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as `get`, as one string."""
 
+    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
+        """Returns the same as `read` if it waits for no disk and no network, else None; None also
+        where `read` would raise that there is nothing or too little.
+        """
+
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""
 

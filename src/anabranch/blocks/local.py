@@ -29,7 +29,7 @@ from anabranch.blocks.local_paths import (
     prefix_of,
     relative_path,
 )
-from anabranch.blocks.local_pieces import Pieces, open_block
+from anabranch.blocks.local_pieces import Pieces, open_block, read_cached
 from anabranch.blocks.local_uploads import LocalUploads
 from anabranch.errors import AlreadyExists, Busy, Invalid
 from anabranch.model.part import Part
@@ -115,6 +115,12 @@ class LocalBlocks:
         with Pieces(self._path(address), address, start, length) as pieces:
             first = next(pieces, b"")
             return b"".join([first, *pieces]) if pieces.left else first
+
+    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
+        """Returns the same if the system has it in its memory, else None; None also where there
+        is nothing or too little.
+        """
+        return read_cached(self._path(address), start, length)
 
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""

@@ -78,6 +78,13 @@ class MemoryBlocks:
             raise Gone(f"{address}: the data ends at byte {len(block.body)}", kind="data_missing")
         return block.body[start:end]
 
+    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
+        """Returns the same, or None where there is nothing or too little."""
+        try:
+            return self.read(address, start, length)
+        except Gone:
+            return None
+
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""
         _check(address)

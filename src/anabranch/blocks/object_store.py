@@ -88,6 +88,10 @@ class ObjectBlocks:
         """Returns the same as `get`, as one string."""
         return b"".join(self._open(address, start, length))
 
+    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:  # noqa: ARG002
+        """Returns None: every read waits for the network."""
+        return None
+
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""
         location = self._form.block(address)

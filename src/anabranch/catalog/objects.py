@@ -38,23 +38,34 @@ Describing: TypeAlias = Callable[[Entry], tuple[str, dict[str, str]]]
 class OpenObject:
     """An object's entry and the way to its bytes."""
 
-    def __init__(self, stat: Stat, blocks: BlockStore, address: str) -> None:
-        self.stat = stat
+    __slots__ = ("_blocks", "_repository", "entry")
+
+    def __init__(self, repository: Repository, entry: Entry, blocks: BlockStore) -> None:
+        self.entry = entry
+        self._repository = repository
         self._blocks = blocks
-        self._address = address
+
+    @property
+    def physical_address(self) -> str:
+        """The full address of the bytes."""
+        return self._blocks.qualify(_address(self._repository, self.entry))
 
     def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields the bytes from `start` on, `length` of them or all, in pieces.
 
         Raises Gone, before the first piece, when the data is lost or shorter than the entry says.
         """
-        wanted = self.stat.entry.size - start if length is None else length
-        return self._blocks.get(self._address, start, wanted)
+        wanted = self.entry.size - start if length is None else length
+        return self._blocks.get(_address(self._repository, self.entry), start, wanted)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as one string: for small objects."""
-        wanted = self.stat.entry.size - start if length is None else length
-        return self._blocks.read(self._address, start, wanted)
+        wanted = self.entry.size - start if length is None else length
+        return self._blocks.read(_address(self._repository, self.entry), start, wanted)
+
+    def read_at_once(self, start: int, length: int) -> bytes | None:
+        """Returns the same if it takes no waiting; None if it does, or goes wrong."""
+        return self._blocks.read_at_once(_address(self._repository, self.entry), start, length)
 
 
 class ObjectPage:
@@ -135,11 +146,7 @@ class Objects:
         with self._core.foreseen((repository, reference), path):
             found = self._core.repositories.get(repository)
             entry = self._core.objects.get(found, reference, path)
-        return OpenObject(
-            _stat(self._blocks, found.storage_namespace, path, entry),
-            self._blocks,
-            _address(found, entry),
-        )
+        return OpenObject(found, entry, self._blocks)
 
     def listing(
         self,

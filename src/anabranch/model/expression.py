@@ -11,6 +11,7 @@ Source: lakeFS 1.84's references, which follow git's gitrevisions page.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -68,6 +69,7 @@ class Expression(msgspec.Struct, frozen=True):
         return self.base + "".join(map(str, self.modifiers)) + self.view
 
 
+@lru_cache(maxsize=256)
 def parse_expression(text: str) -> Expression:
     """Returns the expression that `text` writes.
 

@@ -88,11 +88,11 @@ def get_object(call: Call[GetObject, None]) -> Answer:
     """Returns an object's bytes, or a part of them."""
     asked = call.params
     found = call.services.catalog.objects.open(asked.repository, asked.ref, asked.path)
-    entry = found.stat.entry
+    entry = found.entry
     if asked.if_none_match and asked.if_none_match == etag_of(entry):
         return Answer(304, headers=[("ETag", etag_of(entry))])
     if asked.presign:
-        return found_at(presigned_read(call, found.stat.physical_address).url)
+        return found_at(presigned_read(call, found.physical_address).url)
     part = None if asked.range is UNSET else byte_range(asked.range, entry.size)
     return _content(found, part)
 
@@ -173,7 +173,7 @@ def get_underlying_properties(call: Call[AtPath, None]) -> UnderlyingObjectPrope
 
 
 def _content(found: OpenObject, part: ByteRange | None) -> Answer:
-    entry = found.stat.entry
+    entry = found.entry
     status, start, length = (200, 0, entry.size) if part is None else (206, part.start, part.length)
     body, pieces = b"", None
     if length <= SMALL:

@@ -51,6 +51,8 @@ class Domains:
         """Returns the bucket that a host names, the empty string for one of the server's names
         itself, or None for any other host.
         """
+        if not self._names:
+            return None
         name = _PORT.sub("", host).lower()
         if name in self._names:
             return ""
@@ -74,10 +76,12 @@ def address_of(path: str, bucket: str) -> Address:
 
     Raises S3Error: InvalidURI for bytes that are not UTF-8.
     """
-    try:
-        decoded = unquote_to_bytes(path.encode("latin-1")).decode()
-    except UnicodeDecodeError:
-        raise S3Error("InvalidURI") from None
+    decoded = path
+    if "%" in path or not path.isascii():
+        try:
+            decoded = unquote_to_bytes(path.encode("latin-1")).decode()
+        except UnicodeDecodeError:
+            raise S3Error("InvalidURI") from None
     decoded = decoded.removeprefix("/")
     if bucket:
         return Address(bucket, decoded)

@@ -76,12 +76,12 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
     """Returns the operation that a request asks for. Raises S3Error: MethodNotAllowed, and
     NotImplemented for what S3 has and we have not.
     """
-    if query.get("versionId", "null") not in {"", "null"}:
+    if query and query.get("versionId", "null") not in {"", "null"}:
         raise S3Error("NoSuchVersion")
     if any(name in request.headers for name in _KEYS_OF_CLIENTS):
         raise S3Error("NotImplemented", "Encryption with keys of the client's is not done here")
     level = _level(address)
-    special = [name for name in query if name in _NEVER_PLAIN]
+    special = [name for name in query if name in _NEVER_PLAIN] if query else []
     if request.method == "PUT" and COPY_SOURCE in request.headers:
         special = [*(f"{name} {COPY_SOURCE}" for name in special), *special] or [COPY_SOURCE]
     for name in special or [""]:

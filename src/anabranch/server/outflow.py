@@ -21,22 +21,34 @@ class Outflow:
     def __init__(self, pieces: Iterator[bytes], workers: Workers, incoming: Incoming) -> None:
         self._pieces = pieces
         self._workers = workers
-        self._gone = asyncio.ensure_future(incoming.gone())
+        self._incoming = incoming
+        self._gone: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> Outflow:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._gone.done():
-            raise StopAsyncIteration
-        piece = await self._workers.continue_with(next, self._pieces, None)
-        if piece is None:
+        piece = await self.next()
+        if not piece:
             raise StopAsyncIteration
         return piece
 
+    async def first(self) -> bytes:
+        """Returns the first piece. Raises Busy when too many calls wait already, unlike `next`."""
+        return await self._workers.run(next, self._pieces, b"")
+
+    async def next(self) -> bytes:
+        """Returns the next piece; nothing at the end, and when the client has gone away."""
+        if self._gone is None:
+            self._gone = asyncio.ensure_future(self._incoming.gone())
+        elif self._gone.done():
+            return b""
+        return await self._workers.continue_with(next, self._pieces, b"")
+
     async def close(self) -> None:
         """Stops reading."""
-        self._gone.cancel()
+        if self._gone is not None:
+            self._gone.cancel()
         close = getattr(self._pieces, "close", None)
         if close is not None:
             await self._workers.continue_with(close)

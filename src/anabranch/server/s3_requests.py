@@ -59,16 +59,14 @@ class S3Requests:
         else:
             with self._metrics.running("gateway", visit.operation):
                 answer = await self._answer(visit, incoming)
-        headers = _headers(answer, request_id)
-        if not incoming.begun and _EXPECT in visit.request.headers:
-            # the client was never told to send its body, so what comes next is anyone's guess
-            headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        # a client that was never told to send its body may send anything next
+        close = not incoming.begun and _EXPECT in visit.request.headers
+        reply = _Reply(send, request_id, close=close)
         if answer.pieces is None:
-            await send({"type": "http.response.body", "body": answer.body})
+            await reply.whole(answer)
         else:
-            await self._send(Outflow(answer.pieces, self._calls, incoming), send)
-        return visit.operation, answer.status
+            await reply.in_pieces(visit, answer, Outflow(answer.pieces, self._calls, incoming))
+        return visit.operation, reply.status
 
     async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
         try:
@@ -97,13 +95,48 @@ class S3Requests:
         finally:
             pump.cancel()
 
-    async def _send(self, pieces: Outflow, send: Send) -> None:
+
+class _Reply:
+    """Sends an answer; with `close`, it is the last of its connection. `status` is that of what
+    was sent.
+    """
+
+    def __init__(self, send: Send, request_id: bytes, *, close: bool) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._close = close
+        self.status = 0
+
+    async def whole(self, answer: Answer) -> None:
+        """Sends an answer that is there."""
+        await self._begin(answer)
+        await self._send({"type": "http.response.body", "body": answer.body})
+
+    async def in_pieces(self, visit: Visit, answer: Answer, pieces: Outflow) -> None:
+        """Sends an answer whose body is read meanwhile."""
         try:
-            async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body"})
+            try:
+                # before the answer begins: that data is lost is told by a status
+                piece = await pieces.first()
+            except AnabranchError as error:
+                await self.whole(visit.refusal(error))
+                return
+            await self._begin(answer)
+            while piece:
+                await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = await pieces.next()
+            await self._send({"type": "http.response.body"})
         finally:
             await pieces.close()
+
+    async def _begin(self, answer: Answer) -> None:
+        self.status = answer.status
+        headers = _headers(answer, self._request_id)
+        if self._close:
+            headers.append((b"connection", b"close"))
+        await self._send(
+            {"type": "http.response.start", "status": answer.status, "headers": headers}
+        )
 
 
 def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:

@@ -38,7 +38,7 @@ def canonical_request(
     The parameter X-Amz-Signature is left out, which is the signature itself.
     """
     headers = request.headers
-    query = _without_signature(request.query)
+    query = _without_signature(request.query) if request.query else ""
     lines = [request.method]
     if as_sent:
         lines += (
@@ -48,7 +48,7 @@ def canonical_request(
         for name in signed_headers.split(";"):
             lines.append(f"{name}:{headers.get(name, '')}")
     else:
-        lines += (canonical_path(request.path), _sorted(canonical_pairs(query)))
+        lines += (canonical_path(request.path), _sorted(canonical_pairs(query)) if query else "")
         for name in signed_headers.split(";"):
             value = headers.get(name, "")
             if "  " in value or "\t" in value:

@@ -60,8 +60,7 @@ def joined_headers(headers: HeaderPairs) -> dict[str, str]:
     for raw_name, raw_value in headers:
         name = _text(raw_name).lower()
         value = _text(raw_value).strip(_SPACE)
-        before = joined.get(name)
-        joined[name] = value if before is None else f"{before},{value}"
+        joined[name] = f"{joined[name]},{value}" if name in joined else value
     return joined
 
 

@@ -59,6 +59,10 @@ class FaultyBlocks:
         self.before("read", address)
         return self.store.read(address, start, length)
 
+    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
+        self.before("read", address)
+        return self.store.read_at_once(address, start, length)
+
     def stat(self, address: str) -> BlockInfo | None:
         self.before("stat", address)
         return self.store.stat(address)

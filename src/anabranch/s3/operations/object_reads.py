@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from anabranch.access.permissions import Action
 from anabranch.catalog.objects import OpenObject
 from anabranch.errors import NotFound
@@ -21,7 +19,9 @@ from anabranch.s3.operations.resources import on_object
 __all__ = ["OPERATIONS"]
 
 SMALL = 256 * 1024
-"""Objects up to so many bytes are read in one piece."""
+"""Objects up to so many bytes are sent in one piece if they are in memory."""
+
+_NOT_MODIFIED = 304
 
 _OVERRIDES = {
     "response-cache-control": "Cache-Control",
@@ -37,22 +37,22 @@ def get_object(call: Call) -> Answer:
     if is_folder(call.address):
         return head_object(call)
     found = _open(call)
-    answer, part = _head(call, found.stat.entry)
-    if answer.status not in {200, 206}:
+    answer, part = _head(call, found.entry)
+    start, length = (0, answer.length) if part is None else (part.start, part.length)
+    if answer.status == _NOT_MODIFIED or not length:
         return answer
-    start, length = (part.start, part.length) if part else (0, found.stat.entry.size)
-    if length > SMALL:
-        pieces = found.read(start, length)
-        answer.pieces = _begun(next(pieces, b""), pieces)
-    elif length:
-        answer.body = found.read_bytes(start, length)
+    body = found.read_at_once(start, length) if length <= SMALL else None
+    if body is None:
+        answer.pieces = found.read(start, length)
+    else:
+        answer.body = body
     return answer
 
 
 def head_object(call: Call) -> Answer:
     """Returns an object's headers."""
     folder = is_folder(call.address)
-    return _head(call, folder_of(call) if folder else _open(call).stat.entry)[0]
+    return _head(call, folder_of(call) if folder else _open(call).entry)[0]
 
 
 def _open(call: Call) -> OpenObject:
@@ -70,12 +70,12 @@ def _head(call: Call, entry: Entry) -> tuple[Answer, ByteRange | None]:
         raise S3Error("PreconditionFailed")
     headers = object_headers(entry)
     if verdict is Verdict.NOT_MODIFIED:
-        return Answer(304, headers=headers), None
+        return Answer(_NOT_MODIFIED, headers=headers), None
     part = _part(call, entry)
     length = entry.size if part is None else part.length
     if part is not None:
         headers.append(("Content-Range", part.content_range))
-    for parameter, name in _OVERRIDES.items():
+    for parameter, name in _OVERRIDES.items() if call.query else ():
         if parameter in call.query:
             headers = [pair for pair in headers if pair[0] != name]
             headers.append((name, header_safe(call.query[parameter])))
@@ -100,20 +100,13 @@ def _part(call: Call, entry: Entry) -> ByteRange | None:
     return part_range(part_number(call), entry.size)
 
 
-def _begun(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields all pieces; the first has been read before the answer begins, so that lost data is
-    told of by a status.
-    """
-    yield first
-    yield from others
-
-
 OPERATIONS = (
     Operation(
         id="GetObject",
         method="GET",
         level=Level.OBJECT,
         permission=(Need(Action.READ_OBJECT, on_object),),
+        quick=True,
         handler=get_object,
     ),
     Operation(

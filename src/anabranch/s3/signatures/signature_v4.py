@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
@@ -53,8 +54,8 @@ def verify_header(
     `now` is in seconds since 1970. Raises S3Error: AuthorizationHeaderMalformed, AccessDenied,
     RequestTimeTooSkewed, InvalidAccessKeyId, SignatureDoesNotMatch, InvalidRequest.
     """
-    components = _parse(request.headers["authorization"])
-    access_key_id, scope = parse_credential(components["Credential"], _malformed)
+    credential, signed_headers, signature = _components(request.headers["authorization"])
+    access_key_id, scope = parse_credential(credential, _malformed)
     timestamp, time = _timestamp(request)
     if scope.date != timestamp[:8]:
         raise _malformed(
@@ -71,9 +72,9 @@ def verify_header(
         access_key_id=access_key_id,
         scope=scope,
         timestamp=timestamp,
-        signed_headers=components["SignedHeaders"],
+        signed_headers=signed_headers,
         payload=payload,
-        signature=components["Signature"],
+        signature=signature,
     )
     return check_claim(claim, request, secret_of, keys)
 
@@ -119,18 +120,11 @@ def _signs(key: bytes, text: str, signature: bytes) -> bool:
 
 
 def _check_signed_headers(claim: Claim, request: Request) -> None:
-    signed = claim.signed_headers.split(";")
-    proven = {"x-amz-date": claim.timestamp, "x-amz-content-sha256": claim.payload}
-    unsigned = [
-        name
-        for name, value in request.headers.items()
-        if (name == "host" or name.startswith("x-amz-"))
-        and name not in signed
-        and name not in _ADDED_ON_THE_WAY
-        and proven.get(name) != value
-    ]
-    if "host" not in signed and "host" not in unsigned:
-        unsigned.append("host")
+    headers = request.headers
+    unsigned = _unsigned(claim.signed_headers, tuple(headers))
+    if unsigned:
+        proven = {"x-amz-date": claim.timestamp, "x-amz-content-sha256": claim.payload}
+        unsigned = tuple(name for name in unsigned if proven.get(name, b"") != headers.get(name))
     if unsigned:
         raise S3Error(
             "AccessDenied",
@@ -139,17 +133,47 @@ def _check_signed_headers(claim: Claim, request: Request) -> None:
         )
 
 
-def _parse(authorization: str) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _unsigned(signed_headers: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns which headers a request with these had to sign, and did not."""
+    signed = signed_headers.split(";")
+    return tuple(
+        name
+        for name in dict.fromkeys(("host", *names))
+        if (name == "host" or name.startswith("x-amz-"))
+        and name not in signed
+        and name not in _ADDED_ON_THE_WAY
+    )
+
+
+def _components(authorization: str) -> tuple[str, str, str]:
+    """Returns the credential, the names of the signed headers and the signature."""
+    # what stands before the signature, which comes last, is the same in many requests
+    terms, _, last = authorization.rpartition(",")
+    name, _, signature = last.strip().partition("=")
+    if name == "Signature" and signature:
+        return *_terms(terms), signature
+    components = _parse(authorization, _COMPONENTS)
+    return components["Credential"], components["SignedHeaders"], components["Signature"]
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> tuple[str, str]:
+    components = _parse(text, _COMPONENTS[:2])
+    return components["Credential"], components["SignedHeaders"]
+
+
+def _parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
     components: dict[str, str] = {}
-    for part in authorization.removeprefix(ALGORITHM).split(","):
+    for part in text.removeprefix(ALGORITHM).split(","):
         name, _, value = part.strip().partition("=")
-        if name not in _COMPONENTS or name in components:
+        if name not in names or name in components:
             raise _malformed(
                 "the authorization header requires three components: Credential, "
                 "SignedHeaders, and Signature."
             )
         components[name] = value
-    for name in _COMPONENTS:
+    for name in names:
         if not components.get(name):
             raise _malformed(f"missing {name}.")
     return components
