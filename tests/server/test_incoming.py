@@ -92,9 +92,9 @@ def test_a_body_that_is_too_long_is_refused_before_it_ends():
 
 
 async def through_a_thread(
-    incoming: Incoming, use: Callable[[Inflow], Any], limit: int = 16
+    incoming: Incoming, use: Callable[[Inflow], Any], limit: int = 16, piece: int = 1
 ) -> Any:
-    inflow = Inflow(incoming, limit=limit)
+    inflow = Inflow(incoming, limit=limit, piece=piece)
     pump = asyncio.ensure_future(inflow.pump())
     try:
         return await asyncio.get_running_loop().run_in_executor(None, use, inflow)
@@ -102,12 +102,14 @@ async def through_a_thread(
         pump.cancel()
 
 
-@given(st.lists(st.binary(max_size=30), min_size=1, max_size=50))
-def test_the_thread_gets_every_byte_in_order(bodies):
-    async def scenario() -> bytes:
-        return await through_a_thread(await begun(events(*bodies)), b"".join)
+@given(st.lists(st.binary(max_size=30), min_size=1, max_size=50), st.integers(1, 100))
+def test_the_thread_gets_every_byte_in_order(bodies, piece):
+    async def scenario() -> list[bytes]:
+        return await through_a_thread(await begun(events(*bodies)), list, piece=piece)
 
-    assert asyncio.run(scenario()) == b"".join(bodies)
+    pieces = asyncio.run(scenario())
+    assert b"".join(pieces) == b"".join(bodies)
+    assert all(len(each) >= piece for each in pieces[1:-1])
 
 
 def test_the_thread_is_told_of_a_break_after_what_came_before_it():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.blocks.hashing import Hashing
 from anabranch.blocks.local_cleaning import clean
 from anabranch.blocks.local_copying import copy_bytes, md5_of
 from anabranch.blocks.local_errors import NOT_THERE, translate
@@ -94,13 +95,14 @@ class LocalBlocks:
         digest = hashlib.md5(usedforsecurity=False)
         size = 0
         with self._new_file(place, address) as file:
-            for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
-                try:
-                    file.write(chunk)
-                except OSError as error:
-                    raise translate(error, address) from error
+            with Hashing((digest,)) as hashing:
+                for chunk in chunks:
+                    hashing.update(chunk)
+                    size += len(chunk)
+                    try:
+                        file.write(chunk)
+                    except OSError as error:
+                        raise translate(error, address) from error
             self._publish(file, place, address, create=create)
         return Stored(size, digest.hexdigest(), int(self._clock()))
 

@@ -20,6 +20,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from anabranch.blocks.hashing import Hashing
 from anabranch.blocks.local_copying import copy_bytes, md5_of
 from anabranch.blocks.local_errors import translate
 from anabranch.blocks.local_files import NewFile, TemporaryNames
@@ -70,13 +71,14 @@ class LocalUploads:
         digest = hashlib.md5(usedforsecurity=False)
         size = 0
         with self._new_file(upload, address) as file:
-            for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
-                try:
-                    file.write(chunk)
-                except OSError as error:
-                    raise translate(error, address) from error
+            with Hashing((digest,)) as hashing:
+                for chunk in chunks:
+                    hashing.update(chunk)
+                    size += len(chunk)
+                    try:
+                        file.write(chunk)
+                    except OSError as error:
+                        raise translate(error, address) from error
             checksum = digest.hexdigest()
             if md5 not in {None, checksum}:
                 raise wrong_md5(address, number)

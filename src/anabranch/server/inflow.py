@@ -16,15 +16,18 @@ from anabranch.server.incoming import Incoming
 __all__ = ["Inflow"]
 
 LIMIT = 1024 * 1024
+PIECE = 512 * 1024
 
 
 class Inflow:
-    """The thread iterates over it; the loop runs `pump`. Iterating ends with the body, and raises
-    what broke it off.
+    """The thread iterates over it; the loop runs `pump`. Iterating gives what was there first,
+    then pieces of at least `piece` bytes and the rest; it ends with the body, and raises what broke
+    it off. About `limit` bytes wait for the thread at most.
     """
 
-    def __init__(self, incoming: Incoming, *, limit: int = LIMIT) -> None:
+    def __init__(self, incoming: Incoming, *, limit: int = LIMIT, piece: int = PIECE) -> None:
         self._incoming = incoming
+        self._piece = piece
         self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Event()
@@ -39,7 +42,7 @@ class Inflow:
         try:
             await self._put(self._incoming.taken())
             while not self._incoming.complete:
-                await self._put(await self._incoming.more())
+                await self._put(await self._gathered())
         except BaseException as error:
             self._finish(error)
             if isinstance(error, Exception):
@@ -62,6 +65,17 @@ class Inflow:
             yield chunk
         if self._error is not None:
             raise self._error
+
+    async def _gathered(self) -> bytes:
+        """Returns so much of the body that it is worth waking the thread, which costs as much as
+        reading from the connection does.
+        """
+        parts: list[bytes] = []
+        size = 0
+        while size < self._piece and not self._incoming.complete:
+            parts.append(await self._incoming.more())
+            size += len(parts[-1])
+        return b"".join(parts)
 
     async def _put(self, chunk: bytes) -> None:
         if not chunk:

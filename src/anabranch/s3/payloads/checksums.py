@@ -13,23 +13,14 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from anabranch import _kernel
+from anabranch.blocks.hashing import Hasher
 
-__all__ = ["ALGORITHMS", "PREFIX", "Algorithm", "Hasher", "decode", "encode"]
+__all__ = ["ALGORITHMS", "PREFIX", "Algorithm", "decode", "encode"]
 
 PREFIX = "x-amz-checksum-"
-
-
-class Hasher(Protocol):
-    """A checksum being computed, like those of hashlib."""
-
-    def update(self, data: bytes, /) -> None:
-        """Takes in what follows."""
-
-    def digest(self) -> bytes:
-        """Returns the checksum of all that was taken in."""
 
 
 class Algorithm(NamedTuple):

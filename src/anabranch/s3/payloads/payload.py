@@ -10,8 +10,9 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
 
+from anabranch.blocks.hashing import Hasher, Hashing
 from anabranch.s3.errors import S3Error
-from anabranch.s3.payloads.checksums import ALGORITHMS, Hasher, encode
+from anabranch.s3.payloads.checksums import ALGORITHMS, encode
 from anabranch.s3.payloads.chunks import ChunkedPayload
 from anabranch.s3.payloads.claims import Claims, read_claims
 from anabranch.s3.payloads.source import PayloadSource
@@ -68,20 +69,19 @@ class Payload:
         MalformedTrailerError, InvalidRequest.
         """
         hashers = self._hashers()
-        updates = [hasher.update for hasher in hashers.values()]
         length = self.claims.length
         size = 0
         held = b""
         pieces = self._source.pieces() if self._chunked is None else self._chunked.pieces()
-        for piece in pieces:
-            size += len(piece)
-            if length is not None and size > length:
-                raise S3Error("IncompleteBody", _WRONG_LENGTH)
-            for update in updates:
-                update(piece)
-            if held:
-                yield held
-            held = piece
+        with Hashing(hashers.values()) as hashing:
+            for piece in pieces:
+                size += len(piece)
+                if length is not None and size > length:
+                    raise S3Error("IncompleteBody", _WRONG_LENGTH)
+                hashing.update(piece)
+                if held:
+                    yield held
+                held = piece
         self._check_lengths(size)
         self._check_digests(hashers)
         if held:
