@@ -48,7 +48,7 @@ def uses(store, address):
     }
 
 
-@pytest.mark.parametrize("fault", ["refuse", "swallow"])
+@pytest.mark.parametrize("fault", ["refuse", pytest.param("swallow", marks=pytest.mark.slow)])
 def test_a_store_that_does_not_answer_is_given_up_in_time(s3, proxy, address, fault):
     store = s3.blocks(proxy.port, SHORT)
     store.stat(address)

@@ -8,8 +8,9 @@ import pytest
 
 from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.errors import Busy
+from anabranch.keyvalue.contract import Write
 from anabranch.testing.lake import lake_in
-from anabranch.versioning.cleanup import GRACE_SECONDS
+from anabranch.versioning.cleanup import GRACE_SECONDS, discard
 
 
 @pytest.mark.parametrize("error", [Busy("later"), ValueError("a fault")])
@@ -28,7 +29,7 @@ def test_a_chore_that_fails_stops_neither_itself_nor_the_others(error):
 
     housekeeping = Housekeeping([Chore(bad, 0.001), Chore(good, 0.001)])
     housekeeping.start()
-    assert enough.wait(10)
+    assert enough.wait(60)
     housekeeping.stop()
     after = dict(done)
     threading.Event().wait(0.01)
@@ -67,3 +68,13 @@ def test_resets_and_deletions_let_go_of_their_staging_areas(tmp_path, clock):
         clock.advance(GRACE_SECONDS)
         assert lake.core.cleaner.clean() == 2
         assert list(lake.keyvalue.scan("cleanup-tokens")) == []
+
+
+def test_what_waits_long_is_dropped_behind_thousands_that_do_not(tmp_path, clock):
+    with lake_in(tmp_path, clock) as lake:
+        old = [f"z:{number}" for number in range(3)]
+        lake.keyvalue.apply([*discard(old, clock()), *(Write(token, b"k", b"v") for token in old)])
+        clock.advance(GRACE_SECONDS)
+        lake.keyvalue.apply(discard([f"a:{number}" for number in range(3_000)], clock()))
+        assert lake.core.cleaner.clean() == 3
+        assert [lake.keyvalue.get(token, b"k") for token in old] == [None] * 3

@@ -47,7 +47,7 @@ class Held:
 
     def __call__(self, _cursor: apsw.Cursor) -> int:
         self.begun.set()
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         return 0
 
 
@@ -65,7 +65,7 @@ def gather(commits: GroupCommit, works: list) -> list:
 
     with ThreadPoolExecutor(len(works) + 1) as pool:
         pool.submit(submit, held)
-        assert held.begun.wait(10)
+        assert held.begun.wait(60)
         answers = [pool.submit(submit, work) for work in works]
         while len(commits._waiting) < len(works):
             time.sleep(0.001)
@@ -123,7 +123,7 @@ def test_expectations_within_a_group_see_the_requests_before_them(database):
     held = Held()
     with ThreadPoolExecutor(11) as pool:
         pool.submit(store._writes.submit, held)
-        assert held.begun.wait(10)
+        assert held.begun.wait(60)
         first = [
             pool.submit(store.apply, [Write("p", b"k", b"%d" % number)], [Expect("p", b"k", None)])
             for number in range(10)
@@ -180,7 +180,7 @@ def test_closing_finishes_what_is_in_flight(commits, sqlite):
     held = Held()
     with ThreadPoolExecutor(8) as pool:
         pool.submit(commits.submit, held)
-        assert held.begun.wait(10)
+        assert held.begun.wait(60)
         answers = [pool.submit(commits.submit, insert(b"%d" % number)) for number in range(5)]
         while len(commits._waiting) < 5:
             time.sleep(0.001)
@@ -206,7 +206,7 @@ def test_who_loses_patience_is_busy_and_nothing_of_it_is_written(writer, sqlite)
         errors = [answer.exception() for answer in answers]
     assert [type(error) for error in errors] == [Busy] * 3
     assert {error.kind for error in errors} == {"locked"}
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 20
     other.release_turn()
     assert impatient.submit(insert(b"again")) == 7
     assert [key for key, _ in sqlite.scan("p")] == [b"again"]

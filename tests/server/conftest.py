@@ -78,10 +78,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture(scope="package")
 def eventually() -> Callable[[Callable[[], object]], None]:
-    """Waits until something holds, for at most ten seconds."""
+    """Waits until something holds, for at most a minute."""
 
     def wait(holds: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not holds():
             assert time.monotonic() < deadline, "it never came to hold"
             time.sleep(0.02)

@@ -28,12 +28,12 @@ def test_connections_find_a_socket(opened, host, count):
     port = int(url_of(opened[0]).rpartition(":")[2])
     assert url_of(opened[0]).startswith("http://")
     for _ in range(20):
-        socket.create_connection((host or "127.0.0.1", port), timeout=5).close()
+        socket.create_connection((host or "127.0.0.1", port), timeout=60).close()
 
 
 def test_connections_are_spread(opened):
     opened += listen(Address("127.0.0.1", 0), 2)
-    clients = [socket.create_connection(opened[0].getsockname(), timeout=5) for _ in range(64)]
+    clients = [socket.create_connection(opened[0].getsockname(), timeout=60) for _ in range(64)]
     taken = []
     for each in opened:
         each.settimeout(0.2)

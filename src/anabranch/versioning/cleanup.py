@@ -15,7 +15,6 @@ from anabranch.versioning import keys
 __all__ = ["GRACE_SECONDS", "Cleaner", "discard"]
 
 GRACE_SECONDS = 60.0
-_BATCH = 1000
 
 
 def discard(tokens: Iterable[str], now: float) -> list[Write]:
@@ -39,8 +38,9 @@ class Cleaner:
     def clean(self) -> int:
         """Drops what has waited long enough and returns how many staging areas that were."""
         dropped = 0
-        waiting = list(self._keyvalue.scan(keys.CLEANUP, limit=_BATCH))
-        for token, since in waiting:
+        # all of them: they come in the order of their names, and those that wait since long may
+        # be last
+        for token, since in list(self._keyvalue.scan(keys.CLEANUP)):
             # lakeFS leaves a text here that is no time: such a token is free at once
             if since.isdigit() and self._clock() - int(since) < self._grace:
                 continue
