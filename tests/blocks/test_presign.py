@@ -22,11 +22,14 @@ def on_s3(bucket):
     return lambda key: f"s3://{bucket}/space/{key}"
 
 
-def test_stores_that_answer_no_requests_give_none(local):
-    for store, address in ((MemoryBlocks(), "mem://space/a"), (local, "local://space/a")):
-        assert store.presign(address, "GET", 60) is None
-        assert store.presign_part(address, "upload", 1, 60) is None
-        assert store.config.pre_sign_support  # the server has URLs of its own
+@pytest.mark.parametrize("kind", ["memory", "local", "gcs_store", "azure_store"])
+def test_for_stores_that_give_none_the_server_has_urls_of_its_own(kind, request):
+    store = MemoryBlocks() if kind == "memory" else request.getfixturevalue(kind)
+    address = f"{store.config.blockstore_namespace_example}a"
+    assert store.presign(address, "GET", 60) is None
+    assert store.presign_part(address, "upload", 1, 60) is None
+    assert store.config.pre_sign_support
+    assert store.config.pre_sign_multipart_upload
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -57,6 +57,9 @@ def azure_blocks(
             blockstore_namespace_example=f"https://mystorageaccount.{domain}/mycontainer/",
             namespace_validity_regex=f"^{root}",
             default_namespace_prefix=default_namespace_prefix,
+            # by URLs of our own server
+            pre_sign_support=True,
+            pre_sign_multipart_upload=True,
         ),
         AddressForm(rf"{root}/(?P<bucket>[^/]+)", changed=_CHANGED),
         paths=objects,

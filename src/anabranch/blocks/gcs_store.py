@@ -39,6 +39,9 @@ def gcs_blocks(
             blockstore_namespace_example="gs://example-bucket/",
             namespace_validity_regex="^gs://",
             default_namespace_prefix=default_namespace_prefix,
+            # by URLs of our own server
+            pre_sign_support=True,
+            pre_sign_multipart_upload=True,
         ),
         AddressForm(r"gs://(?P<bucket>[^/]+)"),
         paths=objects,
