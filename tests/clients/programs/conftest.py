@@ -249,9 +249,14 @@ def large():
 
 @pytest.fixture
 def large_file(large, home):
-    """That file, in the folder where programs run."""
+    """That file, in the folder where programs run; its time lies in the past.
+
+    S3 tells times in whole seconds: a file of the very second in which it goes up would look newer
+    than its object, and programs that synchronize would send it again.
+    """
     file = home / "large.bin"
     file.write_bytes(large)
+    os.utime(file, (1_600_000_000, 1_600_000_000))
     return file
 
 
