@@ -8,9 +8,11 @@ docs/design/0006-postgresql.md says why.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from anabranch.keyvalue import postgres_apply, postgres_statements
 from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.paging import scan_in_pages
 from anabranch.keyvalue.postgres_connection import Answer
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.keyvalue.postgres_pool import Pool
@@ -18,7 +20,6 @@ from anabranch.keyvalue.postgres_requests import Requests
 
 __all__ = ["PostgresStore"]
 
-_FIRST_PAGE, _PAGE = 64, 1_000
 _SLICE = 1_000
 
 
@@ -90,17 +91,7 @@ class PostgresStore:
 
         Reads in pages, so that a scan which its reader leaves lying holds nothing.
         """
-        amount = _FIRST_PAGE
-        while limit is None or limit > 0:
-            if limit is not None:
-                amount = min(amount, limit)
-                limit -= amount
-            rows = self._page(partition, start, end, amount)
-            yield from rows
-            if len(rows) < amount:
-                return
-            start = rows[-1][0] + b"\0"
-            amount = _PAGE
+        return scan_in_pages(partial(self._page, partition), start, end, limit)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes at once if every expectation holds, else none; returns whether.

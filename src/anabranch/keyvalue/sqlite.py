@@ -15,6 +15,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -23,6 +24,7 @@ import apsw
 from anabranch.errors import Busy, NotSupported
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
+from anabranch.keyvalue.paging import scan_in_pages
 from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
 from anabranch.keyvalue.sqlite_writer import SQLiteWriter
 
@@ -42,7 +44,6 @@ _KEY_AT = "SELECT key FROM kv WHERE partition = ? ORDER BY key LIMIT 1 OFFSET ?"
 _DROP_THROUGH = "DELETE FROM kv WHERE partition = ? AND key <= ?"
 _DROP_ALL = "DELETE FROM kv WHERE partition = ?"
 
-_FIRST_PAGE, _PAGE = 64, 1_000
 _SLICE = 1_000
 
 
@@ -109,17 +110,7 @@ class SQLiteStore:
 
         Reads in pages, so that a scan which its reader leaves lying holds nothing.
         """
-        amount = _FIRST_PAGE
-        while limit is None or limit > 0:
-            if limit is not None:
-                amount = min(amount, limit)
-                limit -= amount
-            rows = self._page(partition, start, end, amount)
-            yield from rows
-            if len(rows) < amount:
-                return
-            start = rows[-1][0] + b"\0"
-            amount = _PAGE
+        return scan_in_pages(partial(self._page, partition), start, end, limit)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes at once if every expectation holds, else none; returns whether.
