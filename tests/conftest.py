@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,3 +169,35 @@ def azure() -> Iterator[EmulatedAzure]:
         pytest.skip("Azurite is not installed")
     with running_azure() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def build_go(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Path]:
+    """Builds the Go program in a folder, for a comparison with something; Go's cache is its own,
+    outside of the checkout.
+    """
+
+    def build(source: Path, compared: str) -> Path:
+        go = shutil.which("go")
+        if go is None:
+            pytest.skip(f"Go is missing: no comparison with {compared}")
+        program = tmp_path_factory.mktemp(source.name) / source.name
+        environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
+
+        def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [go, *arguments],
+                cwd=source,
+                env=environment,
+                capture_output=True,
+                check=False,
+                text=True,
+            )
+
+        if (fetched := call("list", "-deps", ".")).returncode:
+            pytest.skip(f"{compared} cannot be fetched: {fetched.stderr.strip()[-300:]}")
+        built = call("build", "-buildvcs=false", "-mod=readonly", "-o", program, ".")
+        assert built.returncode == 0, built.stderr
+        return program
+
+    return build

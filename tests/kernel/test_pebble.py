@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import struct
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -24,29 +23,9 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="session")
-def pebble(tmp_path_factory) -> Path:
-    """The Go program, built once; its cache is Go's own, outside of the checkout."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is missing: no comparison with Pebble")
-    program = tmp_path_factory.mktemp("pebble") / "pebble"
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
-
-    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [go, *arguments],
-            cwd=SOURCE,
-            env=environment,
-            capture_output=True,
-            check=False,
-            text=True,
-        )
-
-    if (fetched := call("list", "-deps", ".")).returncode:
-        pytest.skip(f"Pebble's modules cannot be fetched: {fetched.stderr.strip()[-300:]}")
-    built = call("build", "-buildvcs=false", "-mod=readonly", "-o", program, ".")
-    assert built.returncode == 0, built.stderr
-    return program
+def pebble(build_go) -> Path:
+    """The Go program, built once."""
+    return build_go(SOURCE, "Pebble")
 
 
 def write_stream(path: Path, records: Iterable[tuple[bytes, bytes]]) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import re
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -100,29 +98,9 @@ def patterns(seed: int, amount: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def gobwas(tmp_path_factory) -> Path:
+def gobwas(build_go) -> Path:
     """The Go program, built once."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is missing: no comparison with gobwas/glob")
-    program = tmp_path_factory.mktemp("glob") / "glob"
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
-
-    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [go, *arguments],
-            cwd=SOURCE,
-            env=environment,
-            capture_output=True,
-            check=False,
-            text=True,
-        )
-
-    if (fetched := call("list", "-deps", ".")).returncode:
-        pytest.skip(f"gobwas/glob cannot be fetched: {fetched.stderr.strip()[-300:]}")
-    built = call("build", "-buildvcs=false", "-mod=readonly", "-o", program, ".")
-    assert built.returncode == 0, built.stderr
-    return program
+    return build_go(SOURCE, "gobwas/glob")
 
 
 @pytest.mark.timeout(300)  # the first run on a machine fetches and builds

@@ -7,7 +7,7 @@ from typing import Any
 from anabranch.catalog.presigning import Presigned
 from anabranch.errors import Invalid
 from anabranch.rest.answer import Answer
-from anabranch.rest.call import Call, header_text
+from anabranch.rest.call import Call
 
 __all__ = ["found_at", "presigned_read", "presigned_store", "server_of"]
 
@@ -33,7 +33,7 @@ def server_of(call: Call[Any, Any]) -> str:
     if endpoint:
         return endpoint.rstrip("/")
     request = call.request
-    host = header_text(request.headers.get(b"host", b""))
+    host = request.header(b"host")
     if not host:
         raise Invalid("a presigned URL needs the request's Host header", kind="host_missing")
     return f"{'https' if request.secure else 'http'}://{host}"

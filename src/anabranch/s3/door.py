@@ -61,12 +61,12 @@ class Door:
         """Returns the request, understood as far as its head says; `path` is as it was sent."""
         return Visit(self, Request.received(method, path, query, headers), request_id)
 
-    def admit(self, request: Request, choice: Choice) -> Call:
+    def admit(self, request: Request, carried: Request, choice: Choice) -> Call:
         """Returns the call of the operation that a request asks for, once who asks is known and
-        may. Nothing of the body is needed for it. Raises what refuses it.
+        may; `carried` is the request with the headers of its URL. Nothing of the body is needed
+        for it. Raises what refuses it.
         """
         actor, verified = self._authenticate(request)
-        carried = with_presigned_headers(request)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
@@ -116,7 +116,7 @@ class Visit:
         self._call: Call | None = None
         self._wrong: AnabranchError | None = None
         try:
-            self.request, self.choice = self._understood(request)
+            self.request, self._carried, self.choice = self._understood(request)
         except AnabranchError as error:
             self._wrong = error
         else:
@@ -130,7 +130,7 @@ class Visit:
         """
         if self._wrong is None and self._call is None:
             try:
-                self._call = self._door.admit(self.request, self.choice)
+                self._call = self._door.admit(self.request, self._carried, self.choice)
             except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
                 self._wrong = self._told(error)
         return None if self._wrong is None else self.refusal(self._wrong)
@@ -171,7 +171,10 @@ class Visit:
         )
         return S3Error("InternalError")
 
-    def _understood(self, request: Request) -> tuple[Request, Choice]:
+    def _understood(self, request: Request) -> tuple[Request, Request, Choice]:
+        """Returns the request as it was signed, the same with the headers that its URL carries,
+        and what it asks for.
+        """
         if sum(map(len, request.headers.values())) > _LONGEST_HEADERS:
             raise S3Error("RequestHeaderSectionTooLarge")
         bucket = self._door.bucket(request.headers.get("host", ""))
@@ -185,7 +188,8 @@ class Visit:
             )
         address = address_of(request.path, bucket)
         query = parameters_of(request.query)
-        return request, choose(with_presigned_headers(request), address, query)
+        carried = with_presigned_headers(request)
+        return request, carried, choose(carried, address, query)
 
 
 def _cookie(header: str) -> str | None:

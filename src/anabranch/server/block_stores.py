@@ -34,11 +34,8 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
 
 def presigned_seconds(blockstore: Blockstore) -> float:
     """Returns how long the store's presigned URLs are good."""
-    return (
-        blockstore.s3.pre_signed_expiry
-        if blockstore.type == "s3"
-        else (blockstore.local.pre_signed_expiry)
-    )
+    settings = blockstore.s3 if blockstore.type == "s3" else blockstore.local
+    return settings.pre_signed_expiry
 
 
 def _s3(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
