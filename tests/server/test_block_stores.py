@@ -11,7 +11,7 @@ import pytest
 from anabranch.blocks.s3_credentials import find_credentials
 from anabranch.errors import Invalid, StoreRefused
 from anabranch.model.secret import Secret
-from anabranch.server.block_stores import open_blocks
+from anabranch.server.block_stores import open_blocks, presigned_seconds
 from anabranch.server.setting import build
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAENV", "AWS_SECRET_ACCESS_KEY": "of-the-environment"}
@@ -59,6 +59,19 @@ def test_settings_reach_the_store(s3):
     s3.make_bucket("settings")
     store.put("s3://settings/a", [b"x"])
     assert s3.blocks().read("s3://settings/a") == b"x"
+
+
+@pytest.mark.parametrize("kind", ["s3", "gs", "azure"])
+def test_presigned_urls_are_set_for_each_type_by_itself(kind):
+    values = {"type": kind, f"{kind}.pre_signed_expiry": "90s", f"{kind}.disable_pre_signed": True}
+    settings = build({f"blockstore.{name}": value for name, value in values.items()})
+    assert presigned_seconds(settings.blockstore) == 90
+    config = open_blocks(settings.blockstore, {}).config
+    assert not config.pre_sign_support
+    assert not config.pre_sign_multipart_upload
+    others = build({"blockstore.type": kind, "blockstore.local.pre_signed_expiry": "90s"})
+    assert presigned_seconds(others.blockstore) == 15 * 60
+    assert open_blocks(others.blockstore, {}).config.pre_sign_support
 
 
 class TestCredentials:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from obstore.store import AzureStore
 
+from anabranch.blocks.azure_access import AzureAccess
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.object_addresses import AddressForm, Location
 from anabranch.blocks.object_store import ObjectBlocks
@@ -20,7 +21,6 @@ from anabranch.blocks.object_uploads import ObjectUploads
 from anabranch.blocks.obstore_options import client_options, retry_config
 from anabranch.blocks.path_objects import PathObjects
 from anabranch.blocks.patience import Patience
-from anabranch.errors import Invalid
 from anabranch.model.secret import Secret
 
 __all__ = ["AZURE_DOMAIN", "azure_blocks"]
@@ -42,14 +42,17 @@ def azure_blocks(
     endpoint: str = "",
     patience: Patience = Patience(),  # noqa: B008  frozen
     default_namespace_prefix: str = "",
+    pre_sign_support: bool = True,
     clock: Callable[[], float] = time.time,
 ) -> ObjectBlocks:
     """Returns the store. With an `access_key`, only the account that it is for can be reached;
     else who we are to any account is told by `identity`, obstore's names for a client's id, secret,
     tenant and token file, or by the machine's managed identity.
+    Only with a key does the store give URLs of its own.
     """
     root = rf"https?://[a-z0-9_-]+\.{re.escape(domain)}"
-    buckets = _Containers(account, access_key, dict(identity or {}), endpoint, patience)
+    access = AzureAccess(account, access_key, endpoint, clock=clock)
+    buckets = _Containers(access, access_key, dict(identity or {}), patience)
     objects = PathObjects(buckets)
     return ObjectBlocks(
         StorageConfig(
@@ -57,14 +60,14 @@ def azure_blocks(
             blockstore_namespace_example=f"https://mystorageaccount.{domain}/mycontainer/",
             namespace_validity_regex=f"^{root}",
             default_namespace_prefix=default_namespace_prefix,
-            # by URLs of our own server
-            pre_sign_support=True,
-            pre_sign_multipart_upload=True,
+            pre_sign_support=pre_sign_support,
+            pre_sign_multipart_upload=pre_sign_support,
         ),
         AddressForm(rf"{root}/(?P<bucket>[^/]+)", changed=_CHANGED),
         paths=objects,
         exact=None,
         uploads=ObjectUploads(objects, clock=clock),
+        presigned=access.presigned if access.signs else None,
         clock=clock,
     )
 
@@ -74,16 +77,14 @@ class _Containers:
 
     def __init__(
         self,
-        account: str,
+        access: AzureAccess,
         access_key: Secret,
         identity: Mapping[str, str],
-        endpoint: str,
         patience: Patience,
     ) -> None:
-        self._account = account
+        self._access = access
         self._access_key = access_key
         self._identity = identity
-        self._endpoint = endpoint.rstrip("/")
         self._patience = patience
         self._lock = threading.Lock()
         self._stores: dict[str, AzureStore] = {}
@@ -97,17 +98,10 @@ class _Containers:
         return store
 
     def _open(self, location: Location) -> AzureStore:
-        scheme, _, rest = location.root.partition("://")
-        host = rest.partition("/")[0]
-        account = host.partition(".")[0]
-        endpoint = self._endpoint or f"{scheme}://{host}"
+        endpoint = self._access.endpoint(location)
+        account = self._access.account(location)
         config = {"account_name": account, "endpoint": endpoint, **self._identity}
-        if self._access_key.reveal():
-            if account != self._account:
-                raise Invalid(
-                    f"{location.address}: our key is for the account {self._account!r}",
-                    kind="invalid_address",
-                )
+        if self._access.signs:
             config["account_key"] = self._access_key.reveal()
         return AzureStore(
             location.bucket,

@@ -157,12 +157,12 @@ class BlockStore(Protocol):
 
     def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
         """Returns a URL at which whoever has it can read the block (`GET`), or store it (`PUT`),
-        for so long; None if the store answers no requests itself.
+        for so long; None if the store answers no requests itself, or nothing signs for it.
         """
 
     def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
         """Returns a URL at which whoever has it can store a part of an upload (`PUT`), for so
-        long; None if the store answers no requests itself.
+        long; None if the store answers no such requests itself.
         """
 
     def clean_temporaries(self, older_than_seconds: float) -> int:

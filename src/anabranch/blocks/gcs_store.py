@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from obstore.store import GCSStore
 
 from anabranch.blocks.contract import StorageConfig
+from anabranch.blocks.gcs_access import GcsAccess, find_signer
 from anabranch.blocks.object_addresses import AddressForm, Location
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.blocks.object_uploads import ObjectUploads
@@ -26,12 +27,17 @@ def gcs_blocks(
     endpoint: str = "",
     patience: Patience = Patience(),  # noqa: B008  frozen
     default_namespace_prefix: str = "",
+    pre_sign_support: bool = True,
     clock: Callable[[], float] = time.time,
 ) -> ObjectBlocks:
     """Returns the store. `identity` holds obstore's name for a service account's key or the path
-    of its file; without it, what Google's tools use is used. An `endpoint` is an emulator's, which
-    wants no signatures.
+    of its file; without it, what Google's tools use is used. Only with a key does the store give
+    URLs of its own. An `endpoint` is an emulator's, to which we do not say who we are otherwise.
+
+    Raises Invalid for a service account's key that is none.
     """
+    signer = find_signer(identity)
+    access = None if signer is None else GcsAccess(signer, endpoint, clock=clock)
     objects = PathObjects(_Buckets(identity, endpoint, patience))
     return ObjectBlocks(
         StorageConfig(
@@ -39,14 +45,14 @@ def gcs_blocks(
             blockstore_namespace_example="gs://example-bucket/",
             namespace_validity_regex="^gs://",
             default_namespace_prefix=default_namespace_prefix,
-            # by URLs of our own server
-            pre_sign_support=True,
-            pre_sign_multipart_upload=True,
+            pre_sign_support=pre_sign_support,
+            pre_sign_multipart_upload=pre_sign_support,
         ),
         AddressForm(r"gs://(?P<bucket>[^/]+)"),
         paths=objects,
         exact=None,
         uploads=ObjectUploads(objects, clock=clock),
+        presigned=None if access is None else access.presigned,
         clock=clock,
     )
 

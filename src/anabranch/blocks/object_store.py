@@ -26,8 +26,8 @@ _AT_ONCE_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
 
 
-Presign = Callable[[str, Location, Mapping[str, str], int], str]
-"""Makes a URL for a method on a block, with a query, good for so many seconds."""
+Presign = Callable[[str, Location, Mapping[str, str], int], str | None]
+"""Makes a URL for a method on a block, with a query, good for so many seconds, if it can."""
 
 
 class ObjectBlocks:
@@ -181,13 +181,17 @@ class ObjectBlocks:
         self._uploads.abort(self._kept(address), upload_id)
 
     def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
-        """Returns a URL at which whoever has it can read or store the block, for so long."""
+        """Returns a URL at which whoever has it can read or store the block, for so long; None
+        where nothing signs for the store.
+        """
         if self._presigned is None:
             return None
         return self._presigned(method, self._form.block(address), {}, seconds)
 
     def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
-        """Returns a URL at which whoever has it can store a part, for so long."""
+        """Returns a URL at which whoever has it can store a part, for so long; None where the
+        store has no such thing.
+        """
         if self._presigned is None:
             return None
         query = {"partNumber": str(number), "uploadId": upload_id}

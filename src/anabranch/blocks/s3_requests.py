@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from typing import BinaryIO
-from urllib.parse import quote
 
 from anabranch.blocks.http_pool import HttpAnswer, HttpPool
 from anabranch.blocks.object_addresses import Location
@@ -22,6 +21,7 @@ from anabranch.blocks.object_errors import refusal, unanswered
 from anabranch.blocks.patience import Patience
 from anabranch.blocks.s3_access import S3Access
 from anabranch.errors import AnabranchError
+from anabranch.signing.encoding import encode_query
 from anabranch.signing.sign import presign, sign_request
 
 __all__ = ["S3Requests", "code_of", "expect"]
@@ -69,7 +69,7 @@ class S3Requests:
                 sent["Content-MD5"] = base64.b64encode(digest).decode()
         if length is not None and method in {"PUT", "POST"}:
             sent["Content-Length"] = str(length)
-        url = self.access.url(location.bucket, location.key) + _query(query or {})
+        url = self.access.url(location.bucket, location.key) + encode_query(query or {})
         start, attempt = time.monotonic(), 0
         while True:
             answer = self._once(method, url, location, sent, body)
@@ -90,7 +90,7 @@ class S3Requests:
         self, method: str, location: Location, query: Mapping[str, str], seconds: int
     ) -> str:
         """Returns a URL at which whoever has it can make one request, for so long."""
-        url = self.access.url(location.bucket, location.key, public=True) + _query(query)
+        url = self.access.url(location.bucket, location.key, public=True) + encode_query(query)
         signer = self.access.signer(location.bucket)
         return presign(signer, method, url, time=self._clock(), expires=seconds)
 
@@ -128,15 +128,6 @@ def expect(answer: HttpAnswer, location: Location, *statuses: int) -> None:
     """
     if answer.status not in statuses or _tells_of_error(answer):
         raise refusal(location.address, answer.status, code_of(answer))
-
-
-def _query(parameters: Mapping[str, str]) -> str:
-    if not parameters:
-        return ""
-    return "?" + "&".join(
-        f"{name}={quote(value.encode('utf-8', 'surrogateescape'), safe='')}"
-        for name, value in parameters.items()
-    )
 
 
 def _is_passing(answer: HttpAnswer) -> bool:

@@ -34,8 +34,12 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
 
 def presigned_seconds(blockstore: Blockstore) -> float:
     """Returns how long the store's presigned URLs are good."""
-    settings = blockstore.s3 if blockstore.type == "s3" else blockstore.local
-    return settings.pre_signed_expiry
+    seconds = {
+        "s3": blockstore.s3.pre_signed_expiry,
+        "gs": blockstore.gs.pre_signed_expiry,
+        "azure": blockstore.azure.pre_signed_expiry,
+    }
+    return seconds.get(blockstore.type, blockstore.local.pre_signed_expiry)
 
 
 def _s3(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
@@ -87,6 +91,7 @@ def _gs(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore:
         endpoint=_url("STORAGE_EMULATOR_HOST", environment.get("STORAGE_EMULATOR_HOST", "")),
         patience=_patience(blockstore, Patience().retries),
         default_namespace_prefix=blockstore.default_namespace_prefix,
+        pre_sign_support=not blockstore.gs.disable_pre_signed,
     )
 
 
@@ -106,6 +111,7 @@ def _azure(blockstore: Blockstore, environment: Mapping[str, str]) -> BlockStore
         endpoint=_url("blockstore.azure.test_endpoint_url", settings.test_endpoint_url),
         patience=_patience(blockstore, Patience().retries),
         default_namespace_prefix=blockstore.default_namespace_prefix,
+        pre_sign_support=not settings.disable_pre_signed,
     )
 
 

@@ -99,6 +99,12 @@ class GsBlockstore(Group, frozen=True, kw_only=True):
         str, Means("File with a service account's key; without one, what Google's tools use")
     ] = ""
     credentials_json: Annotated[Secret, Means("That key itself, as JSON")] = Secret("")
+    pre_signed_expiry: Annotated[Seconds, Means("How long a presigned URL is good")] = Seconds(
+        15 * 60
+    )
+    disable_pre_signed: Annotated[
+        bool, Means("Whether clients are told not to use presigned URLs")
+    ] = False
 
 
 class AzureBlockstore(Group, frozen=True, kw_only=True):
@@ -108,6 +114,12 @@ class AzureBlockstore(Group, frozen=True, kw_only=True):
     storage_access_key: Annotated[
         Secret, Means("Access key of that account; without one, who the environment says we are")
     ] = Secret("")
+    pre_signed_expiry: Annotated[Seconds, Means("How long a presigned URL is good")] = Seconds(
+        15 * 60
+    )
+    disable_pre_signed: Annotated[
+        bool, Means("Whether clients are told not to use presigned URLs")
+    ] = False
     domain: Annotated[str, Means("What accounts' names end with")] = "blob.core.windows.net"
     test_endpoint_url: Annotated[str, Means("URL of an emulator, with its account")] = ""
 

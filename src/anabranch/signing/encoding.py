@@ -7,9 +7,17 @@ and `..` are parts of keys. In a query `+` is a space.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-__all__ = ["canonical_pairs", "canonical_path", "decoded_text", "encode_key", "query_pairs"]
+__all__ = [
+    "canonical_pairs",
+    "canonical_path",
+    "decoded_text",
+    "encode_key",
+    "encode_query",
+    "query_pairs",
+]
 
 # What encoding would leave as it is: plain characters, and encodings of those that need one.
 _NEEDS_ENCODING = r"[01][0-9A-F]|2[0-9A-C]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F]"
@@ -49,6 +57,16 @@ def query_pairs(query: str) -> list[tuple[str, str, str]]:
 def encode_key(key: str) -> str:
     """Returns a key as a path has it; for bytes that are not UTF-8, surrogates stand."""
     return quote_from_bytes(key.encode("utf-8", "surrogateescape"), safe="/")
+
+
+def encode_query(parameters: Mapping[str, str]) -> str:
+    """Returns a query as a URL has it, with its `?`; nothing for no parameters. Names are plain."""
+    if not parameters:
+        return ""
+    return "?" + "&".join(
+        f"{name}={quote_from_bytes(value.encode('utf-8', 'surrogateescape'), safe='')}"
+        for name, value in parameters.items()
+    )
 
 
 def _canonical_text(text: str) -> str:

@@ -15,7 +15,8 @@ import hmac
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
@@ -62,10 +63,15 @@ class EmulatedAzure:
         self,
         port: int | None = None,
         patience: Patience = Patience(),  # noqa: B008  frozen
+        clock: Callable[[], float] = time.time,
     ) -> ObjectBlocks:
         """Returns a block store on it, by way of another port if one is given."""
         return azure_blocks(
-            account=_ACCOUNT, access_key=_KEY, endpoint=self._endpoint(port), patience=patience
+            account=_ACCOUNT,
+            access_key=_KEY,
+            endpoint=self._endpoint(port),
+            patience=patience,
+            clock=clock,
         )
 
     def make_container(self, name: str) -> None:

@@ -29,6 +29,7 @@ from anabranch.blocks.s3_access import Credentials, S3Access
 from anabranch.blocks.s3_store import s3_blocks
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import sign_request
+from anabranch.testing.google_account import GoogleAccount, without_signature
 
 __all__ = ["EmulatedS3", "running_s3"]
 
@@ -53,6 +54,7 @@ class EmulatedS3:
         self.answer: _Wsgi | None = None
         self._application = application
         self._lock = threading.Lock()
+        self.google = GoogleAccount.new()
 
     @property
     def endpoint(self) -> str:
@@ -68,6 +70,15 @@ class EmulatedS3:
             "ANABRANCH_BLOCKSTORE_S3_FORCE_PATH_STYLE": "true",
             "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_ACCESS_KEY_ID": _ACCESS.access_key_id,
             "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": _ACCESS.secret.reveal(),
+        }
+
+    @property
+    def google_settings(self) -> dict[str, str]:
+        """The environment of a server of ours that takes it for Google's."""
+        return {
+            "ANABRANCH_BLOCKSTORE_TYPE": "gs",
+            "ANABRANCH_BLOCKSTORE_GS_CREDENTIALS_JSON": self.google.file,
+            "STORAGE_EMULATOR_HOST": self.endpoint,
         }
 
     def access(self, port: int | None = None, public_endpoint: str = "") -> S3Access:
@@ -88,9 +99,16 @@ class EmulatedS3:
         """Returns a block store on it, by way of another port if one is given."""
         return s3_blocks(self.access(port), patience=patience)
 
-    def gcs_blocks(self, patience: Patience = Patience()) -> ObjectBlocks:  # noqa: B008  frozen
-        """Returns a block store that takes it for Google's."""
-        return gcs_blocks({}, endpoint=self.endpoint, patience=patience)
+    def gcs_blocks(
+        self,
+        patience: Patience = Patience(),  # noqa: B008  frozen
+        *,
+        signs: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> ObjectBlocks:
+        """Returns a block store that takes it for Google's, and has a key unless it `signs` not."""
+        identity = {"google_service_account_key": self.google.file} if signs else {}
+        return gcs_blocks(identity, endpoint=self.endpoint, patience=patience, clock=clock)
 
     def make_bucket(self, name: str) -> None:
         """Makes a bucket."""
@@ -107,9 +125,14 @@ class EmulatedS3:
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         """Answers a request, one at a time."""
         if not environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4"):
+            admitted = self._admits(environ)
             _take_for_google(environ)
+        else:
+            admitted = True
         with self._lock:
             refusal = None if self.answer else _refusal(environ)
+            if not admitted:
+                refusal = "403 Forbidden", "SignatureDoesNotMatch"
             if refusal is None:
                 return list((self.answer or self._application)(environ, start))
             status, code = refusal
@@ -118,11 +141,24 @@ class EmulatedS3:
             return [f"<Error><Code>{code}</Code></Error>".encode()]
 
 
+    def _admits(self, environ: dict[str, Any]) -> bool:
+        """Returns whether a URL is signed as Google wants it, or not at all."""
+        if "X-Goog-" not in environ["QUERY_STRING"]:
+            return True
+        path = environ["REQUEST_URI"].partition("?")[0]
+        return self.google.admits(
+            environ["REQUEST_METHOD"], environ["HTTP_HOST"], path, environ["QUERY_STRING"]
+        )
+
+
 def _take_for_google(environ: dict[str, Any]) -> None:
     """Gives a request to Google the headers that it has with S3."""
     environ["HTTP_AUTHORIZATION"] = _SIGNED
+    environ["QUERY_STRING"] = without_signature(environ["QUERY_STRING"])
     for name in ("REQUEST_URI", "RAW_URI"):  # moto looks there for the bucket, undecoded
-        environ[name] = environ[name].replace("%2D", "-")
+        path, _, query = environ[name].partition("?")
+        kept = without_signature(query)
+        environ[name] = path.replace("%2D", "-") + (f"?{kept}" if kept else "")
     if "HTTP_X_GOOG_COPY_SOURCE" in environ:
         environ["HTTP_X_AMZ_COPY_SOURCE"] = environ["HTTP_X_GOOG_COPY_SOURCE"]
     if environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH") == "0":
