@@ -44,7 +44,7 @@ def signing(kind, request):
 @pytest.fixture
 def place(kind, request):
     """Makes an address in that store."""
-    namespace = request.getfixturevalue(f"{ {'gcs': 'gs'}.get(kind, kind)}_namespace")
+    namespace = request.getfixturevalue(f"{ {'gcs': 'gs'}.get(kind, kind) }_namespace")
     return lambda key: f"{namespace}/{key}"
 
 

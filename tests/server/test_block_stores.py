@@ -63,13 +63,13 @@ def test_settings_reach_the_store(s3):
 
 @pytest.mark.parametrize("kind", ["s3", "gs", "azure"])
 def test_presigned_urls_are_set_for_each_type_by_itself(kind):
-    values = {"type": kind, f"{kind}.pre_signed_expiry": "90s", f"{kind}.disable_pre_signed": True}
+    values = {"type": kind, f"{kind}.pre_signed_expiry": 90, f"{kind}.disable_pre_signed": True}
     settings = build({f"blockstore.{name}": value for name, value in values.items()})
     assert presigned_seconds(settings.blockstore) == 90
     config = open_blocks(settings.blockstore, {}).config
     assert not config.pre_sign_support
     assert not config.pre_sign_multipart_upload
-    others = build({"blockstore.type": kind, "blockstore.local.pre_signed_expiry": "90s"})
+    others = build({"blockstore.type": kind, "blockstore.local.pre_signed_expiry": 90})
     assert presigned_seconds(others.blockstore) == 15 * 60
     assert open_blocks(others.blockstore, {}).config.pre_sign_support
 

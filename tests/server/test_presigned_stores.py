@@ -85,7 +85,9 @@ def test_urls_are_the_stores_and_end_as_it_is_set(client, lake, repository):
     assert urlsplit(told.physical_address).port == lake.port
     assert 0 < told.physical_address_expiry - time.time() <= 7 * 60
     assert httpx2.get(told.physical_address, timeout=60).content == BODY
-    assert httpx2.put(told.physical_address, content=b"x", timeout=60).status_code == 403
+    headers = {"x-ms-blob-type": "BlockBlob"}
+    refused = httpx2.put(told.physical_address, content=b"x", headers=headers, timeout=60)
+    assert refused.status_code == 403
     (item,) = client.sdk_client.objects_api.list_objects(
         repository.id, "main", presign=True
     ).results

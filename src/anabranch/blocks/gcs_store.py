@@ -52,7 +52,7 @@ def gcs_blocks(
         paths=objects,
         exact=None,
         uploads=ObjectUploads(objects, clock=clock),
-        presigned=None if access is None else access.presigned,
+        presigned=None if access is None else access.presigned_whole,
         clock=clock,
     )
 

@@ -140,7 +140,6 @@ class EmulatedS3:
             start(status, [("Content-Type", "application/xml")])
             return [f"<Error><Code>{code}</Code></Error>".encode()]
 
-
     def _admits(self, environ: dict[str, Any]) -> bool:
         """Returns whether a URL is signed as Google wants it, or not at all."""
         if "X-Goog-" not in environ["QUERY_STRING"]:
