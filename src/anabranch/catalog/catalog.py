@@ -10,6 +10,9 @@ from anabranch.catalog.block_urls import BlockUrls
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
 from anabranch.catalog.completion import Completion
+from anabranch.catalog.garbage_preparation import GarbagePreparation
+from anabranch.catalog.garbage_rules import GarbageRules
+from anabranch.catalog.garbage_tasks import GarbageTasks
 from anabranch.catalog.housekeeping import Chore, Housekeeping
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.presigning import PRESIGNED_SECONDS, Presigning
@@ -28,6 +31,7 @@ __all__ = ["Catalog"]
 
 _STAGING_SECONDS = 5.0
 _ENDED_SECONDS = 600.0
+_SPEAK_SECONDS = 5.0
 _ABANDONED_SECONDS = 3600.0
 """A temporary file into which nobody has written for an hour was left behind."""
 
@@ -51,12 +55,16 @@ class Catalog:
         self.protection = Protection(core)
         self.writes = Writes(core, self.protection)
         self.uploads = Uploads(core, blocks, clock, self.writes)
+        self.garbage_rules = GarbageRules(core, blocks)
+        self.garbage_preparation = GarbagePreparation(core, blocks, clock, self.garbage_rules)
+        self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self._housekeeping = Housekeeping(
             [
                 Chore(core.cleaner.clean, _STAGING_SECONDS),
                 Chore(lambda: blocks.clean_temporaries(_ABANDONED_SECONDS), _ABANDONED_SECONDS),
                 Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
                 Chore(self.uploads.clean, _ENDED_SECONDS),
+                Chore(self.garbage_tasks.speak, _SPEAK_SECONDS),
             ]
         )
         self.repositories = Repositories(core, blocks)
@@ -81,5 +89,6 @@ class Catalog:
         self._housekeeping.start()
 
     def close(self) -> None:
-        """Stops the housekeeping."""
+        """Finishes what is being prepared and stops the housekeeping."""
+        self.garbage_tasks.close()
         self._housekeeping.stop()

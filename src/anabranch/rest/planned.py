@@ -59,9 +59,6 @@ external /auth/users/{userId}/external/principals user
     deleteUserExternalPrincipal DELETE -       auth:DeleteUserExternalPrincipal
     listUserExternalPrincipals  GET    /ls     auth:ReadUser
 repositories /repositories/{repository} repository
-    getGCRules            GET    /settings/gc_rules          retention:GetGarbageCollectionRules
-    setGCRules            PUT    /settings/gc_rules          retention:SetGarbageCollectionRules
-    deleteGCRules         DELETE /settings/gc_rules          retention:SetGarbageCollectionRules
     dumpSubmit            POST   /dump                                 fs:ListCommits
     dumpStatus            GET    /dump                                 fs:ListCommits
     restoreSubmit         POST   /restore                              fs:CreateCommit
@@ -90,22 +87,6 @@ internal /repositories/{repository} repository
     restoreRefs           PUT    /refs/restore                         fs:CreateCommit
     CreateCommitRecord    POST   /commits                              fs:CreateCommit
     createSymlinkFile     POST   /refs/{branch}/symlink                fs:WriteObject
-    setGarbageCollectionRulesPreflight   GET    /gc/rules/set_allowed
-                                               retention:SetGarbageCollectionRules
-    internalGetGarbageCollectionRules    GET    /gc/rules
-                                               retention:GetGarbageCollectionRules
-    internalSetGarbageCollectionRules    POST   /gc/rules
-                                               retention:SetGarbageCollectionRules
-    internalDeleteGarbageCollectionRules DELETE /gc/rules
-                                               retention:SetGarbageCollectionRules
-    prepareGarbageCollectionCommits      POST   /gc/prepare_commits
-                                               retention:PrepareGarbageCollectionCommits
-    prepareGarbageCollectionCommitsAsync POST   /gc/prepare_commits/async
-                                               retention:PrepareGarbageCollectionCommits
-    prepareGarbageCollectionCommitsStatus GET   /gc/prepare_commits/status
-                                               retention:PrepareGarbageCollectionCommits
-    prepareGarbageCollectionUncommitted  POST   /gc/prepare_uncommited
-                                               retention:PrepareGarbageCollectionUncommitted
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -152,6 +152,11 @@ class Branches:
                 return Page(items, has_more=True, next_offset=items[-1].id)
             items.append(branch)
         return Page(items)
+
+    def all(self, repository: Repository) -> Iterator[Branch]:
+        """Yields all branches of a repository by name, hidden ones too."""
+        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_branches()):
+            yield encoding.branch_from(raw)
 
     def delete(self, repository: Repository, name: str) -> None:
         """Deletes a branch and its staged changes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from anabranch import _kernel as kernel
 from anabranch.errors import NotFound
@@ -64,6 +64,11 @@ class Commits:
         start = keys.commit(prefix)
         found = list(self._keyvalue.scan(repository.partition, start, upper_bound(start), limit=2))
         return encoding.commit_from(found[0][1]) if len(found) == 1 else None
+
+    def all(self, repository: Repository) -> Iterator[Commit]:
+        """Yields all commits of a repository, by id; none of them is remembered."""
+        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_commits()):
+            yield encoding.commit_from(raw)
 
     def make(
         self,

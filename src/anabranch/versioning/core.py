@@ -33,6 +33,7 @@ from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.staging import Staging
 from anabranch.versioning.tags import Tags
+from anabranch.versioning.tasks import PreparationTasks
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads
 
@@ -65,6 +66,7 @@ class Core:
         self.difference = Difference(self.commits, self.staging, self.trees)
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
+        self.preparation_tasks = PreparationTasks(keyvalue, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.committing = Committing(
             self.branches, self.commits, self.staging, self.trees, self.difference, clock

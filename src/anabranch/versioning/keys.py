@@ -12,11 +12,13 @@ __all__ = [
     "all_branches",
     "all_commits",
     "all_tags",
+    "all_tasks",
     "all_uploads",
     "branch",
     "commit",
     "repository",
     "tag",
+    "task",
     "upload",
     "upload_key",
     "upload_parts",
@@ -63,6 +65,16 @@ def all_tags() -> tuple[bytes, bytes]:
 def all_commits() -> tuple[bytes, bytes]:
     """Returns the bounds of the commits' keys."""
     return b"commits/", b"commits0"
+
+
+def task(task_id: str) -> bytes:
+    """Returns the key of a task in its repository's partition."""
+    return b"tasks/" + task_id.encode()
+
+
+def all_tasks(prefix: str) -> tuple[bytes, bytes]:
+    """Returns the bounds of the keys of tasks whose ids begin so."""
+    return task(prefix), task(prefix) + b"\xff"
 
 
 def upload(place: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_tag
@@ -66,6 +68,11 @@ class Tags:
         if len(tags) <= amount:
             return Page(tags)
         return Page(tags[:amount], has_more=True, next_offset=tags[amount - 1].id)
+
+    def all(self, repository: Repository) -> Iterator[Tag]:
+        """Yields all tags of a repository by name."""
+        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_tags()):
+            yield encoding.tag_from(raw)
 
     def delete(self, repository: Repository, name: str) -> None:
         """Deletes a tag. Raises NotFound."""

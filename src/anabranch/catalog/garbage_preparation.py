@@ -1,0 +1,163 @@
+"""Prepares garbage collections by others: writes down what lives, for lakeFS's own Spark client.
+
+Under `_lakefs/retention/gc/` of a storage namespace it finds `commits/run_id=RUN/commits.csv`, the
+active commits with their trees, and `uncommitted/RUN/uncommitted/XID`, Parquet files of the
+addresses of staged objects.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage_rules import RETENTION, GarbageRules
+from anabranch.errors import Invalid, NotFound
+from anabranch.model.entry import AddressType, Entry, physical_address
+from anabranch.model.names import key_of, path_of
+from anabranch.model.preparation import Preparation
+from anabranch.model.repository import Repository
+from anabranch.records.parquet import parquet_table
+from anabranch.versioning.core import Core
+from anabranch.versioning.entries import entry_from
+from anabranch.versioning.retention import active_commits, line_of
+
+__all__ = ["GarbagePreparation", "UncommittedPage"]
+
+_PAGE_BYTES = 20 << 20
+_PAGE_SECONDS = 60.0
+_ROW_BYTES = 12
+"""What a row takes beside its address: the address' length and the date."""
+_CREATED_BY = "anabranch"
+
+
+class UncommittedPage(NamedTuple):
+    """What was written: `location` is the folder of the run's files, empty where there was nothing
+    to write; the token continues, empty at the end.
+    """
+
+    run_id: str
+    location: str
+    continuation_token: str
+
+
+class _Position(msgspec.Struct, frozen=True):
+    """Where a page ended: behind a path of a branch. `key` is the file that it went to."""
+
+    branch: str
+    path: str
+    run_id: str
+    key: str
+
+
+class GarbagePreparation:
+    """The use cases of preparing. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float], rules: GarbageRules
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+        self._rules = rules
+
+    def commits(self, repository: str) -> Preparation:
+        """Writes down the active commits. Raises NotFound without rules, Gone for a commit that
+        is missing.
+        """
+        found = self._core.repositories.get(repository)
+        rules = self._rules.find(found)
+        if rules is None:
+            raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
+        branches = list(self._core.branches.all(found))
+        tagged = [tag.commit_id for tag in self._core.tags.all(found)]
+        # commits last: every commit that a branch or a tag named is among them
+        lines = {commit.id: line_of(commit) for commit in self._core.commits.all(found)}
+        active = active_commits(lines, branches, tagged, rules, self._clock())
+        rows = [f"{name},false,{lines[name].metarange_id}\n" for name in sorted(active)]
+        run_id = self._core.identifiers.descending_xid()
+        address = _address(found, f"commits/run_id={run_id}/commits.csv")
+        self._blocks.put(address, [b"commit_id,expired,metarange_id\n", "".join(rows).encode()])
+        return Preparation(
+            run_id=run_id,
+            commits=self._blocks.qualify(address),
+            addresses=self._blocks.qualify(_address(found, "addresses/")),
+        )
+
+    def uncommitted(self, repository: str, continuation_token: str = "") -> UncommittedPage:
+        """Writes down the addresses of staged objects, of all branches, a page at a time. Raises
+        Invalid for a token that is none of ours.
+        """
+        found = self._core.repositories.get(repository)
+        position = _position_from(continuation_token) if continuation_token else None
+        run_id = position.run_id if position else self._core.identifiers.descending_xid()
+        folder = _address(found, f"uncommitted/{run_id}/uncommitted/")
+        file = self._core.identifiers.xid()
+        addresses: list[str] = []
+        dates: list[int] = []
+        token, size, until = "", 0, time.monotonic() + _PAGE_SECONDS
+        for branch, path, entry in self._staged(found, position):
+            address = self._relative(found, entry)
+            if address is not None:
+                addresses.append(address)
+                dates.append(entry.mtime)
+                size += len(address) + _ROW_BYTES
+            if size >= _PAGE_BYTES or time.monotonic() > until:
+                token = _token(_Position(branch, path, run_id, file))
+                break
+        if not addresses:
+            return UncommittedPage(run_id, "", token)
+        table = parquet_table({"physical_address": addresses, "creation_date": dates}, _CREATED_BY)
+        self._blocks.put(folder + file, [table])
+        return UncommittedPage(run_id, self._blocks.qualify(folder), token)
+
+    def _staged(
+        self, repository: Repository, after: _Position | None
+    ) -> Iterator[tuple[str, str, Entry]]:
+        """Yields (branch, path, entry) of staged objects behind a position, in order."""
+        for branch in self._core.branches.all(repository):
+            start = b""
+            if after is not None:
+                if branch.id < after.branch:
+                    continue
+                start = key_of(after.path) + b"\x00" if branch.id == after.branch else b""
+            for key, value in self._core.staging.changes(branch.tokens, start):
+                if value is not None:
+                    yield branch.id, path_of(key), entry_from(value)
+
+    def _relative(self, repository: Repository, entry: Entry) -> str | None:
+        """Returns an entry's address in the repository's namespace, None for one elsewhere."""
+        if entry.address_type == AddressType.RELATIVE:
+            return entry.address
+        namespace = repository.storage_namespace
+        address = physical_address(namespace, entry.address, entry.address_type)
+        for root in (namespace, self._blocks.qualify(namespace.rstrip("/"))):
+            stem = f"{root.rstrip('/')}/"
+            if address.startswith(stem):
+                return address.removeprefix(stem)
+        return None
+
+
+def _address(repository: Repository, name: str) -> str:
+    return f"{repository.storage_namespace.rstrip('/')}/{RETENTION}/{name}"
+
+
+def _token(position: _Position) -> str:
+    raw = msgspec.json.encode(
+        {name: key_of(text).hex() for name, text in msgspec.structs.asdict(position).items()}
+    )
+    return base64.b64encode(raw).decode()
+
+
+def _position_from(token: str) -> _Position:
+    try:
+        fields = msgspec.json.decode(base64.b64decode(token, validate=True), type=dict[str, str])
+        texts = {name: path_of(bytes.fromhex(text)) for name, text in fields.items()}
+        return msgspec.convert(texts, _Position)
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
+        raise Invalid("invalid continuation token", kind="invalid_continuation_token") from error

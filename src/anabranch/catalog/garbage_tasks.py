@@ -1,0 +1,84 @@
+"""Preparations of garbage collections in the background: begun, looked at.
+
+Tasks are kept with the references, so that every server tells how they go. The server that runs
+one says every few seconds that it still does.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from anabranch.catalog.garbage_preparation import GarbagePreparation
+from anabranch.errors import AnabranchError, NotFound
+from anabranch.model.preparation import PreparationTask
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+
+__all__ = ["GarbageTasks"]
+
+_THREADS = 2
+_ABSENT, _FAILED = 404, 500
+"""lakeFS keeps the HTTP status of a task's error beside it."""
+
+
+class GarbageTasks:
+    """The use cases of preparing in the background."""
+
+    def __init__(self, core: Core, preparation: GarbagePreparation) -> None:
+        self._core = core
+        self._preparation = preparation
+        self._owner = core.identifiers.xid()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="anabranch-prepare")
+        self._lock = threading.Lock()
+        self._running: dict[str, tuple[Repository, PreparationTask]] = {}
+
+    def start(self, repository: str) -> str:
+        """Begins to prepare the commits and returns the task's id."""
+        found = self._core.repositories.get(repository)
+        task = self._core.preparation_tasks.begin(found, self._owner)
+        with self._lock:
+            self._running[task.id] = (found, task)
+        self._pool.submit(self._run, found, task)
+        return task.id
+
+    def status(self, repository: str, task_id: str) -> PreparationTask:
+        """Returns how a task goes. Raises NotFound."""
+        return self._core.preparation_tasks.get(self._core.repositories.get(repository), task_id)
+
+    def speak(self) -> None:
+        """Says of every task here that it still goes on."""
+        with self._lock:
+            running = list(self._running.values())
+        for repository, task in running:
+            self._core.preparation_tasks.update(repository, task)
+
+    def close(self) -> None:
+        """Finishes what is being done, and says of the rest that it will not be."""
+        self._pool.shutdown(cancel_futures=True)
+        for repository, task in self._running.values():
+            self._end(repository, task, error="the server ended before the task: start it again")
+
+    def _run(self, repository: Repository, task: PreparationTask) -> None:
+        try:
+            result = self._preparation.commits(repository.id)
+        except AnabranchError as error:
+            status = _ABSENT if isinstance(error, NotFound) else _FAILED
+            self._end(repository, task, error=error.message, status=status)
+        except Exception as error:
+            self._end(repository, task, error=f"{type(error).__name__}: {error}")
+            raise
+        else:
+            done = msgspec.structs.replace(task, done=True, result=result)
+            self._core.preparation_tasks.update(repository, done)
+        finally:
+            with self._lock:
+                self._running.pop(task.id, None)
+
+    def _end(
+        self, repository: Repository, task: PreparationTask, *, error: str, status: int = _FAILED
+    ) -> None:
+        ended = msgspec.structs.replace(task, done=True, error=error, status_code=status)
+        self._core.preparation_tasks.update(repository, ended)

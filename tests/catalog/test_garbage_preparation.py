@@ -1,0 +1,105 @@
+"""Preparations of garbage collections: pages, tasks that end with their server."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from anabranch.catalog import garbage_preparation
+from anabranch.catalog.garbage_tasks import GarbageTasks
+from anabranch.errors import NotFound
+from anabranch.model.retention import RetentionRules
+from anabranch.versioning.tasks import INTERRUPTED_SECONDS
+
+
+def addresses(location):
+    files = Path(location.removeprefix("local://")).iterdir()
+    return [a for file in files for a in pq.read_table(file).column(0).to_pylist()]
+
+
+def test_pages_follow_one_another(lake, monkeypatch):
+    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", 200)
+    lake.branches.create("sea", "dev", "main")
+    names = ["a", "\N{SNOWMAN}", "z"]
+    expected = [
+        lake.objects.upload("sea", branch, f"{name}{number}", [b"x"]).entry.address
+        for branch in ("main", "dev")
+        for name in names
+        for number in range(3)
+    ]
+    page = lake.garbage_preparation.uncommitted("sea")
+    pages = [page]
+    while page.continuation_token:
+        page = lake.garbage_preparation.uncommitted("sea", page.continuation_token)
+        pages.append(page)
+    assert len(pages) > 3
+    assert len({page.run_id for page in pages}) == 1
+    assert sorted(addresses(pages[0].location)) == sorted(expected)
+
+
+def test_a_full_address_in_the_namespace_is_made_relative(lake):
+    put = lake.blocks.put("local://sea/data/x/y", [b"1"])
+    for number, address in enumerate(
+        ["local://sea/data/x/y", lake.blocks.qualify("local://sea/data/x/y"), "local://land/a"]
+    ):
+        lake.staging.stage(
+            "sea", "main", f"{number}", address=address, checksum=put.checksum, size=1
+        )
+    page = lake.garbage_preparation.uncommitted("sea")
+    assert addresses(page.location) == ["data/x/y"] * 2
+
+
+def test_a_task_whose_server_has_ended_says_so(lake, clock):
+    found = lake.core.repositories.get("sea")
+    task = lake.core.preparation_tasks.begin(found, "another server")
+    clock.advance(INTERRUPTED_SECONDS)
+    assert not lake.garbage_tasks.status("sea", task.id).done
+    clock.advance(1)
+    status = lake.garbage_tasks.status("sea", task.id)
+    assert status.done
+    assert "has ended" in status.error
+    lake.core.preparation_tasks.update(found, task)
+    assert not lake.garbage_tasks.status("sea", task.id).done
+    clock.advance(24 * 3600 + 1)
+    with pytest.raises(NotFound):
+        lake.garbage_tasks.status("sea", task.id)
+    lake.core.preparation_tasks.begin(found, "x")
+    assert len(list(lake.keyvalue.scan(found.partition, b"tasks/", b"tasks0"))) == 1
+
+
+class Slow:
+    """Prepares when told to."""
+
+    def __init__(self, real):
+        self.real = real
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Event()
+
+    def commits(self, repository):
+        self.begun.release()
+        assert self.go.wait(60)
+        return self.real.commits(repository)
+
+
+def test_the_end_of_a_server_finishes_some_tasks_and_tells_of_the_others(lake, clock):
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    slow = Slow(lake.garbage_preparation)
+    tasks = GarbageTasks(lake.core, slow)
+    ids = [tasks.start("sea") for _ in range(4)]
+    for _ in range(2):
+        assert slow.begun.acquire(timeout=60)
+    clock.advance(50)
+    tasks.speak()
+    clock.advance(50)
+    assert not any(tasks.status("sea", task_id).done for task_id in ids)
+    closing = threading.Thread(target=tasks.close)
+    closing.start()
+    slow.go.set()
+    closing.join(60)
+    ended = [tasks.status("sea", task_id) for task_id in ids]
+    assert all(task.done for task in ended)
+    assert sum(task.result is not None for task in ended) == 2
+    assert sum("before the task" in task.error for task in ended) == 2

@@ -1,0 +1,224 @@
+"""Rules of garbage collection over the wire, and the files that prepare one for lakeFS's client."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from pathlib import Path
+
+import lakefs_sdk
+import pyarrow.parquet as pq
+import pytest
+from lakefs_sdk.api import InternalApi, RepositoriesApi
+from lakefs_sdk.exceptions import NotFoundException
+
+from anabranch.records import lakefs_pb2 as records
+
+RULES = {
+    "default_retention_days": 21,
+    "branches": [
+        {"branch_id": "dev", "retention_days": 7},
+        {"branch_id": "main", "retention_days": 28},
+    ],
+}
+
+
+@pytest.fixture
+def root(repository):
+    return f"/repositories/{repository}"
+
+
+@pytest.fixture
+def rules(root):
+    return f"{root}/settings/gc_rules"
+
+
+@pytest.fixture
+def sdk(server):
+    key, secret = server.auth
+    configuration = lakefs_sdk.Configuration(host=server.api, username=key, password=secret)
+    with lakefs_sdk.ApiClient(configuration) as client:
+        yield client
+
+
+def refusal(answer):
+    return answer.status_code, answer.json()["message"]
+
+
+def put(api, root, path, branch="main"):
+    objects = f"{root}/branches/{branch}/objects"
+    answer = api.post(objects, params={"path": path}, content=path.encode())
+    assert answer.status_code == 201
+    return answer.json()["physical_address"]
+
+
+def commit(api, root, branch="main"):
+    answer = api.post(f"{root}/branches/{branch}/commits", json={"message": "m"})
+    assert answer.status_code == 201
+    return answer.json()
+
+
+def local(address):
+    return Path(address.removeprefix("local://"))
+
+
+def test_rules_are_set_read_and_deleted(api, rules):
+    assert refusal(api.get(rules)) == (404, "not found")
+    assert api.put(rules, json=RULES).status_code == 204
+    assert api.get(rules).json() == RULES
+    assert api.put(rules, json={"default_retention_days": 3, "branches": []}).status_code == 204
+    assert api.get(rules).text == '{"branches":[],"default_retention_days":3}\n'
+    assert api.delete(rules).status_code == 204
+    assert refusal(api.get(rules)) == (404, "not found")
+    assert api.delete(rules).status_code == 204
+
+
+def test_the_older_addresses_do_the_same(api, root, rules):
+    older = f"{root}/gc/rules"
+    assert api.get(f"{older}/set_allowed").status_code == 204
+    assert api.post(older, json=RULES).status_code == 204
+    assert api.get(older).json() == api.get(rules).json() == RULES
+    assert api.delete(older).status_code == 204
+    assert api.get(older).status_code == 404
+
+
+def test_the_record_is_lakefs(api, root, rules):
+    api.put(rules, json=RULES)
+    namespace = local(put(api, root, "a")).parents[2]
+    file = namespace / "_lakefs" / "retention" / "gc" / "rules" / "config.json"
+    expected = records.GarbageCollectionRules(
+        default_retention_days=21, branch_retention_days={"dev": 7, "main": 28}
+    )
+    assert records.GarbageCollectionRules.FromString(file.read_bytes()) == expected
+    api.delete(rules)
+    assert file.read_bytes() == b""
+    file.write_bytes(b"\xff")
+    answer = api.get(rules)
+    assert answer.status_code == 500
+    assert "config.json" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"branches": []}, 'property "default_retention_days" is missing'),
+        ({"default_retention_days": 1}, 'property "branches" is missing'),
+        ({"default_retention_days": -1, "branches": []}, "number must be at least 0"),
+        ({"default_retention_days": 2**31, "branches": []}, "number must be at most"),
+        ({"default_retention_days": "1", "branches": []}, "value must be an integer"),
+        (
+            {"default_retention_days": 1, "branches": [{"branch_id": "a"}]},
+            'property "retention_days" is missing',
+        ),
+    ],
+)
+def test_what_is_no_rule_changes_nothing(api, rules, body, reason):
+    api.put(rules, json=RULES)
+    status, message = refusal(api.put(rules, json=body))
+    assert status == 400
+    assert reason in message
+    assert api.get(rules).json() == RULES
+
+
+def test_a_read_only_repository_refuses(api):
+    body = {"name": "gc-locked", "storage_namespace": "local://gc-locked", "read_only": True}
+    assert api.post("/repositories", json=body).status_code == 201
+    locked = "/repositories/gc-locked/settings/gc_rules"
+    assert refusal(api.put(locked, json=RULES)) == (403, "read-only repository")
+    assert refusal(api.delete(locked)) == (403, "read-only repository")
+
+
+def test_there_is_nothing_to_prepare_without_rules(api, root):
+    refused = (404, "get gc rules: not found")
+    assert refusal(api.post(f"{root}/gc/prepare_commits")) == refused
+    task = api.post(f"{root}/gc/prepare_commits/async")
+    assert task.status_code == 202
+    status = ended(api, root, task.json()["id"])
+    assert status["error"] == {"message": "get gc rules: not found"}
+    assert "result" not in status
+
+
+def ended(api, root, task_id):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        status = api.get(f"{root}/gc/prepare_commits/status", params={"id": task_id}).json()
+        if status["completed"]:
+            return status
+        time.sleep(0.02)
+    raise AssertionError(f"task {task_id} has not ended")
+
+
+def test_active_commits_are_written_for_lakefs_client(api, root, rules):
+    api.put(rules, json={"default_retention_days": 1, "branches": []})
+    first_tree = api.get(f"{root}/refs/main/commits").json()["results"][0]
+    put(api, root, "a")
+    head = commit(api, root)
+    prepared = api.post(f"{root}/gc/prepare_commits")
+    assert prepared.status_code == 201
+    body = prepared.json()
+    folder, name = body["gc_commits_location"].rsplit("/run_id=", 1)
+    assert folder.endswith("/_lakefs/retention/gc/commits")
+    assert name == f"{body['run_id']}/commits.csv"
+    assert body["gc_addresses_location"] == folder.removesuffix("commits") + "addresses/"
+    text = local(body["gc_commits_location"]).read_text(encoding="utf-8")
+    assert text.splitlines()[0] == "commit_id,expired,metarange_id"
+    rows = {row["commit_id"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert set(rows) == {head["id"], first_tree["id"]}
+    assert rows[head["id"]]["metarange_id"] == head["meta_range_id"]
+    assert rows[first_tree["id"]]["metarange_id"] == ""
+    assert {row["expired"] for row in rows.values()} == {"false"}
+    assert api.get(body["gc_commits_presigned_url"], auth=None).text == text
+
+
+def test_runs_sort_the_newest_first(api, root, rules):
+    api.put(rules, json=RULES)
+    runs = [api.post(f"{root}/gc/prepare_commits").json()["run_id"] for _ in range(2)]
+    assert len(set(runs)) == 2
+    assert all(len(run) == 20 for run in runs)
+
+
+def test_the_published_client_prepares(api, sdk, repository, root):
+    rules = lakefs_sdk.GarbageCollectionRules(default_retention_days=5, branches=[])
+    RepositoriesApi(sdk).set_gc_rules(repository, rules)
+    internal = InternalApi(sdk)
+    task = internal.prepare_garbage_collection_commits_async(repository)
+    assert task.id.startswith("GCPC")
+    assert len(task.id) == 24
+    assert "result" in ended(api, root, task.id)
+    status = internal.prepare_garbage_collection_commits_status(repository, task.id)
+    assert status.completed
+    assert local(status.result.gc_commits_location).read_text().count("\n") == 2
+    with pytest.raises(NotFoundException):
+        internal.prepare_garbage_collection_commits_status(repository, "GCPC" + "x" * 20)
+    with pytest.raises(NotFoundException):
+        internal.prepare_garbage_collection_commits_status(repository, "other")
+    page = internal.prepare_garbage_collection_uncommitted(repository)
+    assert (page.gc_uncommitted_location, page.continuation_token) == ("", None)
+
+
+def test_staged_addresses_are_written_for_lakefs_client(api, root):
+    put(api, root, "committed")
+    commit(api, root)
+    body = {"name": "side", "source": "main", "hidden": True}
+    assert api.post(f"{root}/branches", json=body).status_code == 201
+    staged = [put(api, root, "a"), put(api, root, "b", "side")]
+    api.delete(f"{root}/branches/main/objects", params={"path": "committed"})
+    page = api.post(f"{root}/gc/prepare_uncommited")
+    assert page.status_code == 201
+    told = page.json()
+    assert "continuation_token" not in told
+    folder = local(told["gc_uncommitted_location"])
+    parts = ("_lakefs", "retention", "gc", "uncommitted", told["run_id"], "uncommitted")
+    assert folder.parts[-6:] == parts
+    (file,) = folder.iterdir()
+    table = pq.read_table(file).to_pydict()
+    relative = ["/".join(local(address).parts[-3:]) for address in staged]
+    assert sorted(table["physical_address"]) == sorted(relative)
+    assert all(abs(date - time.time()) < 3600 for date in table["creation_date"])
+
+
+def test_a_wrong_token_is_refused(api, root):
+    for token in ("x", "e30=", "eyJhIjoxfQ=="):
+        answer = api.post(f"{root}/gc/prepare_uncommited", json={"continuation_token": token})
+        assert refusal(answer) == (400, "invalid continuation token")
