@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).parent.parent
 SPARK = re.compile("spark|s3a")
+
+# Tests start hundreds of servers; each would compile every module anew where the environment forbids
+# to keep what was compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # On a machine at work a step may take any time, which says nothing about what is tested. What CI
 # says of a commit must not depend on the day; new examples are found by everybody else.

@@ -19,7 +19,6 @@ from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
 from anabranch.testing.strays import strays
 
-LIVES = 20
 LONGEST_LIFE_SECONDS = 0.9
 WRITERS = 6
 PATHS = 7
@@ -112,13 +111,16 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(600)
-def test_a_server_that_is_killed_keeps_what_it_acknowledged(tmp_path, record_testsuite_property):
+@pytest.mark.parametrize("lives", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_server_that_is_killed_keeps_what_it_acknowledged(
+    tmp_path, lives, record_testsuite_property
+):
     seed = random.randrange(1 << 32)
     record_testsuite_property("seed", seed)
     print("seed", seed)
     moments = random.Random(seed)
     writers = [Writer(number, seed) for number in range(WRITERS)]
-    for life in range(LIVES):
+    for life in range(lives):
         with running_server(tmp_path) as server:
             if life == 0:
                 call = Caller(server)

@@ -20,7 +20,6 @@ from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
 from anabranch.testing.strays import strays
 
-LIVES = 6
 WRITERS = 3
 REPOSITORY = "mortal"
 BIG = os.urandom(5 << 20)
@@ -105,12 +104,13 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(200)
-def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path):
+@pytest.mark.parametrize("lives", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives):
     seed = random.randrange(1 << 32)
     print("seed", seed)
     moments = random.Random(seed)
     writers = [Writer(number) for number in range(WRITERS)]
-    for life in range(LIVES):
+    for life in range(lives):
         with running_server(tmp_path) as server:
             if life == 0:
                 Caller(server).make_repository(REPOSITORY)
@@ -136,7 +136,7 @@ def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path):
             for key, content in writer.whole.items():
                 path = key.removeprefix("main/")
                 assert lake.objects.open(REPOSITORY, "main", path).read_bytes() == content
-    assert sum(len(writer.whole) for writer in writers) >= LIVES
+    assert sum(len(writer.whole) for writer in writers) >= lives
     assert strays(tmp_path) == []
 
 
