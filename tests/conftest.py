@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parent.parent
 SPARK = re.compile("spark|s3a")
 
-# Tests start hundreds of servers; each would compile every module anew where the environment forbids
-# to keep what was compiled.
+# Tests start hundreds of servers. Each would compile every module anew where the environment
+# forbids to keep what was compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
