@@ -78,14 +78,27 @@ def s3_namespace(bucket: str) -> str:
     return f"s3://{bucket}/space"
 
 
-@pytest.fixture(
-    params=["memory", "faulty", "local", "named_local", "s3_store", "gcs_store", "azure_store"]
-)
+@pytest.fixture
+def unsigning_gcs_store(s3: EmulatedS3) -> BlockStore:
+    """Google's store without a key: uploads in parts are objects."""
+    return s3.gcs_blocks(signs=False)
+
+
+@pytest.fixture
+def memory() -> BlockStore:
+    return MemoryBlocks()
+
+
+@pytest.fixture
+def faulty() -> BlockStore:
+    return FaultyBlocks(MemoryBlocks(), lambda _step, _address: None)
+
+
+STORES = ["memory", "faulty", "local", "named_local", "s3_store", "gcs_store", "azure_store"]
+
+
+@pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest) -> BlockStore:
-    if request.param == "memory":
-        return MemoryBlocks()
-    if request.param == "faulty":
-        return FaultyBlocks(MemoryBlocks(), lambda _step, _address: None)
     return request.getfixturevalue(request.param)
 
 

@@ -1,4 +1,4 @@
-"""What is special in Azure's blob storage, and in uploads whose parts are objects."""
+"""What is special in Azure's blob storage."""
 
 from __future__ import annotations
 
@@ -85,18 +85,3 @@ class TestLarge:
         with pytest.raises(ConnectionError):
             azure.blocks().put(f"{azure_namespace}/large", cut_off())
         assert everything(azure, azure_namespace) == []
-
-    def test_parts_are_joined_and_go_when_the_upload_does(self, azure, azure_namespace):
-        store, address = azure.blocks(), f"{azure_namespace}/data/a"
-        bodies = [os.urandom(9 * MIB), os.urandom(5 * MIB), b"end"]
-        upload = store.open_upload(address)
-        parts = [
-            (number, azure.blocks().put_part(address, upload, number, [body]).checksum)
-            for number, body in enumerate(bodies, 1)
-        ]
-        assert len(everything(azure, azure_namespace)) == 4
-        assert list(store.list(f"{azure_namespace}/")) == []
-        store.complete_upload(address, upload, parts)
-        assert store.read(address) == b"".join(bodies)
-        store.abort_upload(address, upload)
-        assert [name.rpartition("/")[2] for name in everything(azure, azure_namespace)] == ["a"]

@@ -17,6 +17,22 @@ from anabranch.errors import AnabranchError, Busy, Gone, Invalid, NotFound
 MIB = 1 << 20
 
 
+@pytest.fixture(
+    params=[
+        "memory",
+        "faulty",
+        "local",
+        "named_local",
+        "s3_store",
+        "gcs_store",
+        "azure_store",
+        "unsigning_gcs_store",  # uploads whose parts are objects, for stores that cannot sign
+    ]
+)
+def store(request):
+    return request.getfixturevalue(request.param)
+
+
 def md5(body):
     return hashlib.md5(body).hexdigest()
 

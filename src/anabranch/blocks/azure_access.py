@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable, Mapping
 
 from anabranch.blocks.object_addresses import Location
+from anabranch.blocks.signed_requests import SignedRequest
 from anabranch.errors import Invalid
 from anabranch.model.secret import Secret
 from anabranch.signing.azure_sas import AzureSigner, sas_query
-from anabranch.signing.encoding import encode_key
+from anabranch.signing.encoding import encode_key, encode_query
 
 __all__ = ["AzureAccess"]
 
+_OUR_PERMISSIONS = {"GET": "r", "HEAD": "r", "PUT": "w", "DELETE": "d"}
+_OUR_SECONDS = 3600
 _PERMISSIONS = {"GET": "r", "PUT": "c"}
 """To store is to make: what has been stored at a URL stays as it is."""
 
@@ -73,6 +76,17 @@ class AzureAccess:
             https=endpoint.startswith("https:"),
         )
         return f"{endpoint}/{location.bucket}/{encode_key(location.key)}?{query}"
+
+    def signed_request(
+        self,
+        method: str,
+        location: Location,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+    ) -> SignedRequest:
+        """Returns a request of our own about a blob, signed."""
+        url = self.signed(location, _OUR_PERMISSIONS[method], _OUR_SECONDS)
+        return SignedRequest(url + encode_query(query).replace("?", "&", 1), headers)
 
     def presigned(
         self, method: str, location: Location, query: Mapping[str, str], seconds: int

@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from obstore.store import AzureStore
 
 from anabranch.blocks.azure_access import AzureAccess
+from anabranch.blocks.azure_uploads import AzureUploads
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.object_addresses import AddressForm, Location
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.blocks.object_uploads import ObjectUploads
+from anabranch.blocks.objects import Uploads
 from anabranch.blocks.obstore_options import client_options, retry_config
 from anabranch.blocks.path_objects import PathObjects
 from anabranch.blocks.patience import Patience
@@ -54,6 +56,9 @@ def azure_blocks(
     access = AzureAccess(account, access_key, endpoint, clock=clock)
     buckets = _Containers(access, access_key, dict(identity or {}), patience)
     objects = PathObjects(buckets)
+    uploads: Uploads = ObjectUploads(objects, clock=clock)
+    if access.signs:
+        uploads = AzureUploads(access, objects, patience, clock=clock)
     return ObjectBlocks(
         StorageConfig(
             blockstore_type="azure",
@@ -66,7 +71,7 @@ def azure_blocks(
         AddressForm(rf"{root}/(?P<bucket>[^/]+)", changed=_CHANGED),
         paths=objects,
         exact=None,
-        uploads=ObjectUploads(objects, clock=clock),
+        uploads=uploads,
         presigned=access.presigned if access.signs else None,
         clock=clock,
     )

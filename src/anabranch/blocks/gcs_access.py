@@ -69,9 +69,3 @@ class GcsAccess:
         path = f"/{location.bucket}/{encode_key(location.key)}"
         url = self._endpoint + path + encode_query(query)
         return presign_google(self._signer, method, url, time=self._clock(), expires=seconds)
-
-    def presigned_whole(
-        self, method: str, location: Location, query: Mapping[str, str], seconds: int
-    ) -> str | None:
-        """Returns a URL at which a client can read or store an object; None for a part of one."""
-        return None if query else self.presigned(method, location, query, seconds)

@@ -11,9 +11,11 @@ from obstore.store import GCSStore
 
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.gcs_access import GcsAccess, find_signer
+from anabranch.blocks.gcs_uploads import GcsUploads
 from anabranch.blocks.object_addresses import AddressForm, Location
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.blocks.object_uploads import ObjectUploads
+from anabranch.blocks.objects import Uploads
 from anabranch.blocks.obstore_options import client_options, retry_config
 from anabranch.blocks.path_objects import PathObjects
 from anabranch.blocks.patience import Patience
@@ -39,6 +41,9 @@ def gcs_blocks(
     signer = find_signer(identity)
     access = None if signer is None else GcsAccess(signer, endpoint, clock=clock)
     objects = PathObjects(_Buckets(identity, endpoint, patience))
+    uploads: Uploads = ObjectUploads(objects, clock=clock)
+    if access is not None:
+        uploads = GcsUploads(access, objects, patience, clock=clock)
     return ObjectBlocks(
         StorageConfig(
             blockstore_type="gs",
@@ -51,8 +56,8 @@ def gcs_blocks(
         AddressForm(r"gs://(?P<bucket>[^/]+)"),
         paths=objects,
         exact=None,
-        uploads=ObjectUploads(objects, clock=clock),
-        presigned=None if access is None else access.presigned_whole,
+        uploads=uploads,
+        presigned=None if access is None else access.presigned,
         clock=clock,
     )
 

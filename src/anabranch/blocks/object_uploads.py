@@ -12,9 +12,7 @@ leave these folders out:
 
 from __future__ import annotations
 
-import hashlib
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -23,14 +21,13 @@ from anabranch.blocks.object_errors import gone, too_short
 from anabranch.blocks.objects import Objects
 from anabranch.blocks.spooled import spooled
 from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
+from anabranch.blocks.upload_folder import in_upload, is_in_upload
+from anabranch.blocks.upload_ids import is_upload_id, new_upload_id
 from anabranch.errors import AlreadyExists
 from anabranch.model.part import Part, checksum_of_parts
 
 __all__ = ["ObjectUploads"]
 
-_FOLDER = ".anabranch-uploads"
-_HIDDEN = re.compile(rf"(?:^|/){re.escape(_FOLDER)}/")
-_ID = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
 _PART = re.compile(r"(\d{5})\.([0-9a-f]{16})\.([0-9a-f]{32})")
 _NANOSECONDS = 1_000_000_000
 _AT_ONCE_BYTES = 8 << 20
@@ -46,12 +43,12 @@ class ObjectUploads:
 
     def hides(self, key: str) -> bool:
         """Returns whether a key is of an upload, and no block's."""
-        return _HIDDEN.search(key) is not None
+        return is_in_upload(key)
 
     def open(self, location: Location) -> str:
         """Returns the id of a new upload; its end tells which address it is for."""
-        upload_id = f"{secrets.token_hex(16)}-{_fingerprint(location)}"
-        self._objects.put(_beside(location, upload_id, "open"), b"", create=False)
+        upload_id = new_upload_id(location)
+        self._objects.put(in_upload(location, upload_id, "open"), b"", create=False)
         return upload_id
 
     def put(
@@ -70,7 +67,7 @@ class ObjectUploads:
             before = self._held(location, upload_id).get(number, [])
             now = int(self._clock() * _NANOSECONDS)
             stamp = max([now, *(int(name.split(".")[1], 16) + 1 for name, _ in before)])
-            place = _beside(location, upload_id, f"{number:05d}.{stamp:016x}.{held.md5}")
+            place = in_upload(location, upload_id, f"{number:05d}.{stamp:016x}.{held.md5}")
             self._store(place, iter(lambda: held.file.read(_READ_BYTES), b""), held.size)
         try:
             self._require(location, upload_id)
@@ -78,7 +75,7 @@ class ObjectUploads:
             self._objects.delete([place])  # it was aborted meanwhile
             raise
         for name, _ in before:
-            self._objects.delete([_beside(location, upload_id, name)])
+            self._objects.delete([in_upload(location, upload_id, name)])
         return Part(number, held.size, held.md5, stamp // _NANOSECONDS)
 
     def copy(
@@ -116,9 +113,9 @@ class ObjectUploads:
             name, length = held.get(number, [("", 0)])[-1]
             if not name.endswith(f".{checksum}"):
                 raise part_not_found(location.address, number)
-            places.append(_beside(location, upload_id, name))
+            places.append(in_upload(location, upload_id, name))
             size += length
-        self._win(_beside(location, upload_id, "whole"), checksum_of_parts([p[1] for p in parts]))
+        self._win(in_upload(location, upload_id, "whole"), checksum_of_parts([p[1] for p in parts]))
         there = self._objects.head(location)
         if there is not None:
             return there.size  # who won has made it before
@@ -130,10 +127,10 @@ class ObjectUploads:
 
     def abort(self, location: Location, upload_id: str) -> None:
         """Removes an upload; one that is not known is passed over."""
-        if not _is_id(location, upload_id):
+        if not is_upload_id(location, upload_id):
             return
-        self._objects.delete([_beside(location, upload_id, "open")])
-        folder = _beside(location, upload_id, "")
+        self._objects.delete([in_upload(location, upload_id, "open")])
+        folder = in_upload(location, upload_id, "")
         names = [folder._replace(key=found.key) for found in self._objects.list(folder, "")]
         if names:
             self._objects.delete(names)
@@ -158,7 +155,7 @@ class ObjectUploads:
 
     def _held(self, location: Location, upload_id: str) -> dict[int, list[tuple[str, int]]]:
         """Returns the names and sizes of parts by number, the newest last."""
-        folder = _beside(location, upload_id, "")
+        folder = in_upload(location, upload_id, "")
         held: dict[int, list[tuple[str, int]]] = {}
         for found in self._objects.list(folder, ""):
             name = found.key[len(folder.key) :]
@@ -168,25 +165,11 @@ class ObjectUploads:
 
     def _require(self, location: Location, upload_id: str) -> None:
         """Raises NotFound unless an upload is there."""
-        known = _is_id(location, upload_id)
-        if not known or self._objects.head(_beside(location, upload_id, "open")) is None:
+        known = is_upload_id(location, upload_id)
+        if not known or self._objects.head(in_upload(location, upload_id, "open")) is None:
             raise upload_not_found()
-
-
-def _beside(location: Location, upload_id: str, name: str) -> Location:
-    folder, slash, _ = location.key.rpartition("/")
-    return location._replace(key=f"{folder}{slash}{_FOLDER}/{upload_id}/{name}")
 
 
 def _part(name: str, size: int) -> Part:
     number, stamp, md5 = name.split(".")
     return Part(int(number), size, md5, int(stamp, 16) // _NANOSECONDS)
-
-
-def _is_id(location: Location, upload_id: str) -> bool:
-    """Returns whether this can be the id of an upload to a location."""
-    return bool(_ID.fullmatch(upload_id)) and upload_id.endswith(_fingerprint(location))
-
-
-def _fingerprint(location: Location) -> str:
-    return hashlib.sha256(location.address.encode()).hexdigest()[:16]

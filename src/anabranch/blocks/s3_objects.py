@@ -9,8 +9,9 @@ from anabranch.blocks.object_addresses import Location
 from anabranch.blocks.object_errors import gone, too_short
 from anabranch.blocks.objects import Listed
 from anabranch.blocks.s3_answers import http_seconds, read_listing
-from anabranch.blocks.s3_requests import S3Requests, code_of, expect
+from anabranch.blocks.s3_requests import S3Requests
 from anabranch.blocks.s3_uploads import S3Uploads
+from anabranch.blocks.signed_requests import code_of, expect
 from anabranch.signing.encoding import encode_key
 
 __all__ = ["S3Objects"]

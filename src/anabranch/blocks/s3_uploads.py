@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from anabranch.blocks.http_pool import HttpAnswer
 from anabranch.blocks.object_addresses import Location
 from anabranch.blocks.object_errors import gone, refusal, too_short
 from anabranch.blocks.s3_answers import read_parts, read_text
-from anabranch.blocks.s3_requests import S3Requests, code_of, expect
+from anabranch.blocks.signed_requests import SignedRequests, code_of, expect
 from anabranch.blocks.spooled import spooled
 from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
 from anabranch.errors import Invalid
@@ -32,7 +32,7 @@ _WRONG_PARTS = frozenset({"InvalidPart", "InvalidPartOrder"})
 class S3Uploads:
     """The uploads of a store. `clock` gives seconds since 1970."""
 
-    def __init__(self, requests: S3Requests, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, requests: SignedRequests, *, clock: Callable[[], float] = time.time) -> None:
         self._requests = requests
         self._clock = clock
 
@@ -115,31 +115,17 @@ class S3Uploads:
 
     def complete(self, location: Location, upload_id: str, parts: Sequence[tuple[int, str]]) -> int:
         """Makes a block of parts, and returns its size in bytes."""
-        query, checksum = {"uploadId": _known(upload_id)}, checksum_of_parts([p[1] for p in parts])
-        document = "".join(
-            f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{etag}&quot;</ETag></Part>"
-            for number, etag in parts
-        )
-        body = f"<CompleteMultipartUpload>{document}</CompleteMultipartUpload>".encode()
-        headers = {"Content-Type": "application/xml", "If-None-Match": "*"}
-        answer = self._requests.send("POST", location, query=query, headers=headers, body=body)
+        checksum = checksum_of_parts([part[1] for part in parts])
+        answer = self._ask_completion(location, upload_id, parts, {"If-None-Match": "*"})
         if answer.status == _NOT_IMPLEMENTED:
-            del headers["If-None-Match"]
-            answer = self._requests.send("POST", location, query=query, headers=headers, body=body)
+            answer = self._ask_completion(location, upload_id, parts, {})
         code = code_of(answer)
         there = self._requests.send("HEAD", location)
         if code in _TAKEN:
             if there.status != _OK or there.headers.get("etag", "").strip('"') != checksum:
                 raise upload_not_found()
-        elif code in _WRONG_PARTS:
-            raise self._wrong_part(location, upload_id, parts)
-        elif code == "EntityTooSmall":
-            raise Invalid(
-                f"{location.address}: every part but the last must have at least 5 MiB",
-                kind="part_too_small",
-            )
         else:
-            self._expect(answer, location)
+            self._expect_completed(answer, location, upload_id, parts)
         expect(there, location, _OK)
         return int(there.headers.get("content-length", 0))
 
@@ -150,6 +136,40 @@ class S3Uploads:
         answer = self._requests.send("DELETE", location, query={"uploadId": upload_id})
         if code_of(answer) not in _NO_UPLOAD:
             expect(answer, location, _NO_CONTENT, _OK)
+
+    def _ask_completion(
+        self,
+        location: Location,
+        upload_id: str,
+        parts: Sequence[tuple[int, str]],
+        headers: Mapping[str, str],
+    ) -> HttpAnswer:
+        document = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{etag}&quot;</ETag></Part>"
+            for number, etag in parts
+        )
+        body = f"<CompleteMultipartUpload>{document}</CompleteMultipartUpload>".encode()
+        sent = {"Content-Type": "application/xml", **headers}
+        query = {"uploadId": _known(upload_id)}
+        return self._requests.send("POST", location, query=query, headers=sent, body=body)
+
+    def _expect_completed(
+        self,
+        answer: HttpAnswer,
+        location: Location,
+        upload_id: str,
+        parts: Sequence[tuple[int, str]],
+    ) -> None:
+        """Raises what another answer to completing means than that it was done."""
+        code = code_of(answer)
+        if code in _WRONG_PARTS:
+            raise self._wrong_part(location, upload_id, parts)
+        if code == "EntityTooSmall":
+            raise Invalid(
+                f"{location.address}: every part but the last must have at least 5 MiB",
+                kind="part_too_small",
+            )
+        self._expect(answer, location)
 
     def _expect(self, answer: HttpAnswer, location: Location) -> None:
         """Raises what another answer than the one hoped for means. Ids that no upload can have

@@ -63,12 +63,17 @@ class EmulatedAzure:
         self,
         port: int | None = None,
         patience: Patience = Patience(),  # noqa: B008  frozen
+        *,
+        signs: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> ObjectBlocks:
-        """Returns a block store on it, by way of another port if one is given."""
+        """Returns a block store on it, by way of another port if one is given; one that `signs`
+        not leaves that to obstore, as it must where there is no key.
+        """
         return azure_blocks(
             account=_ACCOUNT,
-            access_key=_KEY,
+            access_key=_KEY if signs else Secret(""),
+            identity={} if signs else {"account_key": _KEY.reveal()},
             endpoint=self._endpoint(port),
             patience=patience,
             clock=clock,

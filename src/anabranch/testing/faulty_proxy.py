@@ -39,13 +39,14 @@ class Mode(enum.Enum):
 
 class FaultyProxy:
     """A proxy to the address of a server; listens on `port` of 127.0.0.1. `connections` is how
-    many were made through it.
+    many were made through it, `passed` how many bytes went either way.
     """
 
     def __init__(self, server: tuple[str, int]) -> None:
         self.mode = Mode.PASS
         self.delay_seconds = 0.0
         self.connections = 0
+        self.passed = 0
         self._server = server
         self._answers_left: int | None = None
         self._lock = threading.Lock()
@@ -158,6 +159,8 @@ class FaultyProxy:
                 if answers and self._is_last(data, target):
                     return
                 target.sendall(data)
+                with self._lock:
+                    self.passed += len(data)
             with self._lock:
                 if source not in self._open:
                     raise ConnectionResetError  # it was cut, and must not seem to have ended

@@ -41,6 +41,13 @@ _SIGNED = (
 )
 """What moto wants to see, which verifies nothing."""
 
+_NOT_IN_PARTS = (
+    "HTTP_IF_NONE_MATCH",
+    "HTTP_X_AMZ_COPY_SOURCE",
+    "HTTP_X_GOOG_COPY_SOURCE",
+    "HTTP_X_GOOG_IF_GENERATION_MATCH",
+)
+
 _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
@@ -103,12 +110,16 @@ class EmulatedS3:
         self,
         patience: Patience = Patience(),  # noqa: B008  frozen
         *,
+        port: int | None = None,
         signs: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> ObjectBlocks:
-        """Returns a block store that takes it for Google's, and has a key unless it `signs` not."""
+        """Returns a block store that takes it for Google's, by way of another port if one is
+        given, and has a key unless it `signs` not.
+        """
         identity = {"google_service_account_key": self.google.file} if signs else {}
-        return gcs_blocks(identity, endpoint=self.endpoint, patience=patience, clock=clock)
+        endpoint = f"http://127.0.0.1:{port or self.port}"
+        return gcs_blocks(identity, endpoint=endpoint, patience=patience, clock=clock)
 
     def make_bucket(self, name: str) -> None:
         """Makes a bucket."""
@@ -125,14 +136,12 @@ class EmulatedS3:
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         """Answers a request, one at a time."""
         if not environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4"):
-            admitted = self._admits(environ)
+            refused = self._refused_by_google(environ)
             _take_for_google(environ)
         else:
-            admitted = True
+            refused = None
         with self._lock:
-            refusal = None if self.answer else _refusal(environ)
-            if not admitted:
-                refusal = "403 Forbidden", "SignatureDoesNotMatch"
+            refusal = refused or (None if self.answer else _refusal(environ))
             if refusal is None:
                 return list((self.answer or self._application)(environ, start))
             status, code = refusal
@@ -140,14 +149,17 @@ class EmulatedS3:
             start(status, [("Content-Type", "application/xml")])
             return [f"<Error><Code>{code}</Code></Error>".encode()]
 
-    def _admits(self, environ: dict[str, Any]) -> bool:
-        """Returns whether a URL is signed as Google wants it, or not at all."""
-        if "X-Goog-" not in environ["QUERY_STRING"]:
-            return True
+    def _refused_by_google(self, environ: dict[str, Any]) -> tuple[str, str] | None:
+        """Returns what Google refuses and S3 does not: URLs that are not signed as it wants it,
+        and conditions and copies in uploads in parts.
+        """
+        method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
         path = environ["REQUEST_URI"].partition("?")[0]
-        return self.google.admits(
-            environ["REQUEST_METHOD"], environ["HTTP_HOST"], path, environ["QUERY_STRING"]
-        )
+        if "X-Goog-" in query and not self.google.admits(method, environ["HTTP_HOST"], path, query):
+            return "403 Forbidden", "SignatureDoesNotMatch"
+        if "uploadId" in query and any(name in environ for name in _NOT_IN_PARTS):
+            return "400 Bad Request", "NotImplemented"
+        return None
 
 
 def _take_for_google(environ: dict[str, Any]) -> None:
