@@ -41,6 +41,14 @@ class Presigning:
         """
         return self._presigned("GET", self._blocks.unqualify(address), server)
 
+    def direct(self, address: str) -> str | None:
+        """Returns the store's own URL to read the block at an address, as clients are shown it;
+        None where it has none, or clients shall use none.
+        """
+        if not self._blocks.config.pre_sign_support:
+            return None
+        return self._blocks.presign(self._blocks.unqualify(address), "GET", self._seconds)
+
     def store(self, address: str, server: str) -> Presigned:
         """Returns a URL to store a block at an address."""
         return self._presigned("PUT", self._blocks.unqualify(address), server)

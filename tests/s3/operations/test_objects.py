@@ -348,3 +348,10 @@ def test_presigned_urls(s3, bucket):
     assert "sandbox" in answer.headers["content-security-policy"]
     other = url.replace(urllib.parse.quote("ü b.txt"), "other.txt")
     assert httpx2.get(other).status_code == 403
+
+
+def test_in_a_folder_nobody_is_sent_elsewhere(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"here")
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "main/a"})
+    answer = httpx2.get(url, headers={"User-Agent": "x s3RedirectionSupport"}, timeout=60)
+    assert (answer.status_code, answer.content) == (200, b"here")

@@ -13,6 +13,7 @@ from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import Verdict, judge
 from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers, part_range
 from anabranch.s3.operations.part_numbers import part_number
+from anabranch.s3.operations.redirection import redirection
 from anabranch.s3.operations.reference_folders import folder_of, is_folder
 from anabranch.s3.operations.resources import on_object
 
@@ -33,7 +34,7 @@ _OVERRIDES = {
 
 
 def get_object(call: Call) -> Answer:
-    """Returns an object's bytes, or a part of them."""
+    """Returns an object's bytes, or a part of them; or where to get them."""
     if is_folder(call.address):
         return head_object(call)
     found = _open(call)
@@ -41,6 +42,9 @@ def get_object(call: Call) -> Answer:
     start, length = (0, answer.length) if part is None else (part.start, part.length)
     if answer.status == _NOT_MODIFIED or not length:
         return answer
+    elsewhere = redirection(call, found, answer)
+    if elsewhere is not None:
+        return elsewhere
     body = found.read_at_once(start, length) if length <= SMALL else None
     if body is None:
         answer.pieces = found.read(start, length)
