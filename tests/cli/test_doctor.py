@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anabranch
+from anabranch.testing.forbidding_proxy import ForbiddingProxy
 from anabranch.testing.server import running_server, shared_environment
 
 
@@ -69,3 +70,16 @@ def test_a_server_that_would_be_refused_is_told_why(run, tmp_path, monkeypatch, 
     (wrong,) = [finding for finding in ran.json if finding["state"] == "wrong"]
     assert wrong["message"] == "auth.encrypt.secret_key is another"
     assert "--adopt" in wrong["hint"]
+
+
+def test_a_right_that_the_store_does_not_grant_is_named(run, tmp_path, monkeypatch, s3):
+    s3.make_bucket("guarded")
+    with ForbiddingProxy("s3", s3.port, {"list", "delete"}) as proxy:
+        for name, value in s3.settings.items():
+            monkeypatch.setenv(name, value.replace(str(s3.port), str(proxy.port)))
+        monkeypatch.setenv("ANABRANCH_BLOCKSTORE_DEFAULT_NAMESPACE_PREFIX", "s3://guarded/lakes")
+        ran = run("doctor", "--data", tmp_path)
+    assert ran.code == 1
+    assert ran.lines[-1].startswith("2 of ")
+    assert "Grant our access key s3:ListBucket on arn:aws:s3:::guarded." in ran.out
+    assert "Grant our access key s3:DeleteObject on arn:aws:s3:::guarded/*." in ran.out

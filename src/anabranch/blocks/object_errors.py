@@ -14,6 +14,8 @@ __all__ = ["gone", "refusal", "too_short", "translate", "unanswered"]
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_ONE_OF_MANY = re.compile(r"request failed for key .*\(code: (?:(\d{3})|(\w+))\)", re.DOTALL)
+"""Of a list of deletions, one that was refused: Azure gives a status, S3 a code."""
 
 _CREDENTIALS = frozenset(
     {
@@ -50,9 +52,11 @@ _NO_KEY = frozenset(
 _PASSING = frozenset({"InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"})
 _BARE_REDIRECT = "redirect without LOCATION"
 
+_BAD_REQUEST = 400
 _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
 _REDIRECTS = frozenset({301, 302, 307, 308})
 _SERVER_ERRORS = 500
+_STATUS_OF = {"AccessDenied": _FORBIDDEN, "AllAccessDisabled": _FORBIDDEN}
 
 
 def gone(address: str) -> Gone:
@@ -75,6 +79,10 @@ def translate(error: Exception, address: str) -> AnabranchError:
         return AlreadyExists(f"{address}: there is a block already")
     if _BARE_REDIRECT in text:
         return refusal(address, 301, "")
+    of_many = _ONE_OF_MANY.search(text)
+    if of_many is not None:
+        refused = int(of_many[1] or _STATUS_OF.get(of_many[2], _BAD_REQUEST))
+        return refusal(address, refused, of_many[2] or "")
     if status is None:
         return unanswered(address, text.partition("\n")[0])
     return refusal(address, int(status[1]), code[1] if code else "")

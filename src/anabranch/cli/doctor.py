@@ -63,8 +63,9 @@ COMMAND = Command(
         Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
     ),
     details="Run it as the server's user with the server's settings; a server may run meanwhile. "
-    "It tries every right that the server needs and leaves nothing behind. It exits with 1 if "
-    "something is wrong.",
+    "It tries every right that the server needs in an object store, says which is lacking and what "
+    "to grant, and leaves nothing behind that it may remove. It exits with 1 if something is "
+    "wrong.",
     examples=("doctor", "doctor --config /etc/anabranch.toml", "doctor --json"),
     connects=False,
 )

@@ -1,15 +1,19 @@
 """The block store: in every place that is used, a small object is written, read, listed, removed.
 
-Each right is tried by itself, since in a bucket each may be lacking by itself.
+Each right is tried by itself, since in a bucket each may be lacking by itself; what is lacking is
+told with what to grant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.errors import AnabranchError
 from anabranch.server.doctor.clock import compare_clocks
-from anabranch.server.doctor.finding import Finding, State, collected
+from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.doctor.rights import right_to_grant
 
 __all__ = ["check_blocks", "places_of"]
 
@@ -45,29 +49,75 @@ def check_blocks(
 def _check_place(
     store: BlockStore, place: str, address: str, clock: Callable[[], float]
 ) -> list[Finding]:
-    findings: list[Finding] = []
-    with collected(ABOUT, findings, f"cannot write to {place}"):
-        before = clock()
+    trial = _Trial(store, place, address)
+    before = clock()
+    with trial.of("write", "write to"):
         store.put(address, [_CONTENT])
-        after = clock()
-    if findings:
-        return findings
-    with collected(ABOUT, findings, f"cannot read from {place}"):
-        if store.read(address) != _CONTENT:
-            message = f"{place} gives other bytes than were written there"
-            findings.append(Finding(ABOUT, State.WRONG, message, "Is it a cache that is stale?"))
-    with collected(ABOUT, findings, f"cannot list {place}"):
+    after = clock()
+    written = not trial.findings
+    if written:
+        with trial.of("read", "read from"):
+            if store.read(address) != _CONTENT:
+                trial.wrong("gives other bytes than were written there", "Is it a stale cache?")
+    with trial.of("list", "list"):
         listed = [info for info in store.list(address) if info.address == address]
-        if not listed:
-            message = f"{place} does not list what was just written there"
-            findings.append(Finding(ABOUT, State.WRONG, message))
-        findings += [compare_clocks(place, info.mtime, before - 1, after) for info in listed]
-    with collected(ABOUT, findings, f"cannot remove from {place}"):
-        store.delete([address])
-        if store.stat(address) is not None:
-            message = f"{place} still shows what was removed from it"
-            findings.append(Finding(ABOUT, State.WRONG, message))
-    if all(finding.state is not State.WRONG for finding in findings):
+        if written and not listed:
+            trial.wrong("does not list what was just written there")
+        for info in listed:
+            trial.findings.append(compare_clocks(place, info.mtime, before - 1, after))
+    if written:
+        with trial.of("delete", "remove from", left=address):
+            store.delete([address])
+    if not trial.refused:  # both need the rights above, too
+        _look_that_it_is_gone(trial)
+        _begin_parts(trial)
+    if all(finding.state is not State.WRONG for finding in trial.findings):
         message = f"{place} can be written, read, listed and cleaned"
-        findings.append(Finding(ABOUT, State.SOUND, message))
-    return findings
+        trial.findings.append(Finding(ABOUT, State.SOUND, message))
+    return trial.findings
+
+
+def _look_that_it_is_gone(trial: _Trial) -> None:
+    with trial.of("read", "look into"):
+        if trial.store.stat(trial.address) is not None:
+            trial.wrong("still shows what was removed from it")
+
+
+def _begin_parts(trial: _Trial) -> None:
+    address = f"{trial.address}-parts"
+    with trial.of("parts", "upload in parts to"):
+        upload = trial.store.open_upload(address)
+        try:
+            trial.store.parts(address, upload)
+        finally:
+            trial.store.abort_upload(address, upload)
+
+
+class _Trial:
+    """What is tried in a place, with an object at an address; `findings` is what was wrong, and
+    `refused` which deeds.
+    """
+
+    def __init__(self, store: BlockStore, place: str, address: str) -> None:
+        self.store = store
+        self.place = place
+        self.address = address
+        self.findings: list[Finding] = []
+        self.refused: set[str] = set()
+
+    @contextmanager
+    def of(self, deed: str, words: str, *, left: str = "") -> Iterator[None]:
+        """Turns an error of ours into a finding that a deed is not possible; `left` stays then."""
+        try:
+            yield
+        except AnabranchError as error:
+            self.refused.add(deed)
+            message = f"cannot {words} {self.place}: {error.message}"
+            hint = right_to_grant(error, self.store.config.blockstore_type, self.place, deed)
+            if left:
+                hint = f"{hint} Then remove {left}, which is left there.".lstrip()
+            self.findings.append(Finding(ABOUT, State.WRONG, message, hint))
+
+    def wrong(self, words: str, hint: str = "") -> None:
+        """Adds that something is wrong."""
+        self.findings.append(Finding(ABOUT, State.WRONG, f"{self.place} {words}", hint))
