@@ -27,6 +27,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.pipelines.imports.imports import Imports
 from anabranch.versioning.core import Core
 
 __all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
@@ -36,7 +37,7 @@ CACHE_BYTES = 1 << 30
 
 
 class Lake(Catalog):
-    """A catalog with the stores beneath it, which it closes."""
+    """A catalog and the long jobs, with the stores beneath them, which it closes."""
 
     def __init__(
         self,
@@ -60,9 +61,11 @@ class Lake(Catalog):
             presigned_seconds=presigned_seconds,
             clock=clock,
         )
+        self.imports = Imports(core, blocks, clock)
 
     def close(self) -> None:
-        """Finishes what goes on and closes the stores."""
+        """Finishes what goes on and closes the stores; imports that go on are interrupted."""
+        self.imports.close()
         super().close()
         self.keyvalue.close()
 

@@ -64,6 +64,8 @@ def azure_blocks(
             blockstore_type="azure",
             blockstore_namespace_example=f"https://mystorageaccount.{domain}/mycontainer/",
             namespace_validity_regex=f"^{root}",
+            import_support=True,
+            import_validity_regex=f"^{root}",
             default_namespace_prefix=default_namespace_prefix,
             pre_sign_support=pre_sign_support,
             pre_sign_multipart_upload=pre_sign_support,

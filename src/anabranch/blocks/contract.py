@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from anabranch.blocks.sources import Sources
 from anabranch.model.part import Part
 
 __all__ = ["BlockInfo", "BlockStore", "StorageConfig", "Stored"]
@@ -60,6 +61,10 @@ class BlockStore(Protocol):
     """
 
     config: StorageConfig
+
+    @property
+    def sources(self) -> Sources | None:
+        """What may be imported from the store, if it is one that others store in, too."""
 
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""

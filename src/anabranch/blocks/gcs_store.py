@@ -49,6 +49,8 @@ def gcs_blocks(
             blockstore_type="gs",
             blockstore_namespace_example="gs://example-bucket/",
             namespace_validity_regex="^gs://",
+            import_support=True,
+            import_validity_regex="^gs://",
             default_namespace_prefix=default_namespace_prefix,
             pre_sign_support=pre_sign_support,
             pre_sign_multipart_upload=pre_sign_support,

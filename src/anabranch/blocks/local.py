@@ -31,6 +31,7 @@ from anabranch.blocks.local_paths import (
     relative_path,
 )
 from anabranch.blocks.local_pieces import Pieces, open_block, read_cached
+from anabranch.blocks.local_sources import LocalSources
 from anabranch.blocks.local_uploads import LocalUploads
 from anabranch.errors import AlreadyExists, Busy, Invalid
 from anabranch.model.part import Part
@@ -41,11 +42,17 @@ __all__ = ["LocalBlocks"]
 class LocalBlocks:
     """A `BlockStore` in the folder `root`, which is made if it is not there.
 
-    `clock` gives seconds since 1970. Raises Busy for a folder that cannot be written.
+    Files below `external_prefixes` may be read, too; if `import_enabled`, also imported. `clock`
+    gives seconds since 1970. Raises Busy for a folder that cannot be written.
     """
 
     def __init__(
-        self, root: str | os.PathLike[str], *, clock: Callable[[], float] = time.time
+        self,
+        root: str | os.PathLike[str],
+        *,
+        import_enabled: bool = False,
+        external_prefixes: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = StorageConfig(
             blockstore_type="local",
@@ -54,7 +61,10 @@ class LocalBlocks:
             default_namespace_prefix="local://data/",
             pre_sign_support=True,
             pre_sign_multipart_upload=True,
+            import_support=import_enabled,
+            import_validity_regex="^local://" if import_enabled else "",
         )
+        self.sources = LocalSources(external_prefixes)
         self._clock = clock
         self._root = str(Path(root).resolve())
         self._folders = LocalFolders(self._root)
@@ -110,11 +120,11 @@ class LocalBlocks:
         """Yields the bytes from `start`, to the end or `length` of them, in pieces of at most
         1 MiB. Raises Gone at once when there is nothing there or it is shorter.
         """
-        return Pieces(self._path(address), address, start, length)
+        return self._pieces(address, start, length)
 
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as `get`, as one string."""
-        with Pieces(self._path(address), address, start, length) as pieces:
+        with self._pieces(address, start, length) as pieces:
             first = next(pieces, b"")
             return b"".join([first, *pieces]) if pieces.left else first
 
@@ -122,10 +132,14 @@ class LocalBlocks:
         """Returns the same if the system has it in its memory, else None; None also where there
         is nothing or too little.
         """
+        if self._is_source(address):
+            return None
         return read_cached(self._path(address), start, length)
 
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""
+        if self._is_source(address):
+            return self.sources.stat(address)
         place = place_of(address, self._root)
         try:
             status = os.lstat(f"{self._folders.path(place.folder)}/{place.name}")
@@ -160,6 +174,8 @@ class LocalBlocks:
 
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block, sharing its disk space where the file system can. Raises Gone."""
+        if self._is_source(source):
+            return self.put(destination, self.get(source))
         place = place_of(destination, self._root)
         descriptor, size = open_block(self._path(source), source)
         try:
@@ -201,6 +217,8 @@ class LocalBlocks:
         length: int | None = None,
     ) -> Part:
         """Stores bytes of another block as a part. Raises Gone, NotFound as `put_part` does."""
+        if self._is_source(source):
+            return self.put_part(address, upload_id, number, self.get(source, start, length))
         known, path = self.unqualify(address), self._path(source)
         return self._uploads.copy(known, upload_id, number, (path, source), start, length)
 
@@ -269,6 +287,16 @@ class LocalBlocks:
         written to within the last `older_than_seconds` may be in use, and stays.
         """
         return clean(self._root, self._clock() - older_than_seconds)
+
+    def _is_source(self, address: str) -> bool:
+        """Returns whether an address is of a file outside of the store that may be read."""
+        inside = f"{SCHEME}{self._root}/"
+        return self.sources.owns(address) and not address.startswith(inside)
+
+    def _pieces(self, address: str, start: int, length: int | None) -> Pieces:
+        if self._is_source(address):
+            return self.sources.open(address, start, length)
+        return Pieces(self._path(address), address, start, length)
 
     def _path(self, address: str) -> str:
         place = place_of(address, self._root)

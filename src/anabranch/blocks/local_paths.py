@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from anabranch.errors import Invalid
 
-__all__ = ["SCHEME", "TEMPORARY", "Place", "place_of", "prefix_of", "relative_path"]
+__all__ = ["SCHEME", "TEMPORARY", "Place", "is_plain", "place_of", "prefix_of", "relative_path"]
 
 SCHEME = "local://"
 
@@ -39,6 +39,11 @@ class Place(NamedTuple):
     def path(self) -> str:
         """The path relative to the root."""
         return f"{self.folder}/{self.name}" if self.folder else self.name
+
+
+def is_plain(path: str) -> bool:
+    """Returns whether a path says what it means: no name in it is empty, `.` or `..`."""
+    return _NO_NAME.search(path) is None
 
 
 def relative_path(address: str, root: str) -> str:
@@ -79,7 +84,7 @@ def prefix_of(prefix: str, root: str) -> Place:
 
 
 def _check(path: str, address: str, root: str) -> None:
-    if _NO_NAME.search(path):
+    if not is_plain(path):
         raise Invalid(
             f"{address!r}: a name in it is empty, '.', '..' or holds a zero byte, "
             "which a folder cannot keep",

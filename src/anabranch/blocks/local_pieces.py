@@ -22,12 +22,12 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _AT_ONCE: int | None = getattr(os, "RWF_NOWAIT", None)
 
 
-def open_block(path: str, address: str) -> tuple[int, int]:
+def open_block(path: str, address: str, folder: int | None = None) -> tuple[int, int]:
     """Returns a descriptor of a block's file, which the caller closes, and its size in bytes.
-    Raises Gone for what is not there or no file.
+    The path may be relative to an open `folder`. Raises Gone for what is not there or no file.
     """
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = os.open(path, _FLAGS, dir_fd=folder)
     except NOT_THERE as error:
         raise gone(address) from error
     except OSError as error:
@@ -68,9 +68,17 @@ class Pieces:
 
     __slots__ = ("_address", "_at", "_descriptor", "left")
 
-    def __init__(self, path: str, address: str, start: int, length: int | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        address: str,
+        start: int,
+        length: int | None,
+        *,
+        folder: int | None = None,
+    ) -> None:
         self._descriptor = -1
-        self._descriptor, size = open_block(path, address)
+        self._descriptor, size = open_block(path, address, folder)
         self._address = address
         self._at = start
         self.left = size - start if length is None else length

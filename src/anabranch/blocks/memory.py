@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.memory_uploads import MemoryUploads
+from anabranch.blocks.sources import Sources
 from anabranch.errors import AlreadyExists, Gone, Invalid
 from anabranch.model.part import Part
 
@@ -38,6 +39,7 @@ class MemoryBlocks:
             pre_sign_support=True,
             pre_sign_multipart_upload=True,
         )
+        self.sources: Sources | None = None
         self._clock = clock
         self._lock = threading.Lock()
         self._blocks: dict[str, _Block] = {}

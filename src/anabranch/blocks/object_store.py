@@ -16,6 +16,7 @@ from typing import Literal
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.object_addresses import AddressForm, Location, is_path
 from anabranch.blocks.object_errors import gone
+from anabranch.blocks.object_sources import ObjectSources
 from anabranch.blocks.objects import Objects, Uploads
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.model.part import Part, checksum_of_parts
@@ -49,6 +50,7 @@ class ObjectBlocks:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config
+        self.sources = ObjectSources(form, self._objects, exact or paths, uploads.hides)
         self._form = form
         self._paths = paths
         self._exact = exact

@@ -12,11 +12,14 @@ __all__ = ["Listed", "Objects", "Uploads"]
 
 
 class Listed(NamedTuple):
-    """A key in a listing; `size` in bytes, `mtime` in seconds since 1970."""
+    """A key in a listing; `size` in bytes, `mtime` in seconds since 1970, `checksum` the store's
+    ETag, without quotes.
+    """
 
     key: str
     size: int
     mtime: int
+    checksum: str = ""
 
 
 class Objects(Protocol):

@@ -165,7 +165,8 @@ def _pieces(result: GetResult, address: str) -> Iterator[bytes]:
 
 
 def _listed(found: ObjectMeta) -> Listed:
-    return Listed(found["path"], found["size"], int(found["last_modified"].timestamp()))
+    mtime, etag = int(found["last_modified"].timestamp()), found["e_tag"] or ""
+    return Listed(found["path"], found["size"], mtime, etag.strip('"'))
 
 
 def _before(prefix: str) -> str:

@@ -52,6 +52,7 @@ def read_listing(document: bytes) -> Listing:
             unquote_plus(_text(item, "Key"), errors="surrogateescape"),
             int(_text(item, "Size")),
             int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
+            _text(item, "ETag").strip('"'),
         )
         for item in _all(root, "Contents")
     ]

@@ -74,7 +74,8 @@ class S3Objects:
         expect(answer, location, _OK)
         headers = answer.headers
         mtime = http_seconds(headers.get("last-modified", ""))
-        return Listed(location.key, int(headers.get("content-length", 0)), mtime)
+        etag = headers.get("etag", "").strip('"')
+        return Listed(location.key, int(headers.get("content-length", 0)), mtime, etag)
 
     def delete(self, locations: Sequence[Location]) -> None:
         """Removes blocks; those that are not there are passed over."""

@@ -47,6 +47,8 @@ def s3_blocks(
             blockstore_type="s3",
             blockstore_namespace_example="s3://example-bucket/",
             namespace_validity_regex="^s3://",
+            import_support=True,
+            import_validity_regex="^s3://",
             default_namespace_prefix=default_namespace_prefix,
             pre_sign_support=pre_sign_support,
             pre_sign_multipart_upload=pre_sign_multipart_upload,

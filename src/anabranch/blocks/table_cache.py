@@ -70,6 +70,12 @@ class TableCache:
         """Returns the path of a folder to write new tables into, which `adopt` then takes."""
         if self._local is not None:
             return self._local.write_folder(tables_address(storage_namespace))
+        return self.scratch_folder()
+
+    def scratch_folder(self) -> str:
+        """Returns the path of a new folder for tables that may never be in the store. Whoever asks
+        for it removes it, and writes into it at least every hour.
+        """
         return tempfile.mkdtemp(prefix=_SCRATCH, dir=self._files.folder)
 
     def adopt(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> None:

@@ -39,7 +39,10 @@ class Presigning:
         """Returns a URL to read the block at an address, as clients are shown it; `server` is
         where they reach this server (`http://127.0.0.1:8000`).
         """
-        return self._presigned("GET", self._blocks.unqualify(address), server)
+        sources = self._blocks.sources
+        imported = sources is not None and sources.owns(address)
+        known = address if imported else self._blocks.unqualify(address)
+        return self._presigned("GET", known, server)
 
     def direct(self, address: str) -> str | None:
         """Returns the store's own URL to read the block at an address, as clients are shown it;

@@ -63,10 +63,6 @@ repositories /repositories/{repository} repository
     dumpStatus            GET    /dump                                 fs:ListCommits
     restoreSubmit         POST   /restore                              fs:CreateCommit
     restoreStatus         GET    /restore                              fs:CreateCommit
-import /repositories/{repository}/branches/{branch}/import branch
-    importStart           POST   -                                     fs:CreateCommit
-    importStatus          GET    -                                     fs:ReadBranch
-    importCancel          DELETE -                                     fs:ImportCancel
 experimental /sts anything
     stsLogin              POST   /login                                -
 pulls /repositories/{repository}/pulls repository

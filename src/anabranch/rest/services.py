@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anabranch.access.access import Access
 from anabranch.catalog.catalog import Catalog
+from anabranch.pipelines.imports.imports import Imports
 
 __all__ = ["Services", "Version"]
 
@@ -27,6 +28,7 @@ class Services(NamedTuple):
     """
 
     catalog: Catalog
+    imports: Imports
     access: Access
     version: Version
     clock: Callable[[], float]

@@ -13,6 +13,7 @@ from anabranch.rest import (
     garbage_preparation,
     garbage_rules,
     health,
+    imports,
     metadata,
     objects,
     planned,
@@ -50,6 +51,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *staging.OPERATIONS,
     *presigned_uploads.OPERATIONS,
     *metadata.OPERATIONS,
+    *imports.OPERATIONS,
     *planned.OPERATIONS,
 )
 """Every operation, once."""

@@ -28,7 +28,12 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
     if blockstore.type == "mem":
         return MemoryBlocks()
     if blockstore.type == "local":
-        return LocalBlocks(blockstore.local.path)
+        local = blockstore.local
+        return LocalBlocks(
+            local.path,
+            import_enabled=local.import_enabled,
+            external_prefixes=local.allowed_external_prefixes,
+        )
     return _REMOTE[blockstore.type](blockstore, environment)
 
 

@@ -95,6 +95,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
     )
     return Services(
         catalog=lake,
+        imports=lake.imports,
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

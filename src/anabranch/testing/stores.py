@@ -41,6 +41,7 @@ class FaultyBlocks:
 
     def __init__(self, store: BlockStore, before: Before) -> None:
         self.config = store.config
+        self.sources = store.sources
         self.store = store
         self.before = before
 

@@ -96,19 +96,22 @@ class Committing:
         repository: Repository,
         branch: str,
         make: Callable[[StoredBranch, Commit], Commit],
+        beside: Callable[[Commit], tuple[Sequence[Write], Sequence[Expect]]] | None = None,
     ) -> Commit:
         """Moves a branch to the commit that `make` gives, and returns it.
 
         `make` is given the branch, its staged changes all sealed, and its head; it is called
         again when the branch changed meanwhile. Sealed changes are let go: they are in the new
-        commit, or were none. Raises what `make` raises; then the branch has not moved, and
-        what was staged still is.
+        commit, or were none. In the same step, what `beside` says of the commit is written, on
+        condition of what it expects. Raises what `make` and `beside` raise; then the branch has
+        not moved, and what was staged still is.
         """
         made: list[Commit | NoChanges] = []
 
         def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
             head = self._commits.get(repository, stored.branch.commit_id)
             writes: list[Write] = []
+            expect: Sequence[Expect] = []
             try:
                 commit = make(stored, head)
             except NoChanges as nothing:
@@ -120,9 +123,12 @@ class Committing:
                 made[:] = [commit]
                 moved = msgspec.structs.replace(stored.branch, commit_id=commit.id)
                 writes.append(self._commits.write(repository, commit))
+                if beside is not None:
+                    others, expect = beside(commit)
+                    writes += others
             moved = msgspec.structs.replace(moved, sealed_tokens=())
             writes.append(self._branches.write(repository, moved))
-            return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], []
+            return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect
 
         with self._turns.take((repository.partition, branch)):
             self._seal(repository, branch)

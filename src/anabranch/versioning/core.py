@@ -25,6 +25,7 @@ from anabranch.versioning.commit import Committing
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.difference import Difference
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.import_records import ImportRecords
 from anabranch.versioning.merge import Merging
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.protection import Protection
@@ -71,6 +72,7 @@ class Core:
         self.committing = Committing(
             self.branches, self.commits, self.staging, self.trees, self.difference, clock
         )
+        self.imports = ImportRecords(keyvalue)
         self.merging = Merging(self.references, self.commits, self.trees, self.committing)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None

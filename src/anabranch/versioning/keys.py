@@ -11,11 +11,13 @@ __all__ = [
     "UPLOADS",
     "all_branches",
     "all_commits",
+    "all_imports",
     "all_tags",
     "all_tasks",
     "all_uploads",
     "branch",
     "commit",
+    "import_",
     "repository",
     "tag",
     "task",
@@ -75,6 +77,16 @@ def task(task_id: str) -> bytes:
 def all_tasks(prefix: str) -> tuple[bytes, bytes]:
     """Returns the bounds of the keys of tasks whose ids begin so."""
     return task(prefix), task(prefix) + b"\xff"
+
+
+def import_(import_id: str) -> bytes:
+    """Returns the key of an import's state in its repository's partition."""
+    return b"imports/" + import_id.encode("utf-8", "surrogateescape")
+
+
+def all_imports() -> tuple[bytes, bytes]:
+    """Returns the bounds of the imports' keys."""
+    return b"imports/", b"imports0"
 
 
 def upload(place: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 from collections import OrderedDict
@@ -72,6 +73,20 @@ class Trees:
                 return self._tables.locate(repository.storage_namespace, table_id)
 
             yield self._pool.tree(written.metarange_id, locate)
+
+    @contextmanager
+    def scratch(self) -> Iterator[str]:
+        """Gives a folder for tables that may never be a commit's, for as long as it is entered."""
+        folder = self._tables.scratch_folder()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def open_in(self, folder: str, metarange_id: str) -> kernel.Tree:
+        """Returns the tree whose tables were all written into a folder."""
+        with translated():
+            return self._pool.tree(metarange_id, lambda table_id: f"{folder}/{table_id}")
 
     def write_folder(self, repository: Repository) -> str:
         """Returns the folder into which the kernel writes a repository's new tables."""

@@ -1,0 +1,172 @@
+"""Imports: started, asked how far they are, cancelled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.sources import Sources
+from anabranch.errors import Busy, Conflict, Denied, Invalid, NotFound
+from anabranch.model.imports import ImportSource, ImportStatus
+from anabranch.model.names import check_path
+from anabranch.model.repository import Repository
+from anabranch.pipelines.imports.running import ImportRequest, RunningImport
+from anabranch.versioning.core import Core
+from anabranch.versioning.import_records import StoredImport
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["CANCELED", "Imports"]
+
+CANCELED = "Canceled"
+"""lakeFS's own word for it."""
+
+AT_ONCE = 4
+_WAITING = 64
+_SILENT_SECONDS = 60.0
+_KEPT_SECONDS = 24 * 3600.0
+_PATIENCE_SECONDS = 10.0
+
+
+class Imports:
+    """The use cases of imports. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+        self._slots = threading.Semaphore(AT_ONCE)
+        self._lock = threading.Lock()
+        self._running: dict[str, RunningImport] = {}
+
+    def start(self, repository: str, request: ImportRequest, *, force: bool = False) -> str:
+        """Starts an import and returns its id.
+
+        Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`,
+        Denied where imports are not allowed, Invalid for what cannot be imported, Busy when too
+        many go on.
+        """
+        found = self._core.repositories.get(repository)
+        check_writable(found, force=force)
+        sources = self._blocks.sources
+        if sources is None or not self._blocks.config.import_support:
+            raise Denied(
+                "import is not supported for this storage",
+                kind="import_not_supported",
+                hint="For local folders, see the setting blockstore.local.import_enabled.",
+            )
+        self._core.branches.read(found, request.branch)
+        if not request.sources:
+            raise Invalid("import paths are missing", kind="invalid_import_source")
+        for source in request.sources:
+            self._check(found, source, sources)
+        self._forget_old(found)
+        running = RunningImport(
+            self._core,
+            sources,
+            found,
+            request,
+            self._core.identifiers.xid(),
+            slots=self._slots,
+            clock=self._clock,
+            ended=self._forget,
+        )
+        with self._lock:
+            if len(self._running) >= _WAITING:
+                raise Busy(f"{_WAITING} imports go on already", kind="too_many_imports")
+            self._running[running.id] = running
+        try:
+            running.start()
+        except BaseException:
+            self._forget(running.id)
+            raise
+        return running.id
+
+    def status(self, repository: str, branch: str, import_id: str) -> ImportStatus:
+        """Returns how far an import is. One of which nobody has heard for a minute was interrupted:
+        the server that ran it has ended. Raises NotFound, also for one of more than a day ago.
+        """
+        status = self._stored(repository, branch, import_id)[1].status
+        silent = self._clock() - status.updated_at > _SILENT_SECONDS
+        if silent and not status.ended and import_id not in self._running:
+            return msgspec.structs.replace(
+                status, error="interrupted: the server that ran the import has ended"
+            )
+        return status
+
+    def cancel(self, repository: str, branch: str, import_id: str) -> None:
+        """Cancels an import, wherever it runs; one that has failed stays as it is.
+
+        Raises NotFound, and Conflict for one that is complete.
+        """
+        while True:
+            found, stored = self._stored(repository, branch, import_id)
+            if stored.status.completed:
+                raise Conflict(
+                    "import completed: conflict found",
+                    kind="import_completed",
+                    hint="Revert its commit.",
+                )
+            if stored.status.ended:
+                return
+            cancelled = msgspec.structs.replace(
+                stored.status, error=CANCELED, updated_at=self._clock()
+            )
+            if self._core.imports.replace(found, stored, cancelled):
+                break
+        running = self._running.get(import_id)
+        if running is not None:
+            running.stop(CANCELED)
+
+    def close(self) -> None:
+        """Ends all imports that go on; their states say that they were interrupted."""
+        with self._lock:
+            running = list(self._running.values())
+        for each in running:
+            each.stop("interrupted: the server was stopped")
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        for each in running:
+            each.wait(max(0.0, deadline - time.monotonic()))
+
+    def _check(self, repository: Repository, source: ImportSource, sources: Sources) -> None:
+        """Raises unless a source may be imported onto a branch."""
+        if source.type == "object":
+            check_path(source.destination)
+        sources.check(source.path)
+        namespace = self._blocks.qualify(repository.storage_namespace).rstrip("/") + "/"
+        path = source.path
+        inside = path.startswith(namespace) or f"{path}/" == namespace
+        around = source.type == "common_prefix" and namespace.startswith(path)
+        if inside or around:
+            raise Invalid(
+                f"import path ({path}) in repository namespace ({namespace}) is not allowed: "
+                "invalid import source",
+                kind="invalid_import_source",
+            )
+
+    def _stored(
+        self, repository: str, branch: str, import_id: str
+    ) -> tuple[Repository, StoredImport]:
+        found = self._core.repositories.get(repository)
+        self._core.branches.read(found, branch)
+        stored = self._core.imports.find(found, import_id)
+        if stored is None or self._is_old(stored):
+            raise NotFound("import not found", kind="import_not_found")
+        return found, stored
+
+    def _is_old(self, stored: StoredImport) -> bool:
+        return self._clock() - stored.status.updated_at > _KEPT_SECONDS
+
+    def _forget_old(self, repository: Repository) -> None:
+        for stored in list(self._core.imports.all(repository)):
+            if self._is_old(stored):
+                self._core.imports.remove(repository, stored)
+
+    def _forget(self, import_id: str) -> None:
+        with self._lock:
+            self._running.pop(import_id, None)

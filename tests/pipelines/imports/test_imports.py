@@ -1,0 +1,318 @@
+"""Imports from a folder: what they bring, what they replace, and how they end."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from anabranch.blocks.local_sources import LocalSources
+from anabranch.errors import Conflict, Denied, Gone, Invalid, NotFound, ReadOnlyRepository
+from anabranch.model.entry import Entry
+from anabranch.model.imports import ImportSource, ImportStatus
+from anabranch.pipelines.imports import running
+from anabranch.pipelines.imports.running import ImportRequest
+from anabranch.testing.lake import Clock
+
+
+def put(lake, path, branch="main"):
+    repository = lake.core.repositories.get("sea")
+    lake.core.changes.put(
+        repository, branch, path, Entry(address=f"data/{path}", size=1, mtime=1, checksum=path)
+    )
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Holds listings at their first file until it is set."""
+    gate = threading.Event()
+    listing = LocalSources.list
+
+    def held(self, prefix):
+        for found in listing(self, prefix):
+            assert gate.wait(60)
+            yield found
+
+    monkeypatch.setattr(LocalSources, "list", held)
+    monkeypatch.setattr(running, "_BEAT_SECONDS", 0.02)
+    yield gate
+    gate.set()
+
+
+class TestAnImport:
+    def test_brings_objects_without_copying_them(self, lake, outside, fill, start, ended, listed):
+        fill("raw/a.csv", "raw/deep/b.csv", "else")
+        status = ended(start(("raw/", "tables"), message="Bring in", metadata={"from": "raw"}))
+        assert (status.completed, status.error, status.progress) == (True, "", 2)
+        assert listed() == {
+            "tables/a.csv": f"local://{outside}/raw/a.csv",
+            "tables/deep/b.csv": f"local://{outside}/raw/deep/b.csv",
+        }
+        commit = lake.commits.get("sea", "main")
+        assert commit == status.commit
+        assert commit.metarange_id == status.metarange_id
+        assert (commit.committer, commit.message) == ("tester", "Bring in")
+        assert commit.metadata == {"from": "raw", ".lakefs.merge.strategy": "source-wins"}
+        found = lake.objects.open("sea", "main", "tables/deep/b.csv")
+        assert b"".join(found.read()) == b"raw/deep/b.csv"
+        assert found.entry.content_type == "application/octet-stream"
+
+    def test_has_a_message_of_its_own(self, fill, start, ended):
+        fill("a")
+        status = ended(start(("", ""), date=1_700_000_000))
+        assert status.commit.message == "Import objects"
+        assert status.commit.creation_date == 1_700_000_000
+
+    def test_is_remembered_by_the_repository(self, lake, fill, start, ended):
+        fill("a")
+        before = int(time.time())
+        ended(start(("", "")))
+        lake.imports.close()  # which waits for what follows the commit
+        metadata = lake.repositories.metadata("sea")
+        assert before <= int(metadata[".lakefs.last.import.timestamp"]) <= time.time()
+
+    def test_may_have_many_sources(self, fill, start, ended, listed):
+        fill("a/1", "a/2", "b/1", "c")
+        ended(start(("a/", "x/"), ("b/", ""), ("c", "x/2"), ("c", "d/e")))
+        assert {path: address.rpartition("outside/")[2] for path, address in listed().items()} == {
+            "x/1": "a/1",
+            "1": "b/1",
+            "x/2": "c",  # what is named last counts
+            "d/e": "c",
+        }
+
+    def test_replaces_what_is_under_its_destination(self, lake, fill, start, ended, listed):
+        fill("new")
+        for path in ("x/a", "x/new", "x/z/deep", "x0", "w", "x-", "x"):
+            put(lake, path)
+        lake.commits.commit("sea", "main", message="before", committer="tester")
+        assert ended(start(("", "x"))).completed
+        assert list(listed()) == ["w", "x", "x-", "x/new", "x0"]
+
+    def test_of_an_object_replaces_that_alone(self, lake, fill, start, ended, listed):
+        fill("new")
+        for path in ("x", "x/a", "xy"):
+            put(lake, path)
+        lake.commits.commit("sea", "main", message="before", committer="tester")
+        assert ended(start(("new", "x"))).completed
+        assert list(listed()) == ["x", "x/a", "xy"]
+        assert listed()["x"].endswith("/new")
+
+    def test_of_the_same_again_changes_nothing(self, fill, start, ended):
+        fill("a", "b/c")
+        first = ended(start(("", "")))
+        second = ended(start(("", "")))
+        assert second.metarange_id == first.metarange_id
+        assert second.commit.parents == (first.commit.id,)
+
+    def test_follows_what_comes_meanwhile(self, lake, fill, start, ended, listed, gate):
+        fill("a")
+        import_id = start(("", "x"))
+        put(lake, "b")
+        lake.commits.commit("sea", "main", message="meanwhile", committer="tester")
+        gate.set()
+        assert ended(import_id).completed
+        assert list(listed()) == ["b", "x/a"]
+
+
+class TestWhatIsWrong:
+    @pytest.mark.parametrize(
+        ("path", "message"), [("empty/", "nothing to import"), ("nowhere/", "no such folder")]
+    )
+    def test_nothing_is_told(self, lake, outside, fill, start, ended, path, message):
+        (outside / "empty").mkdir()
+        fill("a")
+        head = lake.branches.get("sea", "main")
+        status = ended(start(("", "x"), (path, "y")))
+        assert not status.completed
+        assert message in status.error
+        assert lake.branches.get("sea", "main") == head
+
+    def test_uncommitted_changes_stay(self, lake, fill, start, ended, gate):
+        fill("a")
+        put(lake, "b")
+        assert ended(start(("", ""))).error == "uncommitted changes (dirty branch)"
+        lake.branches.reset("sea", "main", "reset")
+        import_id = start(("", ""))
+        put(lake, "b")
+        gate.set()
+        assert ended(import_id).error == "uncommitted changes (dirty branch)"
+        assert [change.path for change in lake.branches.changes("sea", "main", amount=9).items] == [
+            "b"
+        ]
+
+    def test_odd_names_are_counted_and_the_first_shown(self, lake, outside, fill, start, ended):
+        fill("good", "a" * 250 + "/" + "b" * 250 + "/" + "c" * 250 + "/" + "d" * 250)
+        for number in range(10):
+            (outside / os.fsdecode(b"bad\xff%d" % number)).write_bytes(b"")
+        head = lake.branches.get("sea", "main")
+        error = ended(start(("", "x" * 21))).error
+        assert error.startswith("11 of the objects cannot be imported: ")
+        assert "at most 1024" in error
+        assert "is not UTF-8" in error
+        assert "and 6 more" in error
+        assert lake.branches.get("sea", "main") == head
+
+    def test_what_may_not_be_imported_is_refused_at_once(self, lake, tmp_path, outside):
+        def start(path, destination="", kind="common_prefix"):
+            source = ImportSource(type=kind, path=path, destination=destination)
+            lake.imports.start(
+                "sea", ImportRequest(branch="main", sources=[source], committer="tester")
+            )
+
+        with pytest.raises(Denied, match="not in allowed external prefixes"):
+            start(f"local://{tmp_path}/")
+        with pytest.raises(Invalid, match="invalid import source"):
+            start("s3://bucket/")
+        with pytest.raises(Invalid, match="missing path"):
+            start(f"local://{outside}/a", "", "object")
+        with pytest.raises(Invalid, match="import paths are missing"):
+            lake.imports.start("sea", ImportRequest(branch="main", sources=[], committer="tester"))
+
+    def test_a_repository_does_not_import_from_itself(self, tmp_path):
+        from anabranch.blocks.local import LocalBlocks
+        from anabranch.keyvalue.memory import MemoryStore
+        from anabranch.library import Lake
+
+        blocks = LocalBlocks(tmp_path, import_enabled=True, external_prefixes=[str(tmp_path)])
+        with Lake(
+            MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+        ) as lake:
+            lake.repositories.create("sea", "local://a/sea")
+            for path in ("a/sea/", "a/sea/data/", "a/", "a/s"):
+                source = ImportSource(
+                    type="common_prefix", path=f"local://{tmp_path}/{path}", destination=""
+                )
+                with pytest.raises(Invalid, match="in repository namespace"):
+                    lake.imports.start(
+                        "sea", ImportRequest(branch="main", sources=[source], committer="tester")
+                    )
+
+    def test_what_is_not_there_is_told(self, lake, fill, start):
+        fill("a")
+        with pytest.raises(NotFound, match="branch not found"):
+            start(("", ""), branch="nowhere")
+        for call in (lake.imports.status, lake.imports.cancel):
+            with pytest.raises(NotFound, match="import not found"):
+                call("sea", "main", "unknown")
+
+    def test_read_only_repositories_take_none_unless_forced(self, lake, outside, fill):
+        fill("a")
+        lake.repositories.create("fixed", "local://fixed", read_only=True)
+        source = ImportSource(type="common_prefix", path=f"local://{outside}/", destination="")
+        request = ImportRequest(branch="main", sources=[source], committer="tester")
+        with pytest.raises(ReadOnlyRepository):
+            lake.imports.start("fixed", request)
+        lake.imports.start("fixed", request, force=True)
+
+    def test_a_file_that_has_gone_is_told_when_it_is_read(self, lake, outside, fill, start, ended):
+        fill("a")
+        ended(start(("", "")))
+        (outside / "a").unlink()
+        with pytest.raises(Gone):
+            b"".join(lake.objects.open("sea", "main", "a").read())
+
+
+class TestCancelling:
+    def test_stops_and_leaves_the_branch(self, lake, fill, start, ended, gate):
+        fill("a", "b")
+        head = lake.branches.get("sea", "main")
+        import_id = start(("", ""))
+        lake.imports.cancel("sea", "main", import_id)
+        assert ended(import_id).error == "Canceled"
+        lake.imports.cancel("sea", "main", import_id)
+        gate.set()
+        lake.imports.close()
+        status = lake.imports.status("sea", "main", import_id)
+        assert (status.completed, status.error) == (False, "Canceled")
+        assert lake.branches.get("sea", "main") == head
+
+    def test_by_another_server_is_noticed(self, lake, fill, start, ended, gate):
+        fill("a", "b")
+        head = lake.branches.get("sea", "main")
+        import_id = start(("", ""))
+        # another server knows the record alone
+        lake.imports._running, running = {}, lake.imports._running
+        lake.imports.cancel("sea", "main", import_id)
+        gate.set()
+        running[import_id].wait(60)
+        assert ended(import_id).error == "Canceled"
+        assert lake.branches.get("sea", "main") == head
+
+    def test_what_is_complete_is_a_conflict(self, lake, fill, start, ended):
+        fill("a")
+        import_id = start(("", ""))
+        assert ended(import_id).completed
+        with pytest.raises(Conflict):
+            lake.imports.cancel("sea", "main", import_id)
+        assert ended(import_id).completed
+
+    def test_what_has_failed_stays_as_it_is(self, lake, start, ended):
+        import_id = start(("nowhere/", ""))
+        error = ended(import_id).error
+        lake.imports.cancel("sea", "main", import_id)
+        assert ended(import_id).error == error
+
+    def test_races_with_completion_and_one_of_them_wins(self, lake, fill, start, ended):
+        fill("a")
+        for delay in range(12):
+            before = lake.branches.get("sea", "main")
+            import_id = start(("", f"{delay}"))
+            time.sleep(delay / 400)
+            try:
+                lake.imports.cancel("sea", "main", import_id)
+            except Conflict:
+                assert ended(import_id).completed
+                assert lake.branches.get("sea", "main") != before
+            else:
+                assert ended(import_id).error == "Canceled"
+                lake.imports.close()
+                assert lake.branches.get("sea", "main") == before
+
+
+class TestStates:
+    @pytest.mark.usefixtures("gate")
+    def test_move(self, lake, fill, start):
+        fill("a")
+        import_id = start(("", ""))
+        first = lake.imports.status("sea", "main", import_id)
+        assert not first.ended
+        deadline = time.monotonic() + 60
+        while lake.imports.status("sea", "main", import_id).updated_at == first.updated_at:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def test_of_a_server_that_stops_say_so(self, lake, fill, start, gate):
+        fill("a")
+        head = lake.branches.get("sea", "main")
+        import_id = start(("", ""))
+        threading.Timer(0.1, gate.set).start()
+        lake.imports.close()
+        status = lake.imports.status("sea", "main", import_id)
+        assert status.error == "interrupted: the server was stopped"
+        assert lake.branches.get("sea", "main") == head
+
+    def test_of_a_server_that_was_killed_say_so(self, lake):
+        repository = lake.core.repositories.get("sea")
+        now = time.time()
+        lake.core.imports.replace(repository, None, ImportStatus(id="lost", updated_at=now - 61))
+        lake.core.imports.replace(repository, None, ImportStatus(id="busy", updated_at=now))
+        assert "the server that ran the import has ended" in (
+            lake.imports.status("sea", "main", "lost").error
+        )
+        assert not lake.imports.status("sea", "main", "busy").ended
+
+    def test_are_kept_for_a_day(self, lake, fill, start, ended):
+        fill("a")
+        clock = Clock(time.time())
+        lake.imports._clock = clock
+        old = start(("", ""))
+        ended(old)
+        clock.advance(24 * 3600 + 1)
+        with pytest.raises(NotFound):
+            lake.imports.status("sea", "main", old)
+        new = start(("", ""))
+        repository = lake.core.repositories.get("sea")
+        assert [stored.status.id for stored in lake.core.imports.all(repository)] == [new]

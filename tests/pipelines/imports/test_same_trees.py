@@ -1,0 +1,136 @@
+"""An import makes the tree that staging and committing the same objects makes, whatever order its
+store lists them in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.sources import Source
+from anabranch.library import Lake
+from anabranch.model.entry import AddressType, Entry
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.gathering import gather
+from anabranch.pipelines.imports.ordering import records_of
+from anabranch.pipelines.imports.replacing import replacement
+from anabranch.pipelines.imports.tally import Tally
+from anabranch.testing.lake import Clock, lake_in
+
+names = st.text(st.sampled_from("ab/é\U0001f30a"), min_size=1, max_size=6)
+listings = st.lists(st.dictionaries(names, st.integers(0, 9), min_size=1), min_size=1, max_size=3)
+destinations = st.sampled_from(["", "a", "a/", "a/b", "c"])
+
+
+class Listed:
+    """Sources that list what they are told to, in that order."""
+
+    def __init__(self, listings):
+        self.listings = {f"s3://bucket/{n}/": found for n, found in enumerate(listings)}
+
+    def list(self, prefix):
+        for name, size in self.listings[prefix]:
+            yield Source(name.encode(), prefix + name, size, 1_500_000_000, f"etag-{size}")
+
+
+def by_staging(lake: Lake, entries: dict[str, Entry], removed: list[str]) -> str:
+    """Stages objects on a branch of their own and commits them; returns the tree."""
+    repository = lake.core.repositories.get("sea")
+    if lake.core.branches.find(repository, "staged") is not None:
+        lake.branches.delete("sea", "staged")
+    lake.branches.create("sea", "staged", "main")
+    lake.core.changes.delete(repository, "staged", removed)
+    for path, entry in entries.items():
+        lake.core.changes.put(repository, "staged", path, entry)
+    return lake.commits.commit(
+        "sea", "staged", message="staged", committer="tester", allow_empty=True
+    ).metarange_id
+
+
+def model(wanted, listings):
+    """Returns the entries that an import should make."""
+    made = {}
+    for source, listing in zip(wanted, listings, strict=True):
+        start = source.destination
+        start += "/" if start and not start.endswith("/") else ""
+        for name, size in listing.items():
+            made[start + name] = Entry(
+                address=source.path + name,
+                address_type=int(AddressType.FULL),
+                size=size,
+                mtime=1,
+                mtime_nanos=500_000_000,
+                checksum=f"etag-{size}",
+                content_type="",
+            )
+    return made
+
+
+@given(
+    listings=listings,
+    places=st.lists(destinations, min_size=3, max_size=3),
+    before=st.dictionaries(names, st.just(0), max_size=8),
+    shuffled=st.booleans(),
+    run_records=st.integers(1, 4),
+)
+def test_an_import_makes_the_tree_of_staging(listings, places, before, shuffled, run_records):
+    wanted = [
+        ImportSource(type="common_prefix", path=f"s3://bucket/{n}/", destination=place)
+        for n, place in enumerate(places[: len(listings)])
+    ]
+    made = model(wanted, listings)
+    prefixes = [f"{place}/" if place and place[-1] != "/" else place for place in places]
+    prefixes = prefixes[: len(listings)]
+    with tempfile.TemporaryDirectory() as folder, lake_in(folder, Clock()) as lake:
+        lake.repositories.create("sea", "local://sea")
+        repository = lake.core.repositories.get("sea")
+        old = {path: Entry(address="x", size=1, mtime=1, checksum="old") for path in before}
+        for path, entry in old.items():
+            lake.core.changes.put(repository, "main", path, entry)
+        lake.commits.commit("sea", "main", message="old", committer="tester", allow_empty=True)
+        head = lake.core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
+        order = [
+            list(listing.items()) if shuffled else sorted(listing.items(), key=_by_bytes)
+            for listing in listings
+        ]
+        trees = lake.core.trees
+        with trees.scratch() as scratch:
+            gathered = gather(
+                wanted, Listed(order), trees, scratch, Tally(), run_records=run_records
+            )
+            imported = trees.open_in(scratch, gathered.metarange_id)
+            assert len(imported) == gathered.count == len(made)
+            changes = replacement(head, imported, [prefix.encode() for prefix in prefixes])
+            written = head.apply(changes, trees.write_folder(repository))
+        removed = [path for path in old if any(map(path.startswith, prefixes))]
+        assert written.metarange_id == by_staging(lake, made, removed)
+        kept = {path for path in old if path not in removed} | made.keys()
+        tree = lake.core.trees.open(repository, written.metarange_id)
+        assert [key.decode() for key, _ in records_of(tree)] == sorted(kept, key=str.encode)
+
+
+def _by_bytes(item):
+    return item[0].encode()
+
+
+def test_an_import_of_many_ranges_is_written_as_lakefs_writes_one(tmp_path):
+    """The keys of a real import, of which it is known where lakeFS 1.84 cuts them."""
+    keys = [f"p{n:03d}/f{m:05d}" for n, m in itertools.product(range(150), range(1_000))]
+    ends = ["p009/f00102", "p052/f00278", "p102/f00258", "p103/f00635"]
+    ends += ["p114/f00323", "p132/f00107", "p135/f00519", "p149/f00999"]
+    with lake_in(tmp_path, Clock()) as lake, lake.core.trees.scratch() as scratch:
+        source = ImportSource(type="common_prefix", path="s3://bucket/0/", destination="")
+        backwards = Listed([[(key, 1) for key in reversed(keys)]])
+        gathered = gather([source], backwards, lake.core.trees, scratch, tally := Tally())
+        tree = lake.core.trees.open_in(scratch, gathered.metarange_id)
+        assert [each.max_key.decode() for each in tree.ranges()] == ends
+        assert tally.found == len(tree) == len(keys)
+        in_order = Listed([[(key, 1) for key in keys]])
+        assert gathered.metarange_id == (
+            gather([source], in_order, lake.core.trees, scratch, Tally()).metarange_id
+        )
+        assert isinstance(tree, kernel.Tree)
