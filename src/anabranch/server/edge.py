@@ -7,8 +7,10 @@ synchronous one of everything else.
     other operations ──── Falcon ── api_path.py ── a worker's thread
     everything else ───── Falcon ── pages.py
 
-Quick operations go past Falcon's request and response, which cost half as much as all the rest of
-such an answer; they are found by the same router and answered by the same function.
+What needs no waiting is answered by `begin`, which connections call before anything asynchronous
+begins (`connection.py`). Quick operations go past Falcon's request and response, which cost half
+as much as all the rest of such an answer; they are found by the same router and answered by the
+same function.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import falcon
 import falcon.asgi
@@ -30,7 +33,8 @@ from anabranch.rest.invocation import Invocation
 from anabranch.rest.services import Services
 from anabranch.rest.signed_blocks import SIGNED_OPERATIONS
 from anabranch.rest.table import BASE_PATH, OPERATIONS
-from anabranch.s3.door import Door
+from anabranch.s3.answer import Answer as S3Answer
+from anabranch.s3.door import Door, Visit
 from anabranch.server import pages
 from anabranch.server.api_path import (
     INCOMING,
@@ -41,15 +45,20 @@ from anabranch.server.api_path import (
 )
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.metrics import Metrics, Service
+from anabranch.server.reply import Headers, Reply, Send
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
-from anabranch.server.s3_requests import S3Requests
+from anabranch.server.s3_requests import S3Requests, reply_to
 from anabranch.server.workers import Workers
 
-__all__ = ["Edge"]
+__all__ = ["BEGUN", "Edge", "Rest"]
 
 Scope = dict[str, Any]
-Send = Callable[[Event], Awaitable[None]]
+Rest: TypeAlias = Callable[[Receive, Send], Awaitable[None]]
+"""What is still to be done for a request."""
+
+BEGUN = "anabranch.begun"
+"""Where in the ASGI scope stands what `begin` returned, if it was called already."""
 
 _NO_BODY = frozenset({204, 304})
 
@@ -111,60 +120,101 @@ class Edge:
         if scope["type"] != "http":
             await self._falcon(scope, receive, send)
             return
+        begun = scope.pop(BEGUN, None) or self.begin(scope)
+        if isinstance(begun, Reply):
+            await begun.send(send)
+        else:
+            await begun(receive, send)
+
+    def begin(self, scope: Scope) -> Reply | Rest:
+        """Returns the answer to a request if it needs no waiting, else what will answer it."""
         began = time.perf_counter()
         headers = first_values(scope["headers"])
         request_id = self._request_ids.of(headers)
         if self._door.takes(headers, scope["query_string"]):
-            await self._answer_s3(request_id, scope, receive, send, began)
-            return
+            return self._begin_s3(request_id, scope, began)
         found = self._router.find(scope["path"])
         if found is None and self._door.takes_unknown(scope["method"], headers):
-            await self._answer_s3(request_id, scope, receive, send, began)
-            return
+            return self._begin_s3(request_id, scope, began)
         path = None if found is None else found[0]
         invocation = path.invocations.get(scope["method"]) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
-            await self._answer_others(request_id, scope, receive, send)
-        elif invocation.operation.quick:
-            request = Request(
-                found[2],
-                scope["query_string"],
-                headers,
-                id=request_id,
-                secure=scope["scheme"] == "https",
-            )
-            await self._answer_quick(invocation, request, scope, send, began)
-        else:
-            operation = invocation.operation.id
-            with self._metrics.running("api", operation):
-                status = await self._answer_others(request_id, scope, receive, send)
-            self._answered("api", operation, status, began, scope, request_id)
+            return partial(self._answer_page, request_id, scope)
+        if not invocation.operation.quick:
+            return partial(self._answer_slowly, invocation, request_id, scope, began)
+        request = Request(
+            found[2],
+            scope["query_string"],
+            headers,
+            id=request_id,
+            secure=scope["scheme"] == "https",
+        )
+        if self._calls is not None:
+            return partial(self._answer_elsewhere, self._calls, invocation, request, scope, began)
+        return self._replied(invocation, invocation(request), request, scope, began)
+
+    def _begin_s3(self, request_id: bytes, scope: Scope, began: float) -> Reply | Rest:
+        visit = self._s3.visit(scope, request_id)
+        answer = self._s3.answer_at_once(visit)
+        if answer is None or answer.pieces is not None:
+            return partial(self._answer_s3, visit, answer, request_id, scope, began)
+        self._answered("gateway", visit.operation, answer.status, began, scope, request_id)
+        return reply_to(visit, answer, request_id, asked_for_body=False)
 
     async def _answer_s3(
-        self, request_id: bytes, scope: Scope, receive: Receive, send: Send, began: float
+        self,
+        visit: Visit,
+        answer: S3Answer | None,
+        request_id: bytes,
+        scope: Scope,
+        began: float,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        operation, status = await self._s3(scope, receive, send, request_id)
-        self._answered("gateway", operation, status, began, scope, request_id)
+        status = await self._s3.finish(visit, answer, request_id, receive, send)
+        self._answered("gateway", visit.operation, status, began, scope, request_id)
 
-    async def _answer_quick(
-        self, invocation: Invocation, request: Request, scope: Scope, send: Send, began: float
+    async def _answer_elsewhere(
+        self,
+        calls: Workers,
+        invocation: Invocation,
+        request: Request,
+        scope: Scope,
+        began: float,
+        _receive: Receive,
+        send: Send,
     ) -> None:
-        if self._calls is None:
-            answer = invocation(request)
-        else:
-            try:
-                answer = await self._calls.run(invocation, request)
-            except AnabranchError as error:
-                answer = answer_error(error)
-        await send(
-            {
-                "type": "http.response.start",
-                "status": answer.status,
-                "headers": _headers(answer, request.id),
-            }
-        )
-        await send({"type": "http.response.body", "body": answer.body})
+        """Answers a quick operation whose stores are on other machines."""
+        try:
+            answer = await calls.run(invocation, request)
+        except AnabranchError as error:
+            answer = answer_error(error)
+        await self._replied(invocation, answer, request, scope, began).send(send)
+
+    def _replied(
+        self, invocation: Invocation, answer: Answer, request: Request, scope: Scope, began: float
+    ) -> Reply:
         self._answered("api", invocation.operation.id, answer.status, began, scope, request.id)
+        return Reply(answer.status, _headers(answer, request.id), answer.body)
+
+    async def _answer_slowly(
+        self,
+        invocation: Invocation,
+        request_id: bytes,
+        scope: Scope,
+        began: float,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        operation = invocation.operation.id
+        with self._metrics.running("api", operation):
+            status = await self._answer_others(request_id, scope, receive, send)
+        self._answered("api", operation, status, began, scope, request_id)
+
+    async def _answer_page(
+        self, request_id: bytes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        await self._answer_others(request_id, scope, receive, send)
 
     async def _answer_others(
         self, request_id: bytes, scope: Scope, receive: Receive, send: Send
@@ -198,7 +248,7 @@ class Edge:
             self._log.answered(service, operation, status, began, scope, request_id)
 
 
-def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(answer: Answer, request_id: bytes) -> Headers:
     headers = [(b"x-request-id", request_id)]
     if answer.status not in _NO_BODY:
         headers.append((b"content-length", b"%d" % answer.length))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any
 
 from anabranch.errors import AnabranchError
@@ -11,15 +11,14 @@ from anabranch.s3.answer import Answer
 from anabranch.s3.door import Door, Visit
 from anabranch.s3.operation import BodyKind
 from anabranch.s3.xml_reader import LARGEST
-from anabranch.server.incoming import Event, Incoming, Receive
+from anabranch.server.incoming import Incoming, Receive
 from anabranch.server.inflow import Inflow
 from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow
+from anabranch.server.reply import Headers, Reply, Send
 from anabranch.server.workers import Workers
 
-__all__ = ["S3Requests"]
-
-Send = Callable[[Event], Awaitable[None]]
+__all__ = ["S3Requests", "reply_to"]
 
 _NO_BODY = frozenset({204, 304})
 _EXPECT = "expect"
@@ -42,31 +41,38 @@ class S3Requests:
         self._metrics = metrics
         self._local = local
 
-    async def __call__(
-        self, scope: dict[str, Any], receive: Receive, send: Send, request_id: bytes
-    ) -> tuple[str, int]:
-        """Answers one request; returns which operation it was, and the answer's status."""
-        visit = self.door.visit(
+    def visit(self, scope: dict[str, Any], request_id: bytes) -> Visit:
+        """Returns a request, understood as far as its head says."""
+        return self.door.visit(
             scope["method"],
             scope["raw_path"],
             scope["query_string"],
             scope["headers"],
             request_id=request_id.decode(),
         )
+
+    def answer_at_once(self, visit: Visit) -> Answer | None:
+        """Returns the answer to a quick operation; None for all others."""
+        return visit.answer() if visit.quick and self._local else None
+
+    async def finish(
+        self, visit: Visit, answer: Answer | None, request_id: bytes, receive: Receive, send: Send
+    ) -> int:
+        """Answers a request, by the answer that is there already or a new one; returns the
+        status.
+        """
         incoming = Incoming(receive)
-        if visit.quick and self._local:
-            answer = visit.answer()
-        else:
+        if answer is None:
             with self._metrics.running("gateway", visit.operation):
                 answer = await self._answer(visit, incoming)
-        # a client that was never told to send its body may send anything next
-        close = not incoming.begun and _EXPECT in visit.request.headers
-        reply = _Reply(send, request_id, close=close)
-        if answer.pieces is None:
-            await reply.whole(answer)
-        else:
-            await reply.in_pieces(visit, answer, Outflow(answer.pieces, self._calls, incoming))
-        return visit.operation, reply.status
+        if answer.pieces is not None:
+            pieces = Outflow(answer.pieces, self._calls, incoming)
+            try:
+                return await _send_in_pieces(visit, answer, pieces, request_id, incoming, send)
+            finally:
+                await pieces.close()
+        await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
+        return answer.status
 
     async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
         try:
@@ -96,54 +102,51 @@ class S3Requests:
             pump.cancel()
 
 
-class _Reply:
-    """Sends an answer; with `close`, it is the last of its connection. `status` is that of what
-    was sent.
+async def _send_in_pieces(
+    visit: Visit,
+    answer: Answer,
+    pieces: Outflow,
+    request_id: bytes,
+    incoming: Incoming,
+    send: Send,
+) -> int:
+    """Sends an answer whose body is read meanwhile, and returns its status."""
+    try:
+        # before the answer begins: that data is lost is told by a status
+        piece = await pieces.first()
+    except AnabranchError as error:
+        answer = visit.refusal(error)
+        await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
+        return answer.status
+    begin = reply_to(visit, answer, request_id, asked_for_body=incoming.begun)
+    await send({"type": "http.response.start", "status": begin.status, "headers": begin.headers})
+    while piece:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        piece = await pieces.next()
+    await send({"type": "http.response.body"})
+    return answer.status
+
+
+def reply_to(visit: Visit, answer: Answer, request_id: bytes, *, asked_for_body: bool) -> Reply:
+    """Returns an answer as it is sent. A client that waits with its body and was never asked for
+    it may send anything next: its connection ends.
     """
-
-    def __init__(self, send: Send, request_id: bytes, *, close: bool) -> None:
-        self._send = send
-        self._request_id = request_id
-        self._close = close
-        self.status = 0
-
-    async def whole(self, answer: Answer) -> None:
-        """Sends an answer that is there."""
-        await self._begin(answer)
-        await self._send({"type": "http.response.body", "body": answer.body})
-
-    async def in_pieces(self, visit: Visit, answer: Answer, pieces: Outflow) -> None:
-        """Sends an answer whose body is read meanwhile."""
-        try:
-            try:
-                # before the answer begins: that data is lost is told by a status
-                piece = await pieces.first()
-            except AnabranchError as error:
-                await self.whole(visit.refusal(error))
-                return
-            await self._begin(answer)
-            while piece:
-                await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-                piece = await pieces.next()
-            await self._send({"type": "http.response.body"})
-        finally:
-            await pieces.close()
-
-    async def _begin(self, answer: Answer) -> None:
-        self.status = answer.status
-        headers = _headers(answer, self._request_id)
-        if self._close:
-            headers.append((b"connection", b"close"))
-        await self._send(
-            {"type": "http.response.start", "status": answer.status, "headers": headers}
-        )
+    headers = _headers(answer, request_id)
+    if not asked_for_body and _EXPECT in visit.request.headers:
+        headers.append((b"connection", b"close"))
+    return Reply(answer.status, headers, answer.body)
 
 
-def _headers(answer: Answer, request_id: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(answer: Answer, request_id: bytes) -> Headers:
     headers = [(b"x-amz-request-id", request_id), (b"x-amz-id-2", request_id)]
     if answer.status not in _NO_BODY:
         headers.append((b"content-length", b"%d" % answer.length))
-    if answer.content_type and answer.status not in _NO_BODY:
-        headers.append((b"content-type", answer.content_type.encode("latin-1")))
-    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
+        if answer.content_type:
+            headers.append((b"content-type", answer.content_type.encode("latin-1")))
+    headers += [(_sent_as(name), value.encode("latin-1")) for name, value in answer.headers]
     return headers
+
+
+@lru_cache(maxsize=256)
+def _sent_as(name: str) -> bytes:
+    return name.lower().encode()

@@ -16,13 +16,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection as Pipe
 
 import msgspec
 import uvicorn
 
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
+from anabranch.server.connection import Connection
 from anabranch.server.listening import BACKLOG, listen, url_of
 from anabranch.server.logs import configure_logs
 from anabranch.server.metrics import shared_among_processes
@@ -46,7 +47,7 @@ class Worker(msgspec.Struct, frozen=True):
     settings: Settings
     parent: int
 
-    def __call__(self, listening: socket.socket, says: Connection) -> None:
+    def __call__(self, listening: socket.socket, says: Pipe) -> None:
         """Serves on a socket until told to stop, or until its parent is no more; says when."""
         configure_logs(self.settings.logging)
         try:
@@ -120,7 +121,7 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
     config = uvicorn.Config(
         composition.edge,
         loop="uvloop",
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,

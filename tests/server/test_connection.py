@@ -1,0 +1,172 @@
+"""Connections, looked at as bytes: one request after another, many at once, and odd ends."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+
+import pytest
+
+from anabranch.server.connection import _head
+
+CONTENT = b"Mariana,10935\n"
+HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def depth(house):
+    """The address of an object, as a path of the API."""
+    upload = {"params": {"path": "depth.csv"}, "content": CONTENT}
+    answer = house.api.post("/repositories/sea/branches/main/objects", **upload)
+    assert answer.status_code == 201
+    return "refs/main/objects?path=depth.csv"
+
+
+class Wire:
+    """A connection on which answers are read one by one."""
+
+    def __init__(self, house):
+        self.socket = house.connect()
+        self.file = self.socket.makefile("rb")
+
+    def send(self, *requests):
+        self.socket.sendall(b"".join(requests))
+
+    def answer(self, method="GET"):
+        """Reads one answer: its status, its headers and its body."""
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            line = self.file.readline()
+            assert line, f"the connection has ended after {head!r}"
+            head += line
+        parsed = http.client.HTTPResponse(Given(head), method=method)
+        parsed.begin()
+        length = parsed.length or 0
+        return parsed.status, parsed.headers, self.file.read(length)
+
+    def at_end(self):
+        return self.file.read(1) == b""
+
+
+class Given:
+    """Bytes in place of a socket."""
+
+    def __init__(self, head):
+        self._head = head
+
+    def makefile(self, _mode):
+        return io.BytesIO(self._head)
+
+
+@pytest.fixture
+def wire(house):
+    wire = Wire(house)
+    yield wire
+    wire.file.close()
+    wire.socket.close()
+
+
+def stat(house, path="depth.csv", *headers):
+    return house.request("GET", f"refs/main/objects/stat?path={path}", *headers)
+
+
+def upload(house, path, body):
+    head = house.request(
+        "POST", f"branches/main/objects?path={path}", f"Content-Length: {len(body)}"
+    )
+    return head + body
+
+
+@pytest.mark.usefixtures("depth")
+def test_one_request_after_another(house, wire):
+    for _ in range(3):
+        wire.send(stat(house))
+        status, headers, body = wire.answer()
+        assert (status, json.loads(body)["size_bytes"]) == (200, len(CONTENT))
+        assert headers["date"]
+        assert headers["content-type"] == "application/json"
+        assert headers["connection"] is None
+        wire.send(upload(house, "other.csv", b"1\n"))
+        assert wire.answer()[0] == 201
+        wire.send(HEALTH)
+        assert wire.answer()[::2] == (200, b"alive!")
+
+
+def test_a_head_that_comes_byte_by_byte(house, wire, depth):
+    wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in house.request("GET", depth):
+        wire.send(bytes([byte]))
+    assert wire.answer()[::2] == (200, CONTENT)
+
+
+def test_many_at_once_are_answered_in_their_order(house, wire, depth):
+    paths = [f"many-{number}.csv" for number in range(20)]
+    requests = []
+    for path in paths:
+        requests += [upload(house, path, path.encode()), stat(house, path), stat(house, "none")]
+        requests += [house.request("HEAD", depth), HEALTH]
+    wire.send(*requests)
+    for path in paths:
+        assert wire.answer()[0] == 201
+        status, _, body = wire.answer()
+        assert (status, json.loads(body)["path"]) == (200, path)
+        assert wire.answer()[0] == 404
+        assert wire.answer("HEAD")[0] == 200
+        assert wire.answer()[::2] == (200, b"alive!")
+
+
+def test_answers_come_although_the_client_reads_none_for_long(house, wire, depth):
+    amount = 3_000
+    wire.send(*[house.request("GET", depth)] * amount)
+    for _ in range(amount):
+        assert wire.answer()[::2] == (200, CONTENT)
+
+
+@pytest.mark.parametrize(
+    "headers", [("Content-Length: 9",), ("Transfer-Encoding: chunked",)], ids=["length", "chunks"]
+)
+@pytest.mark.usefixtures("depth")
+def test_a_body_that_nobody_asked_for_is_passed_over(house, wire, headers):
+    body = b"9\r\nGET / HTT\r\n0\r\n\r\n" if "chunked" in headers[0] else b"GET / HTT"
+    wire.send(stat(house, "depth.csv", *headers), body[:4])
+    assert wire.answer()[0] == 200
+    wire.send(body[4:], stat(house))
+    assert wire.answer()[0] == 200
+
+
+@pytest.mark.usefixtures("depth")
+def test_the_last_of_a_connection(house, wire):
+    wire.send(stat(house, "depth.csv", "Connection: close"))
+    status, headers, body = wire.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    assert json.loads(body)["path"] == "depth.csv"
+    assert wire.at_end()
+
+
+@pytest.mark.usefixtures("depth")
+def test_the_older_protocol(house, wire):
+    wire.send(stat(house).replace(b"HTTP/1.1", b"HTTP/1.0"))
+    status, headers, body = wire.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    assert json.loads(body)["path"] == "depth.csv"
+    assert wire.at_end()
+
+
+@pytest.mark.usefixtures("depth")
+def test_a_request_to_speak_otherwise_is_answered_as_it_is(house, wire):
+    wire.send(stat(house, "depth.csv", "Connection: Upgrade", "Upgrade: websocket"))
+    assert wire.answer()[0] == 200
+
+
+def test_what_is_no_http(wire):
+    wire.send(b"GET / HTTP/1.1\r\nHost sea\r\n\r\n")
+    assert wire.answer()[0] == 400
+    assert wire.at_end()
+
+
+@pytest.mark.parametrize("value", [b"a\r\nb: c", b"a\nb", b"a\rb"])
+def test_a_header_is_one_line(value):
+    assert _head(200, [(b"date", b"today"), (b"etag", b"a")]) is not None
+    assert _head(200, [(b"date", b"today"), (b"etag", value)]) is None
