@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from anabranch.errors import Busy, Invalid
+from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
 from anabranch.keyvalue.sqlite import SQLiteStore
@@ -18,7 +19,7 @@ from anabranch.keyvalue.sqlite_writer import SQLiteWriter
 
 @pytest.fixture
 def writer(database, sqlite):  # noqa: ARG001  the store makes the database
-    return SQLiteWriter(str(database), 5.0)
+    return SQLiteWriter(str(database), 5.0, ChangeCounter(str(database)))
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ class FailingCommit(SQLiteWriter):
 
 
 def test_when_the_commit_fails_all_of_the_group_are_busy(database, sqlite):
-    writer = FailingCommit(str(database), 5.0)
+    writer = FailingCommit(str(database), 5.0, ChangeCounter(str(database)))
     commits = GroupCommit(writer, 5.0)
     answers = gather(commits, [insert(b"%d" % number) for number in range(5)])
     assert {type(answer) for answer in answers} == {Busy}
@@ -197,7 +198,7 @@ def test_closing_finishes_what_is_in_flight(commits, sqlite):
 
 
 def test_who_loses_patience_is_busy_and_nothing_of_it_is_written(writer, sqlite):
-    other = SQLiteWriter(writer._path, 5.0)
+    other = SQLiteWriter(writer._path, 5.0, ChangeCounter(writer._path))
     impatient = GroupCommit(writer, 0.2)
     other.take_turn()
     start = time.monotonic()

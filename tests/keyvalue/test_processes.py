@@ -212,6 +212,7 @@ def check_sqlite(path):
     check.close()
     assert sorted(each.name for each in path.parent.glob("metadata.db*")) == [
         "metadata.db",
+        "metadata.db-changes",
         "metadata.db-queue",
         "metadata.db-turn",
     ]

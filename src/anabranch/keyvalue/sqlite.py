@@ -3,6 +3,7 @@
 Each thread reads through a connection of its own, from the latest commit, and never waits for a
 writer. All writes of a process go through one connection, in groups (see `group_commit`), each
 group a transaction that is synced before it is answered. Processes take turns (see `write_turn`).
+What was read is kept until anybody writes (see `kept_reads`).
 
 The file must lie on a local disk. Nothing else in the process may open it by other means than
 this package: closing any descriptor of a file drops the locks that a process holds on it. A forked
@@ -22,8 +23,10 @@ from typing import cast
 import apsw
 
 from anabranch.errors import Busy, NotSupported
+from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
+from anabranch.keyvalue.kept_reads import KeptReads
 from anabranch.keyvalue.paging import scan_in_pages
 from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
 from anabranch.keyvalue.sqlite_writer import SQLiteWriter
@@ -73,18 +76,15 @@ class SQLiteStore:
         self._reader = _Reader()
         self._opening = threading.Lock()
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._writer = SQLiteWriter(self._path, patience_seconds)
+        changes = _open_counter(self._path)
+        self._kept = KeptReads(changes, self._read)
+        self._writer = SQLiteWriter(self._path, patience_seconds, changes)
         self._writes = GroupCommit(self._writer, patience_seconds)
         _stores.add(self)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
-        cursor = self._reader.cursor or self._open_reader()
-        try:
-            value: bytes | None = cursor.execute(_GET, (partition, key)).get
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
-        return value
+        return self._kept.get(partition, key)
 
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, as they were at one moment."""
@@ -152,6 +152,7 @@ class SQLiteStore:
         self._closed = True
         if self._forked:
             return
+        self._kept.close()
         self._writes.close()
         with self._opening:
             readers = list(self._readers)
@@ -163,6 +164,7 @@ class SQLiteStore:
 
     def _leave_to_parent(self) -> None:
         self._forked = True
+        self._kept.close()
         self._reader = _Reader()
         self._writer.leave_to_parent()
 
@@ -170,6 +172,14 @@ class SQLiteStore:
         if self._forked:
             raise _forked(self._path)
         return self._writes.submit(work)
+
+    def _read(self, partition: str, key: bytes) -> bytes | None:
+        cursor = self._reader.cursor or self._open_reader()
+        try:
+            value: bytes | None = cursor.execute(_GET, (partition, key)).get
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        return value
 
     def _open_reader(self) -> apsw.Cursor:
         if self._forked:
@@ -199,6 +209,14 @@ class SQLiteStore:
         except apsw.Error as error:
             raise translate(error, self._path) from error
         return cast("list[tuple[bytes, bytes]]", rows)
+
+
+def _open_counter(path: str) -> ChangeCounter:
+    try:
+        return ChangeCounter(path)
+    except OSError as error:
+        message = f"{path}: cannot open the counter of changes: {error.strerror}"
+        raise Busy(message, kind="storage_failed") from error
 
 
 def _forked(path: str) -> NotSupported:

@@ -16,8 +16,10 @@ from anabranch.keyvalue.write_turn import WriteTurn
 
 __all__ = ["SCHEMA_VERSION", "open_connection", "prepare", "translate"]
 
-SCHEMA_VERSION = 1
-"""The version of the schema below. A database of a newer one is refused."""
+SCHEMA_VERSION = 2
+"""The version of the schema below. A database of a newer one is refused; one of version 1, to which
+programs write without counting (see `change_counter`), is made one of this.
+"""
 
 _APPLICATION_ID = 0x416E6162  # "Anab"
 
@@ -86,6 +88,9 @@ def _is_new(connection: apsw.Connection, path: str) -> bool:
             kind="newer_schema",
             hint="Use the version of Anabranch that wrote it, or a later one.",
         )
+    if application == _APPLICATION_ID and version:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        return False
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if application or version or tables:
         raise Corrupt(f"{path}: a database, but not one of Anabranch's", path=path)

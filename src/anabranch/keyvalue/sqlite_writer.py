@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import apsw
 
 from anabranch.errors import Busy
+from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.group_commit import Request
 from anabranch.keyvalue.sqlite_database import open_connection, translate
 from anabranch.keyvalue.write_turn import WriteTurn
@@ -25,10 +26,13 @@ _LONGEST_RESTART_MILLISECONDS = 200
 
 
 class SQLiteWriter:
-    """The `Transactions` of a SQLite database; opens it at the first."""
+    """The `Transactions` of a SQLite database; opens it at the first. What it commits is counted
+    in `changes`.
+    """
 
-    def __init__(self, path: str, patience_seconds: float) -> None:
+    def __init__(self, path: str, patience_seconds: float, changes: ChangeCounter) -> None:
         self._path = path
+        self._changes = changes
         self._patience = patience_seconds
         self._turn = WriteTurn(path)
         self._connection: apsw.Connection | None = None
@@ -111,7 +115,7 @@ class SQLiteWriter:
             cursor = connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
             answers = [request.work(cursor) for request in requests]
-            cursor.execute("COMMIT")
+            self._commit(cursor)
         except apsw.Error as error:
             system_errno = 0 if connection is None else connection.system_errno
             self._roll_back()
@@ -121,6 +125,12 @@ class SQLiteWriter:
             raise
         self.transactions += 1
         return answers
+
+    def _commit(self, cursor: apsw.Cursor) -> None:
+        self._changes.begin()
+        cursor.execute("COMMIT")
+        # not after one that failed: what it wrote may come to light when the log is read again
+        self._changes.end()
 
     def _roll_back(self) -> None:
         connection = self._connection
