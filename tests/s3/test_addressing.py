@@ -64,13 +64,13 @@ def test_signed_requests(headers, query, taken):
     ],
 )
 def test_paths(path, bucket, expected):
-    assert address_of(path, bucket) == Address(*expected)
+    assert address_of(path, bucket) == Address.of(*expected)
 
 
 def test_keys_are_a_reference_and_a_path():
-    address = Address("sea", "main//a/b")
+    address = Address.of("sea", "main//a/b")
     assert (address.ref, address.path) == ("main", "/a/b")
-    assert (Address("sea", "main").ref, Address("sea", "main").path) == ("main", "")
+    assert Address.of("sea", "main")[2:] == ("main", "")
 
 
 def test_queries():

@@ -98,6 +98,21 @@ class Authenticator:
         known = self._known(access_key_id)
         return None if known is None else known[0]
 
+    def holder(self, access_key_id: str) -> Actor | None:
+        """Returns who holds an access key, as remembered; None if nobody does."""
+        holders = self._holders
+        actor = holders.get(access_key_id)
+        if actor is not None:
+            return actor
+        known = self._known(access_key_id)
+        if known is None:
+            return None
+        credential, deadline = known
+        actor = self.actor(credential.username)
+        if actor is not None:
+            holders.put(access_key_id, actor, deadline)
+        return actor
+
     def actor(self, username: str) -> Actor | None:
         """Returns the user as an actor, or None: whoever is a user is an administrator today."""
         user = self._users.find(username)
@@ -110,6 +125,7 @@ class Authenticator:
         # New maps and a new digest, so that what another thread is checking is not kept either.
         size, ticks = self._remembering.size, self._ticks
         self._pairs: Expiring[str, Credential] = Expiring(size, ticks)
+        self._holders: Expiring[str, Actor] = Expiring(size, ticks)
         self._actors: Expiring[bytes, Actor] = Expiring(size, ticks)
         self._pepper = self._random_bytes(32)
 

@@ -25,20 +25,20 @@ _SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
 
 
 class Address(NamedTuple):
-    """A bucket and a key, either of which may be empty."""
+    """A bucket and a key, either of which may be empty; the key begins with the reference `ref`
+    and ends with an object's `path`.
+    """
 
     bucket: str
     key: str
+    ref: str
+    path: str
 
-    @property
-    def ref(self) -> str:
-        """The reference that the key begins with."""
-        return self.key.partition("/")[0]
-
-    @property
-    def path(self) -> str:
-        """The path of the object that the key ends with."""
-        return self.key.partition("/")[2]
+    @classmethod
+    def of(cls, bucket: str, key: str) -> Address:
+        """Returns the address of a key."""
+        ref, _, path = key.partition("/")
+        return cls(bucket, key, ref, path)
 
 
 class Domains:
@@ -84,9 +84,9 @@ def address_of(path: str, bucket: str) -> Address:
             raise S3Error("InvalidURI") from None
     decoded = decoded.removeprefix("/")
     if bucket:
-        return Address(bucket, decoded)
+        return Address.of(bucket, decoded)
     bucket, _, key = decoded.partition("/")
-    return Address(bucket, key)
+    return Address.of(bucket, key)
 
 
 def is_bucket_name(name: str) -> bool:

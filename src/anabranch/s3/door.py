@@ -70,7 +70,7 @@ class Door:
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
-            decide(actor, [Permission(action, named(call)) for action, named in permission])
+            decide(actor, (Permission(action, named(call)) for action, named in permission))
         return call
 
     def bucket(self, host: str) -> str:
@@ -81,8 +81,7 @@ class Door:
         verified = self._verifier.verify(request)
         if verified is None:
             return self._known(request), None
-        credential = self._authenticator.credential(verified.access_key_id)
-        actor = None if credential is None else self._authenticator.actor(credential.username)
+        actor = self._authenticator.holder(verified.access_key_id)
         if actor is None:
             raise S3Error("InvalidAccessKeyId")
         return actor, verified
@@ -105,6 +104,19 @@ class Visit:
     """One request. `operation` is what it asks for, by its id, `body` says how its body is wanted,
     `quick` that it may be answered where it arrived.
     """
+
+    __slots__ = (
+        "_call",
+        "_carried",
+        "_door",
+        "_request_id",
+        "_wrong",
+        "body",
+        "choice",
+        "operation",
+        "quick",
+        "request",
+    )
 
     def __init__(self, door: Door, request: Request, request_id: str) -> None:
         self._door = door

@@ -56,7 +56,7 @@ _NEVER_PLAIN = subresources.NAMES | {operation.on for operation in OPERATIONS if
 """Parameters that make a request another one: `DELETE ?tagging` must never delete the object."""
 
 
-_KEYS_OF_CLIENTS = tuple(
+_KEYS_OF_CLIENTS = frozenset(
     f"x-amz-{whose}server-side-encryption-customer-{what}"
     for whose in ("", "copy-source-")
     for what in ("algorithm", "key")
@@ -78,7 +78,7 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
     """
     if query and query.get("versionId", "null") not in {"", "null"}:
         raise S3Error("NoSuchVersion")
-    if any(name in request.headers for name in _KEYS_OF_CLIENTS):
+    if not _KEYS_OF_CLIENTS.isdisjoint(request.headers):
         raise S3Error("NotImplemented", "Encryption with keys of the client's is not done here")
     level = _level(address)
     special = [name for name in query if name in _NEVER_PLAIN] if query else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -21,14 +21,14 @@ _DATE = re.compile(r"[0-9]{8}")
 _PARTS = 5
 
 
-class Scope(msgspec.Struct, frozen=True):
+class Scope(msgspec.Struct, frozen=True, dict=True):
     """On which day, and where, a signature holds; `date` is `YYYYMMDD`."""
 
     date: str
     region: str
     service: str = SERVICE
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The scope as it is signed."""
         return f"{self.date}/{self.region}/{self.service}/{TERMINAL}"

@@ -58,8 +58,9 @@ def joined_headers(headers: HeaderPairs) -> dict[str, str]:
     """
     joined: dict[str, str] = {}
     for raw_name, raw_value in headers:
-        name = _text(raw_name).lower()
-        value = _text(raw_value).strip(_SPACE)
+        name = (str(raw_name, "latin-1") if type(raw_name) is bytes else _text(raw_name)).lower()
+        value = str(raw_value, "latin-1") if type(raw_value) is bytes else _text(raw_value)
+        value = value.strip(_SPACE)
         joined[name] = f"{joined[name]},{value}" if name in joined else value
     return joined
 

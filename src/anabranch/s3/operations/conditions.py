@@ -14,6 +14,16 @@ from anabranch.s3.operations.object_headers import etag_of
 __all__ = ["Verdict", "judge", "require_copyable", "require_match"]
 
 
+_OF_COPIES = "x-amz-copy-source-"
+_NAMES = {
+    of: frozenset(
+        f"{of}if-{name}" for name in ("match", "none-match", "modified-since", "unmodified-since")
+    )
+    for of in ("", _OF_COPIES)
+}
+"""The headers that set conditions, by what their names begin with."""
+
+
 class Verdict(Enum):
     """What the conditions of a read come to."""
 
@@ -26,6 +36,8 @@ def judge(headers: Mapping[str, str], entry: Entry, *, of: str = "") -> Verdict:
     """Returns what the conditions come to that headers whose names begin with `of` set. A
     condition on the ETag goes before one on the time; a date that is none is passed over.
     """
+    if headers.keys().isdisjoint(_NAMES[of]):
+        return Verdict.READ
     match, none_match = headers.get(f"{of}if-match"), headers.get(f"{of}if-none-match")
     unmodified = _time(headers.get(f"{of}if-unmodified-since"))
     modified = _time(headers.get(f"{of}if-modified-since"))
@@ -54,7 +66,7 @@ def require_match(header: str, entry: Entry | None) -> None:
 
 def require_copyable(headers: Mapping[str, str], entry: Entry) -> None:
     """Raises S3Error: PreconditionFailed unless a copy's conditions on its source hold."""
-    if judge(headers, entry, of="x-amz-copy-source-") is not Verdict.READ:
+    if judge(headers, entry, of=_OF_COPIES) is not Verdict.READ:
         raise S3Error("PreconditionFailed")
 
 

@@ -94,7 +94,7 @@ def _sort_in(
     by_ref: dict[str, dict[str, DeletionCondition]],
     refused: dict[str, AnabranchError],
 ) -> None:
-    address = Address(call.address.bucket, item.key)
+    address = Address.of(call.address.bucket, item.key)
     needed = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
     try:
         decide(call.actor, [needed])
