@@ -53,7 +53,10 @@ SECTIONS = (
     ),
     (
         "Objects",
-        (Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),),
+        (
+            Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),
+            Word("import", "anabranch.cli.imports", "Bring objects of the store onto a branch"),
+        ),
     ),
     (
         "Servers",

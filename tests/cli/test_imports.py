@@ -1,0 +1,169 @@
+"""`import` against a real server that may import from a folder."""
+
+from __future__ import annotations
+
+import io
+import time
+import uuid
+from types import SimpleNamespace
+
+import pytest
+
+from anabranch.cli.counting import counting
+from anabranch.cli.output import Output
+from anabranch.testing.scripted_socket import ScriptedSocket, answer
+from anabranch.testing.server import running_server
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory):
+    """The folder that the server may import from."""
+    return tmp_path_factory.mktemp("outside")
+
+
+@pytest.fixture(scope="module")
+def importing(outside, tmp_path_factory):
+    """A server that may import."""
+    settings = {
+        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(outside),
+    }
+    with running_server(tmp_path_factory.mktemp("lake"), env=settings) as server:
+        yield server
+
+
+@pytest.fixture
+def ana(importing, run, monkeypatch):
+    """Runs commands against that server."""
+    monkeypatch.setenv("ANABRANCH_SERVER", importing.url)
+    monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", importing.access_key_id)
+    monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", importing.secret_access_key)
+    return run
+
+
+@pytest.fixture
+def uri(ana):
+    """The address of a new repository."""
+    uri = f"lakefs://cli-{uuid.uuid4().hex[:12]}"
+    ana.ok("repo", "create", uri, f"local://{uri.removeprefix('lakefs://')}")
+    return uri
+
+
+@pytest.fixture
+def raw(outside):
+    """A folder with two files."""
+    folder = outside / uuid.uuid4().hex
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a").write_text("a")
+    (folder / "deep/b").write_text("bb")
+    return f"local://{folder}/"
+
+
+def test_a_folder(ana, uri, raw):
+    ran = ana.ok(
+        *("import", "--from", raw, "--to", f"{uri}/main/x", "-m", "Bring in", "--meta", "k=v")
+    )
+    assert ran.lines[0] == f"Imported 2 objects to {uri}/main/x"
+    head = ana.ok("show", f"{uri}/main", "--json").json
+    assert head["id"] in ran.lines[1]
+    assert (head["message"], head["metadata"]["k"]) == ("Bring in", "v")
+    assert ana.ok("fs", "cat", f"{uri}/main/x/deep/b").out == "bb"
+
+
+def test_one_object_and_json(ana, uri, raw):
+    told = ana.ok(
+        *("import", "--from", f"{raw}a", "--to", f"{uri}/main/one", "--object", "--json")
+    ).json
+    assert (told["completed"], told["ingested_objects"]) == (True, 1)
+    assert told["commit"]["id"] == ana.ok("show", f"{uri}/main", "--json").json["id"]
+    assert told["commit"]["message"] == "Import objects"
+    assert ana.ok("fs", "cat", f"{uri}/main/one").out == "a"
+
+
+def test_a_terminal_sees_it_move(ana, uri, raw):
+    ran = ana.ok("import", "--from", raw, "--to", f"{uri}/main/x", terminal=True)
+    assert "Importing" in ran.err
+    ran = ana.ok("import", "--from", raw, "--to", f"{uri}/main/x", "--no-progress", terminal=True)
+    assert ran.err == ""
+
+
+def test_what_goes_wrong(ana, uri, raw):
+    before = ana.ok("show", f"{uri}/main", "--json").json["id"]
+    ran = ana("import", "--from", f"{raw}nowhere/", "--to", f"{uri}/main/x")
+    assert ran.code == 1
+    assert "import error: " in ran.err
+    assert "there is no such folder" in ran.err
+    assert "hint:  The branch is as it was" in ran.err
+    ran = ana("import", "--from", "local:///etc/", "--to", f"{uri}/main/x")
+    assert "not in allowed external prefixes" in ran.err
+    assert ana("import", "--from", raw).code == 2
+    assert ana("import", "--from", raw, "--to", uri).code == 2
+    assert ana.ok("show", f"{uri}/main", "--json").json["id"] == before
+
+
+STATE = b'{"completed": false, "update_time": "2024-01-01T00:00:00Z", "ingested_objects": 5}'
+
+
+@pytest.fixture
+def play(run, monkeypatch):
+    """Runs an import against a server that says what it is told to say."""
+    sockets = []
+
+    def play(*answers):
+        socket = ScriptedSocket([answer("202 Accepted", b'{"id": "i"}'), *answers])
+        sockets.append(socket)
+        monkeypatch.setenv("ANABRANCH_SERVER", socket.url)
+        return run("import", "--from", "s3://b/", "--to", "lakefs://sea/main/x"), socket.requests
+
+    yield play
+    for socket in sockets:
+        socket.close()
+
+
+def interrupt(_seconds):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (answer("204 No Content", b""), "cancelled; lakefs://sea/main is as it was"),
+        (answer("409 Conflict", b'{"message": "conflict found"}'), "too late"),
+    ],
+)
+def test_ctrl_c_cancels(play, monkeypatch, reply, told):
+    monkeypatch.setattr(
+        "anabranch.cli.imports.time", SimpleNamespace(monotonic=time.monotonic, sleep=interrupt)
+    )
+    ran, requests = play(answer("200 OK", STATE), reply)
+    assert ran.code == 130
+    assert told in ran.err
+    path = b" /api/v1/repositories/sea/branches/main/import"
+    assert [request.partition(b"?")[0].partition(b" HTTP")[0] for request in requests] == [
+        b"POST" + path,
+        b"GET" + path,
+        b"DELETE" + path,
+    ]
+    assert b"?id=i " in requests[2]
+
+
+def test_a_server_that_falls_silent_is_not_waited_for(play, monkeypatch):
+    monkeypatch.setattr("anabranch.cli.imports.SILENT_SECONDS", 0.05)
+    ran, _ = play(*[answer("200 OK", STATE)] * 2)
+    assert ran.code == 1
+    assert "nothing has been heard of the import i" in ran.err
+
+
+def test_lines_come_every_ten_seconds():
+    now = [0.0]
+    err = io.StringIO()
+    with counting(
+        Output(io.StringIO(), err), "Importing", silent=False, clock=lambda: now[0]
+    ) as show:
+        for seconds, number in ((1, 10), (10, 100), (11, 200), (20, 300), (31, 300)):
+            now[0] = seconds
+            show(number)
+    assert err.getvalue().splitlines() == [
+        "Importing: 100 objects, 10 a second",
+        "Importing: 300 objects, 15 a second",
+    ]
