@@ -25,7 +25,7 @@ def put(lake, path, branch="main"):
 
 
 @pytest.fixture
-def gate(monkeypatch):
+def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its imports when it is closed
     """Holds listings at their first file until it is set."""
     gate = threading.Event()
     listing = LocalSources.list

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
@@ -70,6 +70,7 @@ def model(wanted, listings):
     return made
 
 
+@settings(max_examples=60)
 @given(
     listings=listings,
     places=st.lists(destinations, min_size=3, max_size=3),
