@@ -11,6 +11,7 @@ import pytest
 from anabranch.blocks.azure_blocks import Block, block_list, read_blocks
 from anabranch.blocks.patience import Patience
 from anabranch.errors import AnabranchError, Busy, Invalid, NotFound
+from anabranch.s3.faults import code_of
 from anabranch.testing.faulty_proxy import FaultyProxy
 
 MIB = 1 << 20
@@ -189,6 +190,16 @@ class TestAzure:
         parts = [(1, early.put_part(address, upload, 1, [b"second"]).checksum)]
         early.complete_upload(address, upload, parts)
         assert azure.blocks().read(address) == b"second"
+
+    def test_a_part_that_azure_would_refuse_is_refused_before(self, azure, namespace, monkeypatch):
+        monkeypatch.setattr("anabranch.blocks.azure_uploads._LARGEST_BLOCK", 4)
+        store, address = azure.blocks(), f"{namespace}/a"
+        upload = store.open_upload(address)
+        with pytest.raises(Invalid, match="at most 4 bytes") as error:
+            store.put_part(address, upload, 1, [b"tea", b"so"])
+        assert code_of(error.value) == "EntityTooLarge"
+        assert store.parts(address, upload) == []
+        assert store.put_part(address, upload, 1, [b"milk"]).size == 4
 
     def test_blocks_of_others_are_passed_over(self):
         block = Block(b"u" * 16, 10_000, 1_700_000_000_000_000_000, b"m" * 16)

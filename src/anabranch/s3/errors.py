@@ -35,6 +35,7 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "BadDigest": ErrorCode(
             400, "The Content-MD5 you specified did not match what we received."
         ),
+        "EntityTooLarge": ErrorCode(400, "Your proposed upload exceeds the maximum allowed size"),
         "EntityTooSmall": ErrorCode(
             400, "Your proposed upload is smaller than the minimum allowed object size."
         ),

@@ -23,6 +23,7 @@ CODE_BY_KIND = {
     "invalid_path": "KeyTooLongError",
     "upload_not_found": "NoSuchUpload",
     "part_not_found": "InvalidPart",
+    "part_too_large": "EntityTooLarge",
     "part_too_small": "EntityTooSmall",
     "wrong_size": "InvalidRequest",
     "checksum_mismatch": "BadDigest",

@@ -1,13 +1,15 @@
-"""Servers on object stores: clients move bytes past them."""
+"""Servers on object stores: clients move bytes past them, and upload in parts."""
 
 from __future__ import annotations
 
 import hashlib
+import random
 import time
 import uuid
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import boto3
 import httpx2
 import lakefs
 import lakefs_sdk
@@ -15,6 +17,7 @@ import pytest
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
 
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.testing.server import Server, running_server
@@ -124,6 +127,41 @@ def test_an_upload_in_parts(client, repository):
     )
     assert done.size_bytes == len(b"".join(parts))
     assert repository.branch("main").object("big").reader().read() == b"".join(parts)
+
+
+def test_an_upload_in_parts_through_the_s3_door(lake, repository):
+    server = lake.server
+    door = boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key_id,
+        aws_secret_access_key=server.secret_access_key,
+        region_name="us-east-1",
+    )
+    place = {"Bucket": repository.id, "Key": "main/whole"}
+    bodies = [random.Random(n).randbytes(size) for n, size in enumerate((6 * MIB, 5 * MIB, 17))]
+    source = {"Bucket": repository.id, "Key": "main/source"}
+    door.put_object(**source, Body=bodies[1])
+    upload = {**place, "UploadId": door.create_multipart_upload(**place)["UploadId"]}
+    told = [
+        door.upload_part(**upload, PartNumber=1, Body=bodies[0])["ETag"],
+        door.upload_part_copy(**upload, PartNumber=2, CopySource=source)["CopyPartResult"]["ETag"],
+        door.upload_part(**upload, PartNumber=3, Body=bodies[2])["ETag"],
+    ]
+    listed = door.list_parts(**upload)["Parts"]
+    assert [part["Size"] for part in listed] == [len(body) for body in bodies]
+    parts = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(told, 1)]
+    for _ in range(2):  # a client that has not heard the answer asks again
+        whole = door.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+        assert whole["ETag"].endswith('-3"')
+    assert door.get_object(**place)["Body"].read() == b"".join(bodies)
+    aborted = {**place, "UploadId": door.create_multipart_upload(**place)["UploadId"]}
+    door.upload_part(**aborted, PartNumber=1, Body=b"x")
+    door.abort_multipart_upload(**aborted)
+    with pytest.raises(ClientError, match="NoSuchUpload"):
+        door.list_parts(**aborted)
+    data = f"{lake.place}/{repository.id}/data/"
+    assert len(list(lake.blocks.list(data))) == 2
 
 
 class TestRedirection:
