@@ -120,6 +120,10 @@ class Repositories:
             items.append(repository)
         return Page(items)
 
+    def all(self) -> Iterator[Repository]:
+        """Yields all repositories by name, but for those that are being deleted."""
+        return self._all("", "")
+
     def _all(self, prefix: str, after: str) -> Iterator[Repository]:
         stem = keys.repository(prefix)
         start = max(stem, keys.repository(after) + b"\x00") if after else stem

@@ -51,6 +51,10 @@ class Trees:
                 self._trees.popitem(last=False)
         return tree
 
+    def locate(self, repository: Repository, table_id: str) -> str:
+        """Returns the path of a table's file, which is brought here if it must be. Raises Gone."""
+        return self._tables.locate(repository.storage_namespace, table_id)
+
     @contextmanager
     def overlaid(
         self,

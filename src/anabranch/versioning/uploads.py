@@ -12,7 +12,7 @@ comes too late finds there what it has come to, and a cleaner finds what may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.errors import NotFound
@@ -129,6 +129,15 @@ class Uploads:
         """Returns the uploads of these ids that have not ended."""
         raws = self._keyvalue.get_many(keys.UPLOADS, [upload_id.encode() for upload_id in ids])
         return [upload_from(raw) for raw in raws if raw is not None]
+
+    def all(self) -> Iterator[Upload]:
+        """Yields the uploads of all repositories, those that have ended a while ago too. One that
+        lakeFS has begun has no partition.
+        """
+        for _, raw in self._keyvalue.scan(keys.UPLOADS):
+            yield upload_from(raw)
+        for _, raw in self._keyvalue.scan(keys.FINISHED_UPLOADS):
+            yield finish_from(raw).upload
 
     def keep_checksum(
         self, upload: Upload, number: int, md5: str, checksum: tuple[str, str]

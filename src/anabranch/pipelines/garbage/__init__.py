@@ -1,0 +1,10 @@
+"""Garbage collection: what lives is marked, what does not is reported, and swept in time.
+
+roots      references, staged changes and uploads, read so that nothing slips through
+marks      the addresses of each range, as hashes, kept from run to run
+living     all that lives, asked hash by hash
+listing    what the store holds
+candidates what is dead, and since when that is known
+sweep      deletes candidates that still are
+collector  one run of all of it
+"""

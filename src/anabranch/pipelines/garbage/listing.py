@@ -1,0 +1,83 @@
+"""A listing: what the store holds under a namespace's data folder, as columns on this machine.
+
+A store tells of one object at a time; the listing goes to an Arrow file, and later steps read that
+in batches, as often as they need. Who has an inventory of the store gives its batches instead.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.watching import Watching
+
+__all__ = ["DATA", "LISTING", "Listing", "listed", "write_listing"]
+
+DATA = "data/"
+"""Where objects lie, in a namespace."""
+
+LISTING = pa.schema(
+    [
+        pa.field("address", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("mtime", pa.int64(), nullable=False),
+    ]
+)
+"""An object: its address relative to the namespace, its size in bytes, and when it was stored."""
+
+_BATCH = 65_536
+_HASHED = LISTING.append(pa.field("hash", pa.uint64(), nullable=False))
+
+
+class Listing(NamedTuple):
+    """A listing in a file. Only objects that are old enough to be looked at are in it."""
+
+    path: Path
+    objects: int
+    size: int
+    young: int
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the objects, with the hashes of their addresses."""
+        with pa.memory_map(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number)
+
+
+def listed(blocks: BlockStore, namespace: Namespace) -> Iterator[pa.RecordBatch]:
+    """Yields what a store holds in a namespace's data folder, in order."""
+    stem = namespace.stem
+    blocks_there = blocks.list(f"{stem}{DATA}")
+    while rows := list(itertools.islice(blocks_there, _BATCH)):
+        addresses, sizes, mtimes = zip(*rows, strict=True)
+        relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(stem))
+        yield pa.RecordBatch.from_arrays(
+            [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())], schema=LISTING
+        )
+
+
+def write_listing(
+    path: Path, batches: Iterable[pa.RecordBatch], before: int, watching: Watching
+) -> Listing:
+    """Writes those objects to a file that were stored before a time, in seconds since 1970."""
+    watching.begin("listing the store", 0)
+    objects = size = young = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _HASHED) as writer:
+        for batch in batches:
+            old = batch.filter(pc.less(batch.column("mtime"), before))
+            hashes = pa.array(hashes_of(old.column("address")), pa.uint64())
+            writer.write_batch(pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED))
+            objects += batch.num_rows
+            young += batch.num_rows - old.num_rows
+            size += pc.sum(batch.column("size")).as_py() or 0
+            watching.advance(batch.num_rows)
+    return Listing(path, objects, size, young)

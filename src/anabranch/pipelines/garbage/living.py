@@ -1,0 +1,176 @@
+"""Living: the hashes of all addresses in a namespace that somebody may still read.
+
+Every repository is looked at, as an object may be named by others than the one that it lies with.
+What was found to live once stays found: looking again only adds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Corrupt
+from anabranch.model.repository import Repository
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.marks import Marks, marks_of_tree
+from anabranch.pipelines.garbage.namespace import Namespace, Reading
+from anabranch.pipelines.garbage.roots import (
+    Roots,
+    roots_of,
+    staging_areas,
+    upload_addresses,
+)
+from anabranch.pipelines.garbage.watching import Watching
+from anabranch.versioning.core import Core
+from anabranch.versioning.trees import translated
+
+__all__ = ["Found", "Living"]
+
+_LOOKS = 5
+_THREADS = min(4, os.cpu_count() or 1)
+
+
+class Found(msgspec.Struct):
+    """What was looked at: `ranges` of active commits, those of them that had to be `read`, their
+    `addresses` in the namespace, and how many more are named by staged changes and uploads.
+    """
+
+    repositories: int = 0
+    commits: int = 0
+    active_commits: int = 0
+    ranges: int = 0
+    ranges_read: int = 0
+    addresses: int = 0
+    uncommitted: int = 0
+
+
+class Living:
+    """What lives in a namespace. Marks are kept in `folder`; `rules` gives a repository's; `now`,
+    in seconds since 1970, decides what is past.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        namespace: Namespace,
+        folder: Path,
+        rules: Callable[[Repository], RetentionRules | None],
+        now: float,
+        watching: Watching,
+    ) -> None:
+        self._core = core
+        self._namespace = namespace
+        self._folder = folder
+        self._rules = rules
+        self._now = now
+        self._watching = watching
+        self._marks: dict[str, Marks] = {}
+        self._trees: set[tuple[str, str]] = set()
+        self._ranges: set[tuple[str, str]] = set()
+        self.found = Found()
+        self.hashes: list[Hashes] = []
+
+    def look(self) -> None:
+        """Looks at all repositories until two looks agree, at most five times. Raises Gone and
+        Corrupt for what is missing or damaged; nothing may be deleted then.
+        """
+        before: dict[str, Roots] = {}
+        for _ in range(_LOOKS):
+            seen: dict[str, Roots] = {}
+            for repository in self._core.repositories.all():
+                self._look_at_uncommitted(repository)
+            for repository in self._core.repositories.all():
+                roots = roots_of(self._core, repository, self._rules(repository), self._now)
+                self._look_at_trees(repository, roots.trees)
+                seen[repository.partition] = roots
+            if _references(seen) == _references(before):
+                break
+            before = seen
+        self.found.repositories = len(seen)
+        self.found.commits = sum(roots.commits for roots in seen.values())
+        self.found.active_commits = sum(roots.active for roots in seen.values())
+
+    def forget_unused(self) -> None:
+        """Removes the marks of ranges and repositories that are not there any more."""
+        for marks in self._marks.values():
+            marks.forget_unused()
+        for folder in self._folder.iterdir():
+            if folder.name not in self._marks:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _look_at_uncommitted(self, repository: Repository) -> None:
+        relative = map(self._namespace.relative, upload_addresses(self._core, repository))
+        uploads = pa.array([address for address in relative if address is not None], pa.string())
+        staged = [hashes_of(uploads), *self._staged(repository)]
+        known = np.unique(np.concatenate(staged))
+        self.hashes.append(known)
+        self.found.uncommitted = max(self.found.uncommitted, len(known))
+
+    def _staged(self, repository: Repository) -> Iterator[Hashes]:
+        """Yields what lies in staging areas, each for itself: what a newer area hides will still
+        be committed if the older one is sealed.
+        """
+        reading = self._namespace.reading(repository)
+        for branch in staging_areas(self._core, repository):
+            for token in branch.tokens:
+                yield self._area(repository, branch.id, token, reading)
+
+    def _area(self, repository: Repository, branch: str, token: str, reading: Reading) -> Hashes:
+        """Returns what lies in one staging area: the kernel makes a tree of it to read."""
+        rows = self._core.staging.rows([token])
+        empty = kernel.EMPTY_TREE_ID
+        try:
+            with self._core.trees.overlaid(repository, empty, rows) as tree:
+                return marks_of_tree(tree, reading, f"staged changes of branch {branch}")[0]
+        except kernel.KernelError as error:
+            raise Corrupt(
+                f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
+            ) from error
+
+    def _look_at_trees(self, repository: Repository, trees: Iterable[str]) -> None:
+        marks = self._marks_for(repository)
+        fresh = [tree for tree in trees if (repository.partition, tree) not in self._trees]
+        ranges = {
+            found.id: found
+            for metarange_id in fresh
+            for found in self._ranges_of(repository, metarange_id)
+            if (repository.partition, found.id) not in self._ranges
+        }
+        self._watching.begin(f"reading the ranges of {repository.id}", len(ranges))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for hashes, read in pool.map(marks.of, ranges.values()):
+                self.hashes.append(hashes)
+                self.found.ranges += 1
+                self.found.ranges_read += read
+                self.found.addresses += len(hashes)
+                self._watching.advance(1)
+        self._ranges.update((repository.partition, range_id) for range_id in ranges)
+        self._trees.update((repository.partition, tree) for tree in fresh)
+
+    def _ranges_of(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
+        with translated():
+            return self._core.trees.open(repository, metarange_id).ranges()
+
+    def _marks_for(self, repository: Repository) -> Marks:
+        marks = self._marks.get(repository.partition)
+        if marks is None:
+            marks = Marks(
+                self._folder / repository.partition,
+                self._namespace.reading(repository),
+                lambda table_id: self._core.trees.locate(repository, table_id),
+            )
+            self._marks[repository.partition] = marks
+        return marks
+
+
+def _references(seen: dict[str, Roots]) -> dict[str, frozenset[object]]:
+    return {partition: roots.references for partition, roots in seen.items()}

@@ -1,0 +1,130 @@
+"""Marks: the addresses of one range that lie in the collected namespace, as sorted hashes.
+
+A range never changes: its id is the digest of its records, addresses included. So it is read once
+and its marks are kept for later runs, in a file named by the range in a folder of its own for each
+way of reading:
+
+    "ANAMARK1"  sha256 of the rest (32 bytes)  rows of the range (8 bytes)  hashes, sorted, distinct
+
+all little-endian. A file that is not what it must be is made anew: marks that had lost an address
+would let it be deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Corrupt
+from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.namespace import Reading
+from anabranch.versioning.trees import translated
+
+__all__ = ["Marks", "marks_of_tree"]
+
+_MAGIC = b"ANAMARK1"
+_HEAD = len(_MAGIC) + 32
+_ROWS = 8
+
+
+class Marks:
+    """The marks of ranges, read one way. `locate` gives the path of a range's file by its id."""
+
+    def __init__(self, folder: Path, reading: Reading, locate: Callable[[str], str]) -> None:
+        self._reading = reading
+        self._locate = locate
+        self._folder = folder / hashlib.sha256(reading.name.encode()).hexdigest()[:16]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.used: set[str] = set()
+
+    def of(self, found: kernel.RangeInfo) -> tuple[Hashes, bool]:
+        """Returns the marks of a range, and whether it had to be read for them. Raises Gone for a
+        range that is missing and Corrupt for a damaged one, naming it.
+        """
+        self.used.add(found.id)
+        path = self._folder / found.id
+        kept = _kept(path, found.count)
+        if kept is not None:
+            return kept, False
+        hashes = self._read(found)
+        _keep(path, found.count, hashes)
+        return hashes, True
+
+    def forget_unused(self) -> None:
+        """Removes the marks of ranges that were not asked for."""
+        for path in self._folder.iterdir():
+            if path.name not in self.used:
+                path.unlink(missing_ok=True)
+
+    def _read(self, found: kernel.RangeInfo) -> Hashes:
+        place = self._locate(found.id)
+        with tempfile.TemporaryDirectory(prefix="anabranch-gc-") as folder, translated():
+            metarange_id = kernel.write_metarange([found], folder)
+            paths = {metarange_id: f"{folder}/{metarange_id}", found.id: place}
+            tree = kernel.Tables().tree(metarange_id, paths.__getitem__)
+            hashes, rows = marks_of_tree(tree, self._reading, place)
+        if rows != found.count:
+            raise Corrupt(
+                f"{place}: holds {rows} objects where its tree says {found.count}", path=place
+            )
+        return hashes
+
+
+def marks_of_tree(tree: kernel.Tree, reading: Reading, place: str) -> tuple[Hashes, int]:
+    """Returns the marks of all entries of a tree, and how many entries it has. Raises Corrupt,
+    which names the place.
+    """
+    pieces: list[Hashes] = []
+    rows = 0
+    try:
+        for batch in pa.RecordBatchReader.from_stream(tree.scan()):
+            rows += batch.num_rows
+            columns = (batch.column("physical_address"), batch.column("address_type"))
+            pieces += [hashes_of(column) for column in reading.relative(*columns)]
+    except pa.ArrowInvalid as error:
+        reason = str(error).removeprefix("External error: ")
+        raise Corrupt(f"{place}: the table is damaged: {reason}", path=place) from error
+    return _distinct(pieces), rows
+
+
+def _distinct(pieces: Iterable[Hashes]) -> Hashes:
+    return np.unique(np.concatenate([np.empty(0, np.uint64), *pieces]))
+
+
+def _kept(path: Path, rows: int) -> Hashes | None:
+    """Returns the marks in a file, None if they are not there or not whole."""
+    try:
+        with path.open("rb") as file:
+            raw = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (FileNotFoundError, ValueError):  # ValueError: it is empty
+        return None
+    body = raw[_HEAD:]
+    whole = (
+        raw[: len(_MAGIC)] == _MAGIC
+        and len(body) >= _ROWS
+        and hashlib.sha256(body).digest() == raw[len(_MAGIC) : _HEAD]
+        and int.from_bytes(body[:_ROWS], "little") == rows
+    )
+    return np.frombuffer(body[_ROWS:], "<u8") if whole else None
+
+
+def _keep(path: Path, rows: int, hashes: Hashes) -> None:
+    body = rows.to_bytes(_ROWS, "little") + hashes.astype("<u8").tobytes()
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise

@@ -1,0 +1,83 @@
+"""Addresses as the collected storage namespace has them: relative to it, or none of its business.
+
+Whoever reads a repository finds addresses that are relative to that repository's namespace, and
+full ones, which may lie anywhere, in the collected namespace too. A local store has full addresses
+in two forms.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.model.entry import AddressType
+from anabranch.model.repository import Repository
+
+__all__ = ["Namespace", "Reading", "namespace_of"]
+
+
+class Namespace(NamedTuple):
+    """A storage namespace that is collected: the beginnings of its full addresses, each with a
+    slash at its end.
+    """
+
+    stems: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        """The beginning of addresses as they are kept."""
+        return self.stems[0]
+
+    def reading(self, repository: Repository) -> Reading:
+        """Returns how the addresses of a repository's objects are read."""
+        root = f"{repository.storage_namespace.rstrip('/')}/"
+        within = root.removeprefix(self.stem) if root.startswith(self.stem) else None
+        return Reading(self.stems, within)
+
+    def relative(self, address: str) -> str | None:
+        """Returns a full address relative to the namespace, None for one elsewhere."""
+        for stem in self.stems:
+            if address.startswith(stem):
+                return address.removeprefix(stem)
+        return None
+
+
+class Reading(NamedTuple):
+    """How the addresses of one repository become relative to the collected namespace. `within` is
+    where that repository lies in it, the empty string for its own, None for one elsewhere.
+    """
+
+    stems: tuple[str, ...]
+    within: str | None
+
+    def relative(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
+        """Returns those addresses that lie in the namespace, relative to it."""
+        texts = pc.match_substring(addresses, "://")
+        oldest = pc.equal(kinds, int(AddressType.BY_PREFIX))
+        full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(oldest, texts))
+        found = []
+        if self.within is not None:
+            relative = addresses.filter(pc.invert(full))
+            if self.within:
+                relative = pc.binary_join_element_wise(self.within, relative, "")
+            found.append(relative)
+        if pc.any(full).as_py():
+            elsewhere = addresses.filter(full)
+            for stem in self.stems:
+                inside = elsewhere.filter(pc.starts_with(elsewhere, stem))
+                found.append(pc.utf8_slice_codeunits(inside, len(stem)))
+        return found
+
+    @property
+    def name(self) -> str:
+        """What tells this way of reading from others."""
+        return "\n".join((*self.stems, "elsewhere" if self.within is None else f"in {self.within}"))
+
+
+def namespace_of(repository: Repository, blocks: BlockStore) -> Namespace:
+    """Returns a repository's namespace, to be collected."""
+    root = repository.storage_namespace.rstrip("/")
+    return Namespace(tuple(dict.fromkeys((f"{root}/", f"{blocks.qualify(root)}/"))))

@@ -1,0 +1,65 @@
+"""Roots: what a repository's references reach, read while others change it.
+
+An object moves one way: from an upload to a staging area, from there into a commit, and from a
+commit to others by merges. A look reads in that order, uploads first and heads last, so that what
+moves meanwhile is found where it was or where it went. Only a branch that is merged into one that
+was read already, and then deleted, could slip through; so looks are repeated until two of them
+agree, and what any of them has found lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from anabranch.model.branch import Branch
+from anabranch.model.repository import Repository
+from anabranch.model.retention import RetentionRules
+from anabranch.versioning.core import Core
+from anabranch.versioning.retention import active_commits, line_of
+
+__all__ = ["Roots", "roots_of", "staging_areas", "upload_addresses"]
+
+
+class Roots(NamedTuple):
+    """The trees of active commits, and how many commits there are and are active. Two looks agree
+    if `references` are the same: the branches' records and the tags.
+    """
+
+    references: frozenset[object]
+    trees: frozenset[str]
+    commits: int
+    active: int
+
+
+def upload_addresses(core: Core, repository: Repository) -> Iterator[str]:
+    """Yields the full addresses of uploads in parts that are under way or were a while ago. Where
+    it is not known of which repository they are, they count for each.
+    """
+    root = repository.storage_namespace.rstrip("/")
+    for upload in core.uploads.all():
+        if not upload.partition:
+            yield f"{root}/{upload.address}"
+        elif upload.block:
+            yield upload.block
+
+
+def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
+    """Yields the branches whose staging areas hold something."""
+    for branch in core.branches.all(repository):
+        if not core.staging.is_empty(branch.tokens):
+            yield branch
+
+
+def roots_of(core: Core, repository: Repository, rules: RetentionRules | None, now: float) -> Roots:
+    """Returns what references reach; `now` in seconds since 1970. Raises Gone for a commit that is
+    named and not there.
+    """
+    branches = list(core.branches.all(repository))
+    tagged = {tag.id: tag.commit_id for tag in core.tags.all(repository)}
+    # commits come last: every commit that a branch or a tag named is among them
+    lines = {commit.id: line_of(commit) for commit in core.commits.all(repository)}
+    active = active_commits(lines, branches, tagged.values(), rules, now)
+    trees = frozenset(lines[commit_id].metarange_id for commit_id in active)
+    heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
+    return Roots(frozenset(heads | set(tagged.items())), trees, len(lines), len(active))

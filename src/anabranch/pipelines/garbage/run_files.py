@@ -1,0 +1,101 @@
+"""The files of runs, in the storage namespace: `_lakefs/retention/gc/anabranch/RUN/…`.
+
+    candidates.parquet  what the run has found dead: address, size, mtime, since
+    summary.json        what it has found and done
+
+A run's id sorts before those of earlier runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage_rules import RETENTION
+from anabranch.errors import Corrupt
+from anabranch.pipelines.garbage.candidates import CANDIDATES
+from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.summary import Summary
+
+__all__ = ["RunFiles"]
+
+_RUNS = f"{RETENTION}/anabranch/"
+_CANDIDATES, _SUMMARY = "candidates.parquet", "summary.json"
+_KEPT_RUNS = 10
+_PIECE_BYTES = 1 << 20
+
+
+class RunFiles:
+    """The files of one run and its predecessors, of which copies are made in a local folder."""
+
+    def __init__(self, blocks: BlockStore, namespace: Namespace, run_id: str, folder: Path) -> None:
+        self._blocks = blocks
+        self._runs = namespace.stem + _RUNS
+        self._run = f"{self._runs}{run_id}/"
+        self._folder = folder
+
+    @property
+    def candidates_location(self) -> str:
+        """The full address of the candidates, as people are shown it."""
+        return self._blocks.qualify(self._run + _CANDIDATES)
+
+    def write_summary(self, summary: Summary) -> None:
+        """Writes the summary, in place of an earlier one of the run."""
+        text = msgspec.json.format(msgspec.json.encode(summary), indent=2)
+        self._blocks.put(self._run + _SUMMARY, [text, b"\n"])
+
+    def store_time(self) -> int | None:
+        """Returns when the summary was written by the store's clock, in seconds since 1970."""
+        found = self._blocks.stat(self._run + _SUMMARY)
+        return None if found is None else found.mtime
+
+    def write_candidates(self, batches: Iterator[pa.RecordBatch]) -> None:
+        """Writes the candidates: to a local file, then as a whole to the store."""
+        path = self._folder / _CANDIDATES
+        with pq.ParquetWriter(path, CANDIDATES, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        self._blocks.put(self._run + _CANDIDATES, _pieces(path))
+
+    def candidates(self) -> Iterator[pa.RecordBatch]:
+        """Yields the candidates of this run."""
+        return iter(pq.ParquetFile(self._folder / _CANDIDATES).iter_batches())
+
+    def earlier_candidates(self) -> Iterator[pa.RecordBatch]:
+        """Yields the candidates of the newest earlier run that has some. Raises Corrupt."""
+        for found in self._blocks.list(self._runs):
+            run, _, name = found.address.removeprefix(self._runs).partition("/")
+            if name != _CANDIDATES or self._runs + run + "/" <= self._run:
+                continue
+            path = self._folder / f"earlier-{_CANDIDATES}"
+            with path.open("wb") as file:
+                file.writelines(self._blocks.get(found.address))
+            try:
+                yield from pq.ParquetFile(path).iter_batches(columns=CANDIDATES.names)
+            except (pa.ArrowException, OSError) as error:
+                raise Corrupt(
+                    f"{found.address}: cannot be read: {error}",
+                    path=found.address,
+                    hint="Remove the file; the restore window then begins anew.",
+                ) from error
+            return
+
+    def forget_old_runs(self) -> None:
+        """Removes the files of all but the newest runs."""
+        runs: dict[str, list[str]] = {}
+        for found in self._blocks.list(self._runs):
+            run = found.address.removeprefix(self._runs).partition("/")[0]
+            runs.setdefault(run, []).append(found.address)
+        for run in sorted(runs)[_KEPT_RUNS:]:
+            self._blocks.delete(runs[run])
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece

@@ -1,0 +1,59 @@
+"""The summary of a run, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from anabranch.pipelines.garbage.living import Found
+
+__all__ = ["Amount", "State", "Summary"]
+
+State = Literal["running", "reported", "swept", "failed"]
+
+
+class Amount(msgspec.Struct):
+    """So many objects, and how many bytes they take."""
+
+    objects: int = 0
+    bytes: int = 0
+
+    def add(self, objects: int, size: int) -> None:
+        """Adds to it."""
+        self.objects += objects
+        self.bytes += size
+
+
+class Summary(msgspec.Struct, kw_only=True):
+    """What a run has found and done; times are in seconds since 1970.
+
+    `candidates` are dead; those that have waited for the restore window are `due`, the others will
+    be from `next_due_at` on. `swept` were removed, `revived` were due and found alive at the last
+    moment. `young` and `unknown` objects were left alone: not old enough, and none of ours.
+    """
+
+    run_id: str
+    repository: str
+    storage_namespace: str
+    engine: str
+    state: State = "running"
+    error: str = ""
+    started_at: float
+    ended_at: float = 0.0
+    clock_ahead_seconds: float = 0.0
+    grace_seconds: float
+    window_seconds: float
+    default_retention_days: int | None = None
+    branch_retention_days: dict[str, int] = {}
+    found: Found = msgspec.field(default_factory=Found)
+    listed: Amount = msgspec.field(default_factory=Amount)
+    young: int = 0
+    unknown: int = 0
+    candidates: Amount = msgspec.field(default_factory=Amount)
+    by_month: dict[str, Amount] = msgspec.field(default_factory=dict)
+    due: Amount = msgspec.field(default_factory=Amount)
+    next_due_at: int = 0
+    swept: Amount = msgspec.field(default_factory=Amount)
+    revived: int = 0
+    candidates_location: str = ""

@@ -1,0 +1,70 @@
+"""Unmarked: which objects of a listing have no living hash, in bounded memory.
+
+Living hashes are taken in shares of the number line, each sorted at once and asked for all of the
+listing that falls into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from anabranch.pipelines.garbage.address_hashes import Hashes
+from anabranch.pipelines.garbage.listing import Listing
+from anabranch.pipelines.garbage.watching import Watching
+
+__all__ = ["SHARE", "is_in", "unmarked"]
+
+SHARE = 1 << 25
+"""About how many hashes are sorted at once: half a gigabyte with what sorting takes."""
+
+
+def unmarked(
+    listing: Listing, living: Sequence[Hashes], watching: Watching, share: int = SHARE
+) -> Iterator[pa.RecordBatch]:
+    """Yields the objects of a listing, in order, whose hashes are in none of the sorted arrays."""
+    total = sum(len(hashes) for hashes in living)
+    shares = max(1, -(-total // share))
+    dead: list[npt.NDArray[np.bool_]] = []
+    watching.begin("comparing", shares)
+    for number in range(shares):
+        known = _between(living, _bound(number, shares), _bound(number + 1, shares))
+        for place, batch in enumerate(listing.batches()):
+            if number == 0:
+                dead.append(np.ones(batch.num_rows, np.bool_))
+            dead[place] &= ~is_in(batch.column("hash").to_numpy(), known)
+        watching.advance(1)
+    for place, batch in enumerate(listing.batches()):
+        yield batch.filter(pa.array(dead[place]))
+
+
+def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
+    """Returns for each hash whether it is among the known ones, which are sorted."""
+    if not len(known):
+        return np.zeros(len(hashes), np.bool_)
+    # in order they are found close to one another, most of them in the processor's cache
+    order = np.argsort(hashes)
+    places = np.searchsorted(known, hashes[order])
+    places[places == len(known)] = 0
+    found = np.empty(len(hashes), np.bool_)
+    found[order] = known[places] == hashes[order]
+    return found
+
+
+def _bound(number: int, shares: int) -> int:
+    return (number << 64) // shares
+
+
+def _between(living: Sequence[Hashes], low: int, high: int) -> Hashes:
+    """Returns all living hashes from `low` to below `high`, sorted."""
+    pieces = [np.empty(0, np.uint64)]
+    for hashes in living:
+        first = 0 if low == 0 else np.searchsorted(hashes, np.uint64(low))
+        last = len(hashes) if high == 1 << 64 else np.searchsorted(hashes, np.uint64(high))
+        pieces.append(hashes[first:last])
+    together = np.concatenate(pieces)
+    together.sort()
+    return together

@@ -1,0 +1,48 @@
+"""Hashes of addresses, against the same function written for one address at a time."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.pipelines.garbage.address_hashes import hashes_of
+
+MASK = 2**64 - 1
+
+
+def one_hash(text):
+    raw = text.encode()
+    state = 0x9E3779B97F4A7C15 ^ len(raw)
+    for start in range(0, len(raw), 8):
+        word = int.from_bytes(raw[start : start + 8].ljust(8, b"\0"), "little")
+        state ^= word * 0x87C37B91114253D5 & MASK
+        state = ((state << 31 | state >> 33) & MASK) * 0x4CF5AD432745937F & MASK
+    state ^= state >> 33
+    state = state * 0xFF51AFD7ED558CCD & MASK
+    state ^= state >> 33
+    state = state * 0xC4CEB9FE1A85EC53 & MASK
+    return state ^ state >> 33
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(max_size=60)), st.integers(0, 5))
+def test_a_column_at_a_time_or_one_by_one(texts, skipped):
+    column = pa.array(texts, pa.string())[skipped:]
+    assert hashes_of(column).tolist() == [one_hash(text) for text in texts[skipped:]]
+
+
+def test_texts_of_one_length_go_a_shorter_way():
+    texts = [f"data/{'c' * 20}/{number:020d}" for number in range(1000)]
+    column = pa.array(["x", *texts], pa.string())[1:]
+    found = hashes_of(column).tolist()
+    assert found == [one_hash(text) for text in texts]
+    assert len(set(found)) == 1000
+
+
+def test_hashes_are_kept_so_they_must_never_change():
+    column = pa.array(["", "data/a/b", "data/" + "c" * 20 + "/" + "d" * 20])
+    assert [f"{value:016x}" for value in hashes_of(column).tolist()] == KEPT
+
+
+KEPT = ["9ca066f1a4ab2eea", "cded98771324d7e6", "debcdec172499cc5"]

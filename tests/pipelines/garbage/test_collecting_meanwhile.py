@@ -1,0 +1,248 @@
+"""Collecting while others write, commit, merge and reset; and sweeps that are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from anabranch.blocks.local import LocalBlocks
+from anabranch.errors import AnabranchError, Gone
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake, open_lake
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.testing.garbage import DAY, addresses, stored
+
+LONG_AGO = 10 * DAY
+
+
+@pytest.fixture
+def old_lake(tmp_path):
+    """A lake on a real disk whose server's clock is ten days late, so that all it names is old."""
+    with Lake(
+        MemoryStore(),
+        LocalBlocks(tmp_path / "blocks"),
+        cache_folder=tmp_path / "cache",
+        signing_secret=b"a secret of tests",
+        clock=lambda: time.time() - LONG_AGO,
+    ) as lake:
+        lake.repositories.create("sea", "local://sea")
+        yield lake
+
+
+def age(lake, address):
+    """Makes an object that is linked already look as if it was stored long ago."""
+    path = lake.blocks.local_path(f"local://sea/{address}")
+    then = time.time() - LONG_AGO
+    os.utime(path, (then, then))
+
+
+def put_old(lake, branch, path, body):
+    address = lake.objects.upload("sea", branch, path, [body]).entry.address
+    age(lake, address)
+    return address
+
+
+class Writer(threading.Thread):
+    """Works on a branch of its own and on others' branches until it is told to stop."""
+
+    def __init__(self, lake, number, stop):
+        super().__init__()
+        self.lake, self.number, self.stop = lake, number, stop
+        self.random = random.Random(number)
+        self.done = 0
+        self.failure = None
+
+    def run(self):
+        try:
+            while not self.stop.is_set():
+                self.step()
+                self.done += 1
+        except BaseException as error:  # noqa: BLE001  the test shows it
+            self.failure = error
+
+    def step(self):
+        lake, own = self.lake, f"dev{self.number}"
+        try:
+            lake.branches.create("sea", own, "main")
+            for _ in range(self.random.randint(1, 4)):
+                body = b"%d" % self.random.getrandbits(64)
+                put_old(lake, own, f"{self.number}/{self.random.randint(0, 5)}", body)
+                if self.random.random() < 0.3:
+                    lake.branches.reset("sea", own, "reset")
+                if self.random.random() < 0.5:
+                    lake.commits.commit("sea", own, message="m", committer="me")
+            lake.refs.merge("sea", own, "main", committer="me", strategy="source-wins")
+        except AnabranchError as error:
+            assert error.kind in {"no_changes", "dirty_branch"}, error  # noqa: PT017
+        finally:
+            lake.branches.delete("sea", own)
+
+
+def test_nothing_that_can_be_read_is_removed(old_lake, tmp_path):
+    lake = old_lake
+    lake.garbage_rules.set("sea", RetentionRules(30))
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+    stop = threading.Event()
+    writers = [Writer(lake, number, stop) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    swept = 0
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with collector.mark("sea", window_seconds=0) as run:
+                swept += run.sweep().swept.objects
+            if swept > 30 and min(writer.done for writer in writers) > 10:
+                break
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join(60)
+    assert [writer.failure for writer in writers] == [None] * 3
+    assert swept > 0
+    read = 0
+    for reference in [
+        "main",
+        *(commit.id for commit in lake.commits.log("sea", "main", amount=500).items),
+    ]:
+        for path, entry in lake.core.objects.entries(lake.core.repositories.get("sea"), reference):
+            assert lake.blocks.stat(f"local://sea/{entry.address}"), path
+            read += 1
+    assert read > 0
+
+
+def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake, tmp_path):
+    lake = old_lake
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    lake.branches.create("sea", "early", "main")
+    lake.branches.create("sea", "late", "main")
+    living = put_old(lake, "late", "a", b"1")
+    lake.commits.commit("sea", "late", message="m", committer="me")
+    real = lake.core.branches.all
+    moved = []
+
+    def scan(repository):
+        """Reads `early`, and then it happens."""
+        for branch in real(repository):
+            yield branch
+            if not moved and looking.is_set():
+                moved.append(lake.refs.merge("sea", "late", "early", committer="me"))
+                lake.branches.delete("sea", "late")
+                yield from (later for later in real(repository) if later.id > branch.id)
+                return
+
+    looking = threading.Event()
+    real_repositories = lake.core.repositories.all
+
+    def repositories():
+        looks.append(1)
+        if len(looks) == 2:  # the references themselves are read now
+            looking.set()
+        return real_repositories()
+
+    looks = []
+    lake.core.branches.all = scan
+    lake.core.repositories.all = repositories
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+    with collector.mark("sea", window_seconds=0) as run:
+        assert moved
+        assert living not in addresses(run.candidates())
+        run.sweep()
+    assert lake.objects.open("sea", "early", "a").read_bytes() == b"1"
+
+
+def test_a_commit_in_the_middle_of_a_look(old_lake, tmp_path):
+    lake = old_lake
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    dead = put_old(lake, "main", "a", b"0")
+    living = [put_old(lake, "main", name, b"1") for name in ("a", "b")]
+    real = lake.core.uploads.all
+    committed = []
+
+    def uploads():
+        """What is read before the staging areas are."""
+        yield from real()
+        if not committed:
+            committed.append(lake.commits.commit("sea", "main", message="m", committer="me"))
+            for token in list(lake.keyvalue.scan("cleanup-tokens")):
+                lake.keyvalue.drop(token[0].decode())
+
+    lake.core.uploads.all = uploads
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+    with collector.mark("sea", window_seconds=0) as run:
+        assert committed
+        assert addresses(run.candidates()) == {dead}
+        run.sweep()
+    assert [lake.objects.stat("sea", "main", name).entry.address for name in "ab"] == living
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from anabranch.library import open_lake
+from anabranch.pipelines.garbage.collector import Collector
+
+lake = open_lake(sys.argv[1])
+collector = Collector(lake.core, lake.blocks, Path(sys.argv[1], "gc"), clock=time.time)
+with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
+    print(run.summary.due.objects, flush=True)
+    from anabranch.pipelines.garbage import sweep
+    sweep._BATCH = 5
+    run.sweep(rate=10)
+"""
+
+
+def test_a_sweep_that_is_killed_is_taken_up_by_the_next(tmp_path):
+    with open_lake(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        for number in range(200):
+            lake.objects.upload("sea", "main", "a", [b"%d" % number])
+        kept = lake.objects.stat("sea", "main", "a").entry.address
+        before = {name for name in stored(lake, "local://sea") if name.startswith("data/")}
+        ran = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        try:
+            assert ran.stdout.readline() == "199\n"
+            until = time.monotonic() + 60
+            while len(before - stored(lake, "local://sea")) < 20 and time.monotonic() < until:
+                time.sleep(0.01)
+        finally:
+            ran.send_signal(signal.SIGKILL)
+            ran.wait(60)
+            ran.stdout.close()
+        left = before & stored(lake, "local://sea")
+        assert 1 < len(left) <= 180
+        assert lake.objects.open("sea", "main", "a").read_bytes() == b"199"
+        collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+        with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
+            assert addresses(run.candidates()) == left - {kept}
+            assert run.sweep().swept.objects == len(left) - 1
+        assert before & stored(lake, "local://sea") == {kept}
+
+
+def test_a_range_that_vanishes_during_a_sweep_ends_it(old_lake, tmp_path):
+    lake = old_lake
+    dead = [put_old(lake, "main", "a", b"%d" % number) for number in range(5)][:-1]
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+    with collector.mark("sea", window_seconds=0) as run:
+        assert addresses(run.candidates()) == set(dead)
+        commit = lake.commits.commit("sea", "main", message="m", committer="me")
+        lost = lake.core.trees.open(lake.core.repositories.get("sea"), commit.metarange_id).ranges()
+        Path(lake.blocks.local_path(f"local://sea/_lakefs/{lost[0].id}")).unlink()
+        with pytest.raises(Gone, match=lost[0].id):
+            run.sweep()
+        assert (run.summary.state, run.summary.swept.objects) == ("failed", 0)
+    assert set(dead) <= stored(lake, "local://sea")

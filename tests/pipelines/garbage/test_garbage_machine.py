@@ -1,0 +1,302 @@
+"""Garbage collection against plain dictionaries of histories, branches, retention and time.
+
+The model knows every commit as the addresses that a reader of it sees, and walks first parents as
+lakeFS's definition has it. After any history: no living object is a candidate, every dead one that
+is old enough is, and sweeping removes exactly those that have been candidates for long enough.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    rule,
+)
+
+from anabranch.errors import AnabranchError, NoChanges
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.testing.garbage import DAY, addresses, memory_lake, stored
+from anabranch.testing.lake import Clock
+
+PATHS = st.sampled_from(["a", "b", "c/d", "c/e"])
+BRANCHES = st.sampled_from(["main", "dev", "x"])
+DAYS = st.integers(0, 6)
+GRACE, WINDOW = DAY, DAY
+
+
+class GarbageMachine(RuleBasedStateMachine):
+    uploads = Bundle("uploads")
+    handed_out = Bundle("handed_out")
+
+    @initialize()
+    def begin(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = Clock()
+        self.lake = memory_lake(self.folder, self.clock)
+        self.lake.repositories.create("sea", "mem://sea")
+        self.collector = Collector(
+            self.lake.core, self.lake.blocks, self.folder / "gc", clock=self.clock, share=3
+        )
+        self.number = 0
+        self.born: dict[str, float] = {}
+        self.since: dict[str, float] = {}
+        self.commits: dict[str, tuple[float, str, frozenset[str]]] = {}
+        self.rules: RetentionRules | None = None
+        self.strays: set[str] = set()
+        self.under_way: set[str] = set()
+        self.note_commit("main")
+        for path in ("a", "b", "a"):
+            self.upload("main", path, committed=True)
+            self.clock.advance(DAY)
+        self.create_branch("dev", "main")
+
+    def teardown(self):
+        if hasattr(self, "lake"):
+            self.lake.close()
+            shutil.rmtree(self.folder)
+
+    # --- what happens -----------------------------------------------------------------------
+
+    @rule(branch=BRANCHES, path=PATHS, committed=st.booleans())
+    def upload(self, branch, path, committed):
+        if branch in self.branches():
+            self.number += 1
+            stat = self.lake.objects.upload("sea", branch, path, [b"%d" % self.number])
+            self.born[stat.entry.address] = self.clock.now
+            if committed:
+                self.commit(branch)
+
+    @rule(branch=BRANCHES)
+    def commit(self, branch):
+        if branch in self.branches():
+            try:
+                self.lake.commits.commit("sea", branch, message="m", committer="me")
+            except NoChanges:
+                return
+            self.note_commit(branch)
+
+    @rule(hours=st.integers(6, 96))
+    def wait(self, hours):
+        self.clock.advance(hours * 3600)
+
+    @rule(default=DAYS, days=st.dictionaries(BRANCHES, DAYS))
+    def set_rules(self, default, days):
+        self.lake.garbage_rules.set("sea", RetentionRules(default, days))
+        self.rules = RetentionRules(default, days) if default or days else None
+
+    @rule(source=st.sampled_from(["main", "dev", "x", "main~1"]))
+    def tag(self, source):
+        if self.kept(source) and "t" not in self.tags():
+            self.lake.tags.create("sea", "t", source)
+
+    @rule(branch=BRANCHES, source=st.sampled_from(["main", "dev", "x", "main~1", "t"]))
+    def create_branch(self, branch, source):
+        if self.kept(source):
+            with suppress(AnabranchError):
+                self.lake.branches.create("sea", branch, source, hidden=branch == "x")
+
+    @rule(
+        kind=st.sampled_from(["delete", "copy", "merge", "revert", "reset"]),
+        branch=BRANCHES,
+        source=BRANCHES,
+        path=PATHS,
+        to=PATHS,
+    )
+    def change(self, kind, branch, source, path, to):
+        lake = self.lake
+        with suppress(AnabranchError):
+            if kind == "delete":
+                lake.objects.delete("sea", branch, path)
+            elif kind == "copy":
+                stat = lake.objects.copy("sea", branch, to, source_path=path, source_ref=source)
+                self.born[stat.entry.address] = self.clock.now
+            elif kind == "merge":
+                lake.refs.merge("sea", source, branch, committer="me", strategy="source-wins")
+                self.note_commit(branch)
+            elif kind == "revert":
+                lake.branches.revert("sea", branch, branch, committer="me")
+                self.note_commit(branch)
+            else:
+                lake.branches.reset("sea", branch, "reset")
+
+    @rule(
+        kind=st.sampled_from(["branch", "tag", "rules", "hard"]),
+        branch=BRANCHES,
+        source=st.sampled_from(["main~1", "main", "dev", "t"]),
+    )
+    def let_go(self, kind, branch, source):
+        with suppress(AnabranchError):
+            if kind == "branch":
+                self.lake.branches.delete("sea", branch)
+            elif kind == "tag":
+                self.lake.tags.delete("sea", "t")
+            elif kind == "rules":
+                self.lake.garbage_rules.delete("sea")
+                self.rules = None
+            elif self.kept(source):
+                self.lake.branches.hard_reset("sea", branch, source)
+
+    @rule(target=uploads, branch=BRANCHES, path=PATHS)
+    def begin_upload(self, branch, path):
+        if branch not in self.branches():
+            return None
+        upload = self.lake.uploads.create("sea", branch, path)
+        # as S3 has it, what is completed is as old as its upload's beginning
+        self.lake.blocks.put(upload.block, [b"1"])
+        self.born[upload.address] = self.clock.now
+        self.under_way.add(upload.address)
+        return upload
+
+    @rule(upload=consumes(uploads))
+    def abort_upload(self, upload):
+        if upload is not None:
+            self.lake.uploads.abort("sea", upload.branch, upload.path, upload.id)
+            self.under_way.discard(upload.address)
+
+    @rule(target=handed_out, branch=BRANCHES, path=PATHS)
+    def hand_out(self, branch, path):
+        if branch not in self.branches():
+            return None
+        address = self.lake.staging.new_address("sea", branch, path)
+        self.lake.blocks.put(address, [b"1"])
+        self.born[address.removeprefix("mem://sea/")] = self.clock.now
+        return branch, path, address
+
+    @rule(handed=consumes(handed_out))
+    def link(self, handed):
+        if handed is not None and handed[0] in self.branches():
+            branch, path, address = handed
+            try:
+                self.lake.staging.link(
+                    "sea", branch, path, address=address, checksum=address[-8:], size=1
+                )
+            except AnabranchError as error:
+                assert error.kind == "link_address_expired"  # noqa: PT017
+
+    @rule(name=st.sampled_from(["data/x", "data/readme.md", "notes", "data/a/b/c"]))
+    def stray(self, name):
+        self.lake.blocks.put(f"mem://sea/{name}", [b"1"])
+        self.strays.add(name)
+
+    # --- what must hold ---------------------------------------------------------------------
+
+    @rule()
+    def collect(self):
+        before = stored(self.lake, "mem://sea")
+        self.clock.advance(1)  # runs of one second do not know each other's order
+        with self.collector.mark("sea", grace_seconds=GRACE, window_seconds=WINDOW) as run:
+            found = addresses(run.candidates())
+            assert found == self.dead(before)
+            assert addresses(run.due()) == self.due(found)
+        assert {name for name in before if name.startswith("data/")} <= stored(
+            self.lake, "mem://sea"
+        )
+        self.since = {name: self.since.get(name, self.clock.now) for name in found}
+
+    @rule(hours=st.integers(0, 40))
+    def sweep(self, hours):
+        self.clock.advance(hours * 3600)
+        before = stored(self.lake, "mem://sea")
+        self.clock.advance(1)
+        with self.collector.mark("sea", grace_seconds=GRACE, window_seconds=WINDOW) as run:
+            found = addresses(run.candidates())
+            assert found == self.dead(before)
+            due = self.due(found)
+            summary = run.sweep()
+        gone = {name for name in before if name.startswith("data/")} - stored(
+            self.lake, "mem://sea"
+        )
+        assert gone == due
+        assert (summary.swept.objects, summary.revived) == (len(due), 0)
+        self.since = {name: self.since.get(name, self.clock.now) for name in found}
+        self.since = {name: since for name, since in self.since.items() if name not in gone}
+
+    @invariant()
+    def what_branches_show_can_be_read(self):
+        there = stored(self.lake, "mem://sea")
+        for branch in self.branches():
+            assert self.shown(branch) <= there
+        assert self.strays <= there
+
+    # --- the model --------------------------------------------------------------------------
+
+    def branches(self):
+        found = self.lake.branches.list("sea", amount=10, show_hidden=True).items
+        return {branch.id: branch.commit_id for branch in found}
+
+    def tags(self):
+        return {tag.id: tag.commit_id for tag in self.lake.tags.list("sea", amount=10).items}
+
+    def shown(self, reference):
+        objects = self.lake.objects.listing("sea", reference, amount=100).items
+        return frozenset(stat.entry.address for stat in objects)
+
+    def note_commit(self, branch):
+        commit = self.lake.commits.get("sea", branch)
+        parent = commit.parents[0] if commit.parents else ""
+        created = commit.creation_date + commit.nanos / 1e9
+        self.commits[commit.id] = (created, parent, self.shown(commit.id))
+
+    def kept(self, reference):
+        """Whether a commit is one that retention keeps: others may be read no more."""
+        try:
+            return self.lake.commits.get("sea", reference).id in self.active()
+        except AnabranchError:
+            return False
+
+    def active(self):
+        heads = self.branches()
+        active = set(heads.values()) | set(self.tags().values())
+        if self.rules is None:
+            return active | self.commits.keys()
+        parents = {parent for _, parent, _ in self.commits.values()}
+        behind = [name for name in self.commits if name not in parents | set(heads.values())]
+        starts = [(name, self.rules.days(branch)) for branch, name in heads.items()]
+        starts += [(name, self.rules.default_days) for name in behind]
+        for start, days in starts:
+            since = self.clock.now - days * DAY
+            if start in behind and self.commits[start][0] > since:
+                active.add(start)
+            created, parent, _ = self.commits[start]
+            while parent:
+                if created > since:
+                    active.add(parent)
+                created, parent, _ = self.commits[parent]
+        return active
+
+    def dead(self, there):
+        living = set(self.under_way)
+        for branch in self.branches():
+            living |= self.shown(branch)
+        for name in self.active():
+            living |= self.commits[name][2]
+        old = int(self.clock.now - GRACE)
+        return {
+            name
+            for name in there - living
+            if name.startswith("data/") and name not in self.strays and int(self.born[name]) < old
+        }
+
+    def due(self, found):
+        until = int(self.clock.now - WINDOW)
+        return {name for name in found if int(self.since.get(name, self.clock.now)) <= until}
+
+
+GarbageMachine.TestCase.settings = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestGarbage = GarbageMachine.TestCase
