@@ -82,7 +82,7 @@ def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, reque
         "memory": MemoryBlocks,
         "local": lambda: request.getfixturevalue("local"),
         "gcs_tokens": lambda: gcs_blocks({}),
-        "azure_tokens": lambda: azure_blocks(identity={"client_id": "x"}),
+        "azure_tokens": lambda: azure_blocks(machine="http://127.0.0.1:1"),
     }
     store = stores[kind]()
     address = f"{store.config.blockstore_namespace_example}a"

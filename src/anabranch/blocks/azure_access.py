@@ -1,7 +1,7 @@
 """How Azure's blob storage is reached: the addresses of blobs, and who we are.
 
 With an account's access key we sign ourselves, for requests of our own and for URLs that clients
-are given. Without one, only obstore knows how to show who we are.
+are given. Without one, requests are obstore's, and URLs are signed on behalf of who we are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from anabranch.blocks.azure_delegation import DelegatedSigners
 from anabranch.blocks.object_addresses import Location
 from anabranch.blocks.signed_requests import SignedRequest
 from anabranch.errors import Invalid
@@ -27,7 +28,7 @@ _PERMISSIONS = {"GET": "r", "PUT": "c"}
 class AzureAccess:
     """Addresses and signatures. With an `access_key`, only the account that it is for can be
     reached. What goes over the wire may go to another `endpoint`, an emulator's. `clock` gives
-    seconds since 1970.
+    seconds since 1970. `delegated` signs where there is no key.
     """
 
     def __init__(
@@ -36,16 +37,18 @@ class AzureAccess:
         access_key: Secret,
         endpoint: str = "",
         *,
+        delegated: DelegatedSigners | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._account = account
         self._access_key = access_key
         self._endpoint = endpoint.rstrip("/")
+        self._delegated = delegated
         self._clock = clock
 
     @property
     def signs(self) -> bool:
-        """Whether there is a key to sign with."""
+        """Whether there is a key to sign requests of our own with."""
         return bool(self._access_key.reveal())
 
     def account(self, location: Location) -> str:
@@ -66,6 +69,11 @@ class AzureAccess:
     def signed(self, location: Location, permissions: str, seconds: float) -> str:
         """Returns the URL of a blob at which that may be done with it for so long."""
         signer = AzureSigner(self.account(location), self._access_key)
+        return self._signed(signer, location, permissions, seconds)
+
+    def _signed(
+        self, signer: AzureSigner, location: Location, permissions: str, seconds: float
+    ) -> str:
         endpoint = self.endpoint(location)
         query = sas_query(
             signer,
@@ -91,12 +99,20 @@ class AzureAccess:
     def presigned(
         self, method: str, location: Location, query: Mapping[str, str], seconds: int
     ) -> str | None:
-        """Returns a URL at which a client can read or store a blob; None for a part of one: a
-        signature cannot be for one block of a blob alone.
+        """Returns a URL at which a client can read or store a blob; None where nobody signs, and
+        for a part of one: a signature cannot be for one block of a blob alone.
         """
         if query:
             return None
-        return self.signed(location, _PERMISSIONS[method], seconds)
+        if self.signs:
+            return self.signed(location, _PERMISSIONS[method], seconds)
+        if self._delegated is None:
+            return None
+        account, endpoint = self.account(location), self.endpoint(location)
+        signer = self._delegated.signer(account, endpoint, seconds)
+        if signer is None:
+            return None
+        return self._signed(signer, location, _PERMISSIONS[method], seconds)
 
 
 def _host(location: Location) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from obstore.store import AzureStore
 
 from anabranch.blocks.azure_access import AzureAccess
+from anabranch.blocks.azure_delegation import DelegatedSigners
+from anabranch.blocks.azure_tokens import MACHINE
 from anabranch.blocks.azure_uploads import AzureUploads
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.object_addresses import AddressForm, Location
@@ -45,15 +47,18 @@ def azure_blocks(
     patience: Patience = Patience(),  # noqa: B008  frozen
     default_namespace_prefix: str = "",
     pre_sign_support: bool = True,
+    machine: str = MACHINE,
     clock: Callable[[], float] = time.time,
 ) -> ObjectBlocks:
     """Returns the store. With an `access_key`, only the account that it is for can be reached;
     else who we are to any account is told by `identity`, obstore's names for a client's id, secret,
     tenant and token file, or by the machine's managed identity.
-    Only with a key does the store give URLs of its own.
+    Only with a key are uploads in parts the store's own. `machine` is where the machine's metadata
+    service is.
     """
     root = rf"https?://[a-z0-9_-]+\.{re.escape(domain)}"
-    access = AzureAccess(account, access_key, endpoint, clock=clock)
+    delegated = DelegatedSigners(identity or {}, machine=machine, clock=clock)
+    access = AzureAccess(account, access_key, endpoint, delegated=delegated, clock=clock)
     buckets = _Containers(access, access_key, dict(identity or {}), patience)
     objects = PathObjects(buckets)
     uploads: Uploads = ObjectUploads(objects, clock=clock)
@@ -74,7 +79,7 @@ def azure_blocks(
         paths=objects,
         exact=None,
         uploads=uploads,
-        presigned=access.presigned if access.signs else None,
+        presigned=access.presigned,
         clock=clock,
     )
 

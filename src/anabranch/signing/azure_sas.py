@@ -1,8 +1,10 @@
-"""Shared access signatures of Azure's blob storage, for one blob, by an account's access key.
+"""Shared access signatures of Azure's blob storage, for one blob.
 
-What is signed names the blob, what may be done with it, and until when; not the method. That it
-may only be made (`c`) permits storing it once, that it may be read (`r`) no change. [Microsoft,
-"Create a service SAS", the form of version 2020-12-06]
+They are made with an account's access key, or with a key that an identity was given for a time to
+sign on its behalf. What is signed names the blob, what may be done with it, and until when; not
+the method. That it may only be made (`c`) permits storing it once, that it may be read (`r`) no
+change. [Microsoft, "Create a service SAS", "Create a user delegation SAS", the forms of version
+2020-12-06]
 """
 
 from __future__ import annotations
@@ -18,17 +20,34 @@ from anabranch.errors import Invalid
 from anabranch.model.secret import Secret
 from anabranch.signing.instants import iso_time
 
-__all__ = ["AzureSigner", "sas_query"]
+__all__ = ["AzureSigner", "Delegation", "sas_query"]
 
 _VERSION = "2020-12-06"
 _BLOB = "b"
 
 
+class Delegation(NamedTuple):
+    """Who a key signs for, and when it does, as Azure tells it with the key."""
+
+    object_id: str
+    tenant_id: str
+    start: str
+    expiry: str
+    service: str
+    version: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of a URL that tell of it."""
+        return dict(zip(("skoid", "sktid", "skt", "ske", "sks", "skv"), self, strict=True))
+
+
 class AzureSigner(NamedTuple):
-    """A storage account, and its access key as Azure shows it, in base64."""
+    """A storage account, and a key in base64: the account's, unless it is somebody's."""
 
     account: str
-    access_key: Secret
+    key: Secret
+    delegation: Delegation | None = None
 
 
 def sas_query(
@@ -46,12 +65,14 @@ def sas_query(
     `permissions` are among `rcwd`: read, create, write, delete; in this order. No start is signed,
     as Azure's clock may be behind ours. Raises Invalid for a key that is no base64.
     """
-    until, protocol = iso_time(expires), "https" if https else ""
-    resource = f"/blob/{signer.account}/{container}/{blob}"
-    signed = [permissions, "", until, resource, "", "", protocol, _VERSION, _BLOB]
+    until, protocol, who = iso_time(expires), "https" if https else "", signer.delegation
+    # an account's key: no stored policy; somebody's: no authorized agent, nor a correlation
+    named = [""] if who is None else [*who, "", "", ""]
+    signed = [permissions, "", until, f"/blob/{signer.account}/{container}/{blob}", *named]
+    signed += ["", protocol, _VERSION, _BLOB]
     signed += [""] * 7  # snapshot, encryption scope, five headers of the answer
     try:
-        key = base64.b64decode(signer.access_key.reveal(), validate=True)
+        key = base64.b64decode(signer.key.reveal(), validate=True)
     except binascii.Error as error:
         raise Invalid(
             f"the access key of the storage account {signer.account!r} is not in base64",
@@ -63,5 +84,7 @@ def sas_query(
     parameters = {"sv": _VERSION, "sr": _BLOB, "sp": permissions, "se": until}
     if https:
         parameters["spr"] = protocol
+    if who is not None:
+        parameters |= who.parameters
     parameters["sig"] = signature
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items())

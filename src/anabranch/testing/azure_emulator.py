@@ -46,8 +46,9 @@ class EmulatedAzure:
 
     root = f"https://{_ACCOUNT}.blob.core.windows.net"
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, scheme: str = "http") -> None:
         self.port = port
+        self._scheme = scheme
 
     @property
     def settings(self) -> dict[str, str]:
@@ -97,7 +98,7 @@ class EmulatedAzure:
             pool.close()
 
     def _endpoint(self, port: int | None) -> str:
-        return f"http://127.0.0.1:{port or self.port}/{_ACCOUNT}"
+        return f"{self._scheme}://127.0.0.1:{port or self.port}/{_ACCOUNT}"
 
 
 def azurite_program() -> list[str] | None:
@@ -108,12 +109,18 @@ def azurite_program() -> list[str] | None:
 
 
 @contextmanager
-def running_azure() -> Iterator[EmulatedAzure]:
-    """Runs an Azurite and stops it afterwards. Raises FileNotFoundError where there is none."""
+def running_azure(certificate: Path | None = None) -> Iterator[EmulatedAzure]:
+    """Runs an Azurite and stops it afterwards. With a `certificate`, a file that has its key too,
+    it speaks TLS and takes tokens, of which it looks at all but the signature.
+
+    Raises FileNotFoundError where there is none.
+    """
     command = azurite_program()
     if command is None:
         raise FileNotFoundError("Azurite is not installed: `make components` does that")
     options = ["--blobPort", "0", "--skipApiVersionCheck", "--silent", "--disableTelemetry"]
+    if certificate is not None:
+        options += ["--oauth", "basic", "--cert", str(certificate), "--key", str(certificate)]
     with kept_folder() as folder:
         process = subprocess.Popen(
             [*command, *options, "--location", str(folder)],
@@ -126,7 +133,8 @@ def running_azure() -> Iterator[EmulatedAzure]:
             assert process.stdout is not None
             line = next((line for line in process.stdout if _LISTENS in line), "")
             assert line, "Azurite did not start"
-            yield EmulatedAzure(int(line.strip().rpartition(":")[2]))
+            port = int(line.strip().rpartition(":")[2])
+            yield EmulatedAzure(port, "http" if certificate is None else "https")
         finally:
             process.terminate()
             process.wait(_STOP_SECONDS)
