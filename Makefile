@@ -37,6 +37,10 @@ quickstart: install ## install, then play the flights story on a server of its o
 components: ## install the real programs that tests compare with, where that is allowed
 	@tools/components
 
+.PHONY: minio
+minio: ## build MinIO once, outside of the checkout, for the tests over S3: up to half an hour
+	@tools/minio
+
 .PHONY: clients
 clients: .venv-clients/.installed ## make .venv-clients: clients of S3 with libraries of their own
 
@@ -51,7 +55,7 @@ test: install components clients ## everything but the slow sweeps
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 .PHONY: test-all
-test-all: install components clients fuzz ## everything, slow sweeps included
+test-all: install components minio clients fuzz ## everything, slow sweeps included
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 

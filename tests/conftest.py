@@ -18,8 +18,10 @@ from xdist.scheduler import LoadScopeScheduling
 import anabranch
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.azure_emulator import EmulatedAzure, azurite_program, running_azure
+from anabranch.testing.minio import minio_program, running_minio
 from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
 from anabranch.testing.s3_emulator import EmulatedS3, running_s3
+from anabranch.testing.s3_service import S3Service
 from anabranch.testing.server import Server, running_server
 from anabranch.testing.spark import settings_of, spark_session
 
@@ -51,6 +53,34 @@ def _programs_find_the_package() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(anabranch.__file__).parent.parent))
         yield
+
+
+def pytest_addoption(parser):
+    choices = ("auto", "minio", "moto")
+    told = "the S3 that tests run over: MinIO (`make minio`), moto's, or MinIO if it is built"
+    parser.addoption("--s3", choices=choices, default="auto", help=told)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leaves out what is about MinIO alone where tests do not run over it."""
+    return True if "minio" in collection_path.name and minio(config) is None else None
+
+
+def pytest_report_header(config):
+    program = minio(config)
+    return f"S3: {program}" if program else "S3: moto's server (`make minio` builds MinIO)"
+
+
+def minio(config: pytest.Config) -> Path | None:
+    """Returns the MinIO that tests run over, None for moto's S3."""
+    choice = config.getoption("--s3")
+    if choice == "moto":
+        return None
+    version = (PROJECT / "tools" / "minio-version").read_text().strip()
+    program = minio_program(version, os.environ)
+    if program is None and choice == "minio":
+        raise pytest.UsageError("MinIO is not built: `make minio` does that")
+    return program
 
 
 @pytest.hookimpl(wrapper=True)
@@ -162,8 +192,21 @@ def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[EmulatedS3]:
-    """An S3 that keeps everything in memory."""
+def s3(request: pytest.FixtureRequest) -> Iterator[S3Service]:
+    """A service of S3's kind: MinIO where it is built, else moto's."""
+    program = minio(request.config)
+    if program is None:
+        yield request.getfixturevalue("emulated_s3")
+    else:
+        with running_minio(program) as server:
+            yield server
+
+
+@pytest.fixture(scope="session")
+def emulated_s3() -> Iterator[EmulatedS3]:
+    """moto's S3, which keeps everything in memory, may be made to answer anything, and stands for
+    Google's storage, too.
+    """
     with running_s3() as server:
         yield server
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
 from anabranch.blocks.contract import BlockStore
@@ -13,21 +15,26 @@ from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.testing.azure_emulator import EmulatedAzure
 from anabranch.testing.s3_emulator import EmulatedS3
+from anabranch.testing.s3_service import S3Service
 from anabranch.testing.stores import FaultyBlocks
 
 NAMESPACES = {"mem": "mem://space", "local": "local://space"}
 
 
 @pytest.fixture
-def bucket(s3: EmulatedS3) -> str:
+def bucket(s3: S3Service) -> str:
     """A new bucket's name."""
+    return new_bucket(s3)
+
+
+def new_bucket(service: S3Service) -> str:
     name = f"bucket-{uuid.uuid4()}"
-    s3.make_bucket(name)
+    service.make_bucket(name)
     return name
 
 
 @pytest.fixture
-def s3_store(s3: EmulatedS3) -> BlockStore:
+def s3_store(s3: S3Service) -> BlockStore:
     return s3.blocks()
 
 
@@ -49,14 +56,14 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
 
 
 @pytest.fixture
-def gcs_store(s3: EmulatedS3) -> BlockStore:
-    return s3.gcs_blocks()
+def gcs_store(emulated_s3: EmulatedS3) -> BlockStore:
+    return emulated_s3.gcs_blocks()
 
 
 @pytest.fixture
-def gs_namespace(bucket: str) -> str:
+def gs_namespace(emulated_s3: EmulatedS3) -> str:
     """A namespace in a new bucket of Google's."""
-    return f"gs://{bucket}/space"
+    return f"gs://{new_bucket(emulated_s3)}/space"
 
 
 @pytest.fixture
@@ -79,9 +86,9 @@ def s3_namespace(bucket: str) -> str:
 
 
 @pytest.fixture
-def unsigning_gcs_store(s3: EmulatedS3) -> BlockStore:
+def unsigning_gcs_store(emulated_s3: EmulatedS3) -> BlockStore:
     """Google's store without a key: uploads in parts are objects."""
-    return s3.gcs_blocks(signs=False)
+    return emulated_s3.gcs_blocks(signs=False)
 
 
 @pytest.fixture
@@ -111,3 +118,25 @@ def at(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[str], str
     else:
         namespace = request.getfixturevalue(f"{kind}_namespace")
     return lambda key: f"{namespace}/{key}"
+
+
+@pytest.fixture
+def enough(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[bytes], bytes]:
+    """Makes a body long enough for a part that is not the last: S3 itself asks for 5 MiB."""
+    least = 0
+    if store.config.blockstore_type == "s3":
+        least = request.getfixturevalue("s3").least_part_bytes
+    return lambda body: body + bytes(max(0, least - len(body)))
+
+
+@pytest.fixture
+def client(s3: S3Service) -> Any:
+    """A client of others', to see what really is in a bucket."""
+    who = s3.access().credentials()
+    return boto3.client(
+        "s3",
+        endpoint_url=s3.endpoint,
+        aws_access_key_id=who.access_key_id,
+        aws_secret_access_key=who.secret.reveal(),
+        region_name="us-east-1",
+    )

@@ -26,7 +26,7 @@ def kind(request):
 @pytest.fixture
 def opened(kind, request):
     """Opens the store by way of a port, or directly; one that `signs`, or not."""
-    server = request.getfixturevalue("azure" if kind == "azure" else "s3")
+    server = request.getfixturevalue("azure" if kind == "azure" else "emulated_s3")
 
     def make(port=None, patience=USUAL, *, signs=True):
         if kind == "azure":
@@ -38,7 +38,7 @@ def opened(kind, request):
 
 @pytest.fixture
 def proxy(kind, request):
-    port = request.getfixturevalue("azure" if kind == "azure" else "s3").port
+    port = request.getfixturevalue("azure" if kind == "azure" else "emulated_s3").port
     with FaultyProxy(("127.0.0.1", port)) as between:
         yield between
 

@@ -12,6 +12,12 @@ ADDRESS, ODD = "s3://lake/a/b", "s3://lake/a//b"
 
 
 @pytest.fixture
+def s3(emulated_s3):
+    """What may be made to answer anything."""
+    return emulated_s3
+
+
+@pytest.fixture
 def answering(s3):
     """Lets the server answer everything so; returns a store on it."""
 
@@ -152,3 +158,32 @@ def test_a_block_that_is_not_there_is_gone(answering):
         for use in (lambda a=address: store.read(a), lambda a=address: store.copy(a, a + "2")):
             with pytest.raises(Gone):
                 use()
+
+
+def test_one_error_in_between_is_not_noticed(s3, bucket):
+    store, turns = s3.blocks(), []
+
+    def every_other(environ, start):
+        turns.append(None)
+        if len(turns) % 2:
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            start("503 Slow Down", [("Content-Type", "application/xml")])
+            return [b"<Error><Code>SlowDown</Code></Error>"]
+        return s3._application(environ, start)
+
+    s3.answer = every_other
+    try:
+        for address in (f"s3://{bucket}/a", f"s3://{bucket}/odd//a"):
+            assert store.put(address, [b"x"]).size == 1
+            assert store.read(address) == b"x"
+            assert store.copy(address, address + "2").size == 1
+            assert store.stat(address).size == 1
+            assert [info.address for info in store.list(address)] == [address, address + "2"]
+            store.delete([address])
+            assert store.stat(address) is None
+            upload = store.open_upload(address)
+            part = store.put_part(address, upload, 1, [b"tea"])
+            store.complete_upload(address, upload, [(1, part.checksum)])
+            assert store.read(address) == b"tea"
+    finally:
+        s3.answer = None

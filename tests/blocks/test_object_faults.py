@@ -28,7 +28,7 @@ def proxy(s3):
         yield between
 
 
-@pytest.fixture(params=["a", "odd//a"])
+@pytest.fixture(params=["a", "odd\x7fa"])
 def address(request, s3, bucket):
     """The address of a block that is there, of a key for each way to the store."""
     found = f"s3://{bucket}/{request.param}"
@@ -100,7 +100,7 @@ def test_a_slow_store_is_waited_for(s3, proxy, address):
     assert list(store.list(address + "2"))
 
 
-@pytest.mark.parametrize("key", ["large", "odd//large"])
+@pytest.mark.parametrize("key", ["large", "odd\x7flarge"])
 def test_a_store_that_dies_in_a_large_block_leaves_none(s3, proxy, bucket, key):
     store = s3.blocks(proxy.port, SHORT)
     address = f"s3://{bucket}/{key}"
@@ -116,34 +116,6 @@ def test_a_store_that_dies_in_a_large_block_leaves_none(s3, proxy, bucket, key):
     assert s3.blocks().stat(address) is None
     proxy.reset()
     assert store.put(address, [b"again"]).size == 5
-
-
-def test_one_error_in_between_is_not_noticed(s3, bucket):
-    store = s3.blocks()
-    turns = []
-
-    def every_other(environ, start):
-        turns.append(None)
-        if len(turns) % 2:
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            start("503 Slow Down", [("Content-Type", "application/xml")])
-            return [b"<Error><Code>SlowDown</Code></Error>"]
-        return s3._application(environ, start)
-
-    s3.answer = every_other
-    try:
-        for key in ("a", "odd//a"):
-            address = f"s3://{bucket}/{key}"
-            for name, use in uses(store, address).items():
-                if name == "put":
-                    store.put(address, [b"x"])
-                use()
-            upload = store.open_upload(address + "6")
-            part = store.put_part(address + "6", upload, 1, [b"tea"])
-            store.complete_upload(address + "6", upload, [(1, part.checksum)])
-            assert store.read(address + "6") == b"tea"
-    finally:
-        s3.answer = None
 
 
 def test_a_table_is_brought_whole_or_not_at_all(s3, proxy, bucket, tmp_path):

@@ -53,7 +53,7 @@ def late(kind, request):
     if kind == "s3":
         server = request.getfixturevalue("s3")
         return s3_blocks(server.access(), clock=lambda: time.time() - 3600)
-    server = request.getfixturevalue("azure" if kind == "azure" else "s3")
+    server = request.getfixturevalue("azure" if kind == "azure" else "emulated_s3")
     make = server.blocks if kind == "azure" else server.gcs_blocks
     return make(clock=lambda: time.time() - 3600)
 
@@ -96,9 +96,12 @@ def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, reque
     ("kind", "key"),
     [(kind, key) for kind in STORES for key in KEYS if kind == "s3" or key not in NO_PATHS],
 )
-def test_a_block_is_stored_and_read(kind, signing, place, key):
+def test_a_block_is_stored_and_read(kind, signing, place, key, request):
     address = place(key)
     stored = put(signing.presign(address, "PUT", 60))
+    if kind == "s3" and key == "a//b" and request.getfixturevalue("s3").product == "MinIO":
+        assert (stored.status_code, "XMinioInvalidObjectName" in stored.text) == (400, True)
+        return
     assert stored.status_code in {200, 201}
     if kind != "azure":
         assert stored.headers["etag"] == f'"{MD5}"'

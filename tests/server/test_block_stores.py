@@ -49,16 +49,16 @@ def test_an_endpoint_that_is_no_url_is_refused(wrong):
         opened(blockstore__type="s3", blockstore__s3__endpoint=wrong)
 
 
-def test_settings_reach_the_store(s3):
+def test_settings_reach_the_store(emulated_s3):
     store = opened(
         blockstore__type="s3",
-        blockstore__s3__endpoint=s3.endpoint,
+        blockstore__s3__endpoint=emulated_s3.endpoint,
         blockstore__s3__force_path_style=True,
         environment=KEYS,
     )
-    s3.make_bucket("settings")
+    emulated_s3.make_bucket("settings")
     store.put("s3://settings/a", [b"x"])
-    assert s3.blocks().read("s3://settings/a") == b"x"
+    assert emulated_s3.blocks().read("s3://settings/a") == b"x"
 
 
 @pytest.mark.parametrize("kind", ["s3", "gs", "azure"])

@@ -141,19 +141,20 @@ def test_repositories_where_there_can_be_none(ask, bucket, repository):
     assert message == "failed to match required regex ^s3://: invalid namespace"
 
 
-def test_a_store_that_is_asked_too_much_is_told_of_with_503(s3, tmp_path, bucket):
+def test_a_store_that_is_asked_too_much_is_told_of_with_503(emulated_s3, tmp_path):
     def slow_down(environ, start):
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start("503 Slow Down", [("Content-Type", "application/xml")])
         return [b"<Error><Code>SlowDown</Code></Error>"]
 
-    env = {**s3.settings, "ANABRANCH_BLOCKSTORE_S3_MAX_RETRIES": "1"}
+    emulated_s3.make_bucket("busy")
+    env = {**emulated_s3.settings, "ANABRANCH_BLOCKSTORE_S3_MAX_RETRIES": "1"}
     with running_server(tmp_path, env=env) as server:
         client = httpx2.Client(base_url=server.api, auth=server.auth, timeout=60)
-        body = {"name": "busy", "storage_namespace": f"s3://{bucket}/busy"}
+        body = {"name": "busy", "storage_namespace": "s3://busy/space"}
         assert client.post("/repositories", json=body).status_code == 201
         put = "/repositories/busy/branches/main/objects?path=a"
-        s3.answer = slow_down
+        emulated_s3.answer = slow_down
         try:
             answer = client.post(put, files={"content": b"x"})
             door = boto3.client(
@@ -167,7 +168,7 @@ def test_a_store_that_is_asked_too_much_is_told_of_with_503(s3, tmp_path, bucket
             with pytest.raises(door.exceptions.ClientError) as refused:
                 door.put_object(Bucket="busy", Key="main/a", Body=b"x")
         finally:
-            s3.answer = None
+            emulated_s3.answer = None
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert answer.headers["X-Anabranch-Kind"] == "storage_throttled"
         told = refused.value.response

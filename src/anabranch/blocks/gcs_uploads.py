@@ -70,7 +70,14 @@ class GcsUploads(S3Uploads):
         chunks = self._objects.open(source, start, end)
         return self.put(location, upload_id, number, chunks, None)
 
-    def complete(self, location: Location, upload_id: str, parts: Sequence[tuple[int, str]]) -> int:
+    def complete(
+        self,
+        location: Location,
+        upload_id: str,
+        parts: Sequence[tuple[int, str]],
+        *,
+        replaces: bool = False,  # noqa: ARG002  clients alone complete uploads here
+    ) -> int:
         """Makes a block of parts, and returns its size in bytes."""
         place, whole = _beside(location, upload_id), checksum_of_parts([p[1] for p in parts])
         try:

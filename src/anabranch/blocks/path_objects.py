@@ -96,7 +96,7 @@ class PathObjects:
         for first in range(0, len(locations), _DELETE_AT_ONCE):
             some = locations[first : first + _DELETE_AT_ONCE]
             try:
-                obstore.delete(self._bucket(some[0]), [each.key for each in some])
+                self._remove(some)
             except FileNotFoundError as error:
                 if len(some) == 1:
                     told = translate(error, some[0].address)
@@ -107,6 +107,16 @@ class PathObjects:
                     self.delete([each])
             except _ERRORS as error:
                 raise translate(error, some[0].address) from error
+
+    def _remove(self, locations: Sequence[Location]) -> None:
+        bucket, keys = self._bucket(locations[0]), [each.key for each in locations]
+        try:
+            obstore.delete(bucket, keys)
+        except _ERRORS as error:
+            if translate(error, locations[0].address).kind != "storage_unreachable":
+                raise
+            # obstore sends no POST again, though the connection it had kept may have been cut
+            obstore.delete(bucket, keys)
 
     def copy(self, source: Location, destination: Location) -> int:
         """Copies a block within the store and returns its size in bytes. Raises Gone."""

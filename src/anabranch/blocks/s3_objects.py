@@ -48,7 +48,7 @@ class S3Objects:
                 (number, self._uploads.put(location, upload, number, [body], None).checksum)
                 for number, body in enumerate(_in_parts(chunks), 1)
             ]
-            self._uploads.complete(location, upload, parts)
+            self._uploads.complete(location, upload, parts, replaces=True)
         except BaseException:
             self._uploads.abort(location, upload)
             raise
@@ -151,7 +151,7 @@ class S3Objects:
                 length = min(_COPY_PART_BYTES, size - at)
                 part = self._uploads.copy(destination, upload, number, source, at, length)
                 parts.append((number, part.checksum))
-            self._uploads.complete(destination, upload, parts)
+            self._uploads.complete(destination, upload, parts, replaces=True)
         except BaseException:
             self._uploads.abort(destination, upload)
             raise

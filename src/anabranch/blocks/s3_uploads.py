@@ -1,7 +1,8 @@
 """Uploads in parts, as S3 itself has them: the store keeps everything, and the id is its own.
 
-An upload is completed only where no block is yet (`If-None-Match`), so of lists that race exactly
-one wins; who won is seen by the block's ETag, which S3 makes of those of the parts.
+An upload that a client completes is so only where no block is yet (`If-None-Match`), so of lists
+that race exactly one wins; who won is seen by the block's ETag, which S3 makes of those of the
+parts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from anabranch.signing.encoding import encode_key
 __all__ = ["S3Uploads"]
 
 _OK, _NO_CONTENT, _NOT_FOUND, _NOT_IMPLEMENTED = 200, 204, 404, 501
-_NO_UPLOAD = frozenset({"NoSuchUpload", "InvalidArgument"})
+_NO_UPLOAD = frozenset({"NoSuchUpload", "InvalidArgument", "XMinioInvalidResourceName"})
 _TAKEN = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload"})
 _WRONG_PARTS = frozenset({"InvalidPart", "InvalidPartOrder"})
 
@@ -113,10 +114,20 @@ class S3Uploads:
                 return sorted(found, key=lambda part: part.number)
             query["part-number-marker"] = page.more
 
-    def complete(self, location: Location, upload_id: str, parts: Sequence[tuple[int, str]]) -> int:
-        """Makes a block of parts, and returns its size in bytes."""
+    def complete(
+        self,
+        location: Location,
+        upload_id: str,
+        parts: Sequence[tuple[int, str]],
+        *,
+        replaces: bool = False,
+    ) -> int:
+        """Makes a block of parts, which `replaces` one that is there or is refused, and returns its
+        size in bytes.
+        """
         checksum = checksum_of_parts([part[1] for part in parts])
-        answer = self._ask_completion(location, upload_id, parts, {"If-None-Match": "*"})
+        condition = {} if replaces else {"If-None-Match": "*"}
+        answer = self._ask_completion(location, upload_id, parts, condition)
         if answer.status == _NOT_IMPLEMENTED:
             answer = self._ask_completion(location, upload_id, parts, {})
         code = code_of(answer)

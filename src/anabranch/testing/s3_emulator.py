@@ -22,21 +22,15 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from anabranch.blocks.gcs_store import gcs_blocks
-from anabranch.blocks.http_pool import HttpPool
 from anabranch.blocks.object_store import ObjectBlocks
 from anabranch.blocks.patience import Patience
-from anabranch.blocks.s3_access import Credentials, S3Access
-from anabranch.blocks.s3_store import s3_blocks
-from anabranch.model.secret import Secret
-from anabranch.signing.sign import sign_request
 from anabranch.testing.google_account import GoogleAccount, without_signature
+from anabranch.testing.s3_service import CREDENTIALS, S3Service
 
 __all__ = ["EmulatedS3", "running_s3"]
 
-_ACCESS = Credentials("AKIAEMULATED", Secret("a-secret-of-no-worth"))
-
 _SIGNED = (
-    f"AWS4-HMAC-SHA256 Credential={_ACCESS.access_key_id}/20240101/us-east-1/s3/aws4_request, "
+    f"AWS4-HMAC-SHA256 Credential={CREDENTIALS.access_key_id}/20240101/us-east-1/s3/aws4_request, "
     "SignedHeaders=host, Signature=0"
 )
 """What moto wants to see, which verifies nothing."""
@@ -51,60 +45,17 @@ _NOT_IN_PARTS = (
 _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
-class EmulatedS3:
+class EmulatedS3(S3Service):
     """A server that runs on `port` of 127.0.0.1; `answer` may be set to answer in its place."""
 
-    region = "us-east-1"
+    product = "moto"
 
     def __init__(self, application: _Wsgi) -> None:
-        self.port = 0
+        super().__init__()
         self.answer: _Wsgi | None = None
         self._application = application
         self._lock = threading.Lock()
         self.google = GoogleAccount.new()
-
-    @property
-    def endpoint(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The environment of a server of ours that keeps its blocks here."""
-        return {
-            "ANABRANCH_BLOCKSTORE_TYPE": "s3",
-            "ANABRANCH_BLOCKSTORE_S3_ENDPOINT": self.endpoint,
-            "ANABRANCH_BLOCKSTORE_S3_FORCE_PATH_STYLE": "true",
-            "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_ACCESS_KEY_ID": _ACCESS.access_key_id,
-            "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": _ACCESS.secret.reveal(),
-        }
-
-    @property
-    def google_settings(self) -> dict[str, str]:
-        """The environment of a server of ours that takes it for Google's."""
-        return {
-            "ANABRANCH_BLOCKSTORE_TYPE": "gs",
-            "ANABRANCH_BLOCKSTORE_GS_CREDENTIALS_JSON": self.google.file,
-            "STORAGE_EMULATOR_HOST": self.endpoint,
-        }
-
-    def access(self, port: int | None = None, public_endpoint: str = "") -> S3Access:
-        """Returns how to reach it, by way of another port if one is given."""
-        return S3Access(
-            lambda: _ACCESS,
-            endpoint=f"http://127.0.0.1:{port or self.port}",
-            region=self.region,
-            path_style=True,
-            public_endpoint=public_endpoint,
-        )
-
-    def blocks(
-        self,
-        port: int | None = None,
-        patience: Patience = Patience(),  # noqa: B008  frozen
-    ) -> ObjectBlocks:
-        """Returns a block store on it, by way of another port if one is given."""
-        return s3_blocks(self.access(port), patience=patience)
 
     def gcs_blocks(
         self,
@@ -120,18 +71,6 @@ class EmulatedS3:
         identity = {"google_service_account_key": self.google.file} if signs else {}
         endpoint = f"http://127.0.0.1:{port or self.port}"
         return gcs_blocks(identity, endpoint=endpoint, patience=patience, clock=clock)
-
-    def make_bucket(self, name: str) -> None:
-        """Makes a bucket."""
-        access = self.access()
-        url = access.url(name)
-        headers = sign_request(access.signer(name), "PUT", url, {}, time=time.time()).headers
-        pool = HttpPool(silence_seconds=60, connect_seconds=60)
-        try:
-            answer = pool.send("PUT", url, {**headers, "Content-Length": "0"})
-            assert answer.status == 200, answer.body
-        finally:
-            pool.close()
 
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         """Answers a request, one at a time."""

@@ -53,7 +53,7 @@ def examined(request):
     """
 
     def examine(kind, *forbidden):
-        server = request.getfixturevalue("azure" if kind == "azure" else "s3")
+        server = request.getfixturevalue({"azure": "azure", "gs": "emulated_s3"}.get(kind, "s3"))
         name = f"lake-{uuid.uuid4()}"
         make = server.make_container if kind == "azure" else server.make_bucket
         make(name)
