@@ -44,11 +44,12 @@ def lake(request, tmp_path_factory):
         store.make_container(name)
         settings, blocks, place = store.settings, store.blocks(), f"{store.root}/{name}"
     else:
-        store = request.getfixturevalue("s3")
+        store = request.getfixturevalue("s3" if request.param == "s3" else "emulated_s3")
         store.make_bucket(name)
-        settings, blocks, place = store.google_settings, store.gcs_blocks(), f"gs://{name}"
         if request.param == "s3":
             settings, blocks, place = store.settings, store.blocks(), f"s3://{name}"
+        else:
+            settings, blocks, place = store.google_settings, store.gcs_blocks(), f"gs://{name}"
     kind = request.param.upper()
     settings |= {f"ANABRANCH_BLOCKSTORE_{kind}_PRE_SIGNED_EXPIRY": "7m"}
     with running_server(tmp_path_factory.mktemp("data"), env=settings) as running:
