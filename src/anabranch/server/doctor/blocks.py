@@ -13,6 +13,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
 from anabranch.server.doctor.clock import compare_clocks
 from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.doctor.presigned import check_presigned
 from anabranch.server.doctor.rights import right_to_grant
 
 __all__ = ["check_blocks", "places_of"]
@@ -71,6 +72,7 @@ def _check_place(
     if not trial.refused:  # both need the rights above, too
         _look_that_it_is_gone(trial)
         _begin_parts(trial)
+        trial.findings += check_presigned(store, place, address)
     if all(finding.state is not State.WRONG for finding in trial.findings):
         message = f"{place} can be written, read, listed and cleaned"
         trial.findings.append(Finding(ABOUT, State.SOUND, message))

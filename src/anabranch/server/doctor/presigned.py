@@ -1,0 +1,36 @@
+"""Whether clients can be given URLs of the store's own, at which bytes pass the server by."""
+
+from __future__ import annotations
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import AnabranchError
+from anabranch.server.doctor.finding import Finding, State
+
+__all__ = ["check_presigned"]
+
+ABOUT = "blocks"
+_SECONDS = 60
+_KEYS = {
+    "gs": "Give the server a service account's key: blockstore.gs.credentials_file.",
+    "azure": (
+        "Give the server the account's access key, or its identity the role Storage Blob "
+        "Delegator on the account."
+    ),
+}
+"""What a store needs to sign, by its type."""
+
+
+def check_presigned(store: BlockStore, place: str, address: str) -> list[Finding]:
+    """Asks for a URL of an address in a place; a folder has none, which is no fault."""
+    kind = store.config.blockstore_type
+    if kind in {"local", "mem"} or not store.config.pre_sign_support:
+        return []
+    try:
+        url = store.presign(address, "GET", _SECONDS)
+    except AnabranchError as error:
+        message = f"cannot sign URLs for {place}: {error.message}"
+        return [Finding(ABOUT, State.WRONG, message, error.hint or "")]
+    if url is None:
+        message = f"nothing signs URLs for {place}: what clients read goes through the server"
+        return [Finding(ABOUT, State.DOUBTFUL, message, _KEYS.get(kind, ""))]
+    return [Finding(ABOUT, State.SOUND, f"clients can be given URLs of {place}")]
