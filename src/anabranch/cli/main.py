@@ -63,6 +63,11 @@ SECTIONS = (
         (
             Word("serve", "anabranch.cli.serve", "Serve a folder over HTTP"),
             Word("migrate", "anabranch.cli.migrate", "Make the tables that servers share"),
+            Word(
+                "gc",
+                "anabranch.cli.garbage",
+                "Find and remove objects that nothing keeps any more; rules of keeping",
+            ),
             Word("doctor", "anabranch.cli.doctor", "Look for what is wrong with a server's setup"),
             Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
         ),

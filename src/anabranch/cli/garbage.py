@@ -1,0 +1,250 @@
+"""`gc`: finds objects that nothing keeps any more and removes them; and the rules of keeping."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.address import repository_address
+from anabranch.cli.call import Call
+from anabranch.cli.cells import size
+from anabranch.cli.command import YES, Argument, Command, Group, Option
+from anabranch.cli.failure import Usage
+from anabranch.cli.steps import Relay, steps
+from anabranch.cli.table import Column
+
+if TYPE_CHECKING:
+    from anabranch.pipelines.garbage.collector import Run
+    from anabranch.pipelines.garbage.summary import Amount, Summary
+
+__all__ = ["COMMAND"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+
+_HOUR = 3600.0
+_COLUMNS = (Column("BRANCH", "name"), Column("DAYS", "number"))
+_OTHERS = "(all others)"
+
+
+def _run(call: Call) -> None:
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.collecting import opened_collector  # noqa: PLC0415
+    from anabranch.server.load_settings import load_settings  # noqa: PLC0415
+
+    given = call.arguments
+    config = None if given.config is None else Path(given.config)
+    loaded = load_settings({"data": given.data}, os.environ, config)
+    for warning in loaded.warnings:
+        call.output.note(warning)
+    if given.sweep and call.output.json and not given.yes:
+        raise Usage("--json asks no questions", hint="Add --yes to agree to the sweep.")
+    if given.engine == "auto" and not call.output.json:
+        call.output.note("engine: local, which works in this process")
+    relay = Relay()
+    with opened_collector(loaded.settings, relay) as collector:
+        with steps(call.output) as relay.to:
+            run = collector.mark(
+                given.repository.repository,
+                grace_seconds=given.grace * _HOUR,
+                window_seconds=given.window * _HOUR,
+            )
+        with run:
+            if not (call.output.json and given.sweep):
+                _report(call, run.summary)
+            if given.sweep:
+                _sweep(call, run, relay)
+
+
+def _sweep(call: Call, run: Run, relay: Relay) -> None:
+    due = run.summary.due
+    if due.objects:
+        call.confirm(f"Remove {_amount(due)} for good?")
+    with steps(call.output) as relay.to:
+        summary = run.sweep(rate=call.arguments.rate)
+    if call.output.json:
+        call.output.document(_document(summary))
+        return
+    call.output.line(f"Removed {_amount(summary.swept)}")
+    if summary.revived:
+        call.output.line(f"Kept {summary.revived} that came to life meanwhile")
+
+
+def _report(call: Call, summary: Summary) -> None:
+    found = summary.found
+    pairs: list[tuple[str, Any, str]] = [
+        ("repository", summary.repository, "name"),
+        ("commits", f"{found.active_commits} of {found.commits} are active", ""),
+        ("listed", _amount(summary.listed), ""),
+        ("left alone", f"{summary.young} young, {summary.unknown} unknown", ""),
+        ("dead", _amount(summary.candidates), ""),
+        *((f"  of {month}", _amount(part), "") for month, part in sorted(summary.by_month.items())),
+        ("may be removed", _amount(summary.due), ""),
+    ]
+    if summary.next_due_at:
+        pairs.append(("more from", summary.next_due_at, "time"))
+    pairs.append(("candidates", summary.candidates_location, ""))
+    call.output.details(pairs, _document(summary))
+
+
+def _document(summary: Summary) -> Any:
+    import msgspec  # noqa: PLC0415  not needed for --help
+
+    return msgspec.to_builtins(summary)
+
+
+def _amount(amount: Amount) -> str:
+    return f"{amount.objects:,} object{'' if amount.objects == 1 else 's'}, {size(amount.bytes)}"
+
+
+def _path(call: Call) -> tuple[str, ...]:
+    repository: str = call.arguments.repository.repository
+    return "repositories", repository, "settings", "gc_rules"
+
+
+def _get_config(call: Call) -> None:
+    rules = call.connection.get(*_path(call))
+    if call.output.json:
+        call.output.document(rules)
+        return
+    rows = [(rule["branch_id"], rule["retention_days"]) for rule in rules["branches"]]
+    rows.append((_OTHERS, rules["default_retention_days"]))
+    call.output.rows(_COLUMNS, rows, lambda row: row)
+
+
+def _set_config(call: Call) -> None:
+    given = call.arguments
+    if given.filename is not None:
+        text = (
+            sys.stdin.read() if given.filename == "-" else Path(given.filename).read_text("utf-8")
+        )
+        try:
+            rules = json.loads(text)
+        except ValueError as error:
+            raise Usage(f"{given.filename}: this is not JSON: {error}") from error
+    elif given.default is None:
+        raise Usage("there are no rules", hint="Give --default, or a file with -f.")
+    else:
+        days = dict(given.branch)
+        branches = [{"branch_id": name, "retention_days": days[name]} for name in sorted(days)]
+        rules = {"default_retention_days": given.default, "branches": branches}
+    call.connection.send("PUT", *_path(call), body=rules)
+    call.output.done("Set the rules", rules)
+
+
+def _delete_config(call: Call) -> None:
+    call.connection.send("DELETE", *_path(call))
+    call.output.done("Deleted the rules: every commit is kept", {})
+
+
+def _hours(text: str) -> float:
+    hours = float(text)
+    if not 0 <= hours < float("inf"):
+        raise ValueError(text)
+    return hours
+
+
+def _rate(text: str) -> float:
+    rate = float(text)
+    if not 0 < rate < float("inf"):
+        raise ValueError(text)
+    return rate
+
+
+def _days(text: str) -> int:
+    days = int(text)
+    if days < 0:
+        raise ValueError(text)
+    return days
+
+
+def _rule(text: str) -> tuple[str, int]:
+    name, equals, days = text.rpartition("=")
+    if not name or not equals:
+        raise ValueError(text)
+    return name, _days(days)
+
+
+COMMAND = Group(
+    "gc",
+    "Find and remove objects that nothing keeps any more; rules of keeping",
+    (
+        Command(
+            "run",
+            "Report what is dead in the store, and remove it if asked to",
+            _run,
+            arguments=(REPOSITORY,),
+            options=(
+                Option("--sweep", "Remove what has been dead for the restore window, after asking"),
+                YES,
+                Option(
+                    "--grace",
+                    "Leave objects alone that are younger; an upload can be linked for 24 hours",
+                    "HOURS",
+                    parse=_hours,
+                    default=24.0,
+                ),
+                Option(
+                    "--window",
+                    "Remove only what an earlier run, so long ago, has found dead already",
+                    "HOURS",
+                    parse=_hours,
+                    default=24.0,
+                ),
+                Option("--rate", "Remove at most so many objects a second", "N", parse=_rate),
+                Option(
+                    "--engine",
+                    "What does the work",
+                    "ENGINE",
+                    choices=("auto", "local"),
+                    default="auto",
+                ),
+                Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+                Option(
+                    "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
+                ),
+            ),
+            details="Run it with the server's settings; its servers may go on. Nothing is removed "
+            "without --sweep, and then only what is still dead. It needs "
+            "`pip install 'anabranch[gc]'`.",
+            examples=("gc lakefs://flights", "gc lakefs://flights --sweep --yes"),
+            connects=False,
+        ),
+        Command(
+            "get-config",
+            "Show the rules: how long branches keep what they replace",
+            _get_config,
+            arguments=(REPOSITORY,),
+            examples=("gc get-config lakefs://flights",),
+        ),
+        Command(
+            "set-config",
+            "Replace the rules of a repository",
+            _set_config,
+            arguments=(REPOSITORY,),
+            options=(
+                Option(
+                    "-f, --filename", "Read the rules from this file, as JSON; - is input", "FILE"
+                ),
+                Option("--default", "The days of all branches without a rule", "DAYS", parse=_days),
+                Option("--branch", "The days of a branch", "NAME=DAYS", parse=_rule, repeat=True),
+            ),
+            details='As JSON rules are `{"default_retention_days": 21, "branches": '
+            '[{"branch_id": "main", "retention_days": 28}]}`.',
+            examples=(
+                "gc set-config lakefs://flights --default 21 --branch main=28",
+                "gc set-config lakefs://flights -f rules.json",
+            ),
+        ),
+        Command(
+            "delete-config",
+            "Delete the rules: then every commit is kept",
+            _delete_config,
+            arguments=(REPOSITORY,),
+            examples=("gc delete-config lakefs://flights",),
+        ),
+    ),
+    default="run",
+)

@@ -1,0 +1,125 @@
+"""`gc`: the rules through a server, and collecting in the server's folder."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+import anabranch
+
+
+def test_rules_come_and_go(ana, lake, tmp_path):
+    ran = ana("gc", "get-config", lake.uri)
+    assert (ran.code, ran.err.splitlines()[0]) == (1, "error: not found")
+    ana.ok("gc", "set-config", lake.uri, "--default", "21", "--branch", "main=28")
+    assert ana.ok("gc", "get-config", lake.uri).rows == [["main", "28"], ["(all others)", "21"]]
+    rules = {"default_retention_days": 3, "branches": [{"branch_id": "a", "retention_days": 1}]}
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    ana.ok("gc", "set-config", lake.uri, "-f", tmp_path / "rules.json")
+    assert ana.ok("gc", "get-config", lake.uri, "--json").json == rules
+    ana.ok("gc", "set-config", lake.uri, "-f", "-", stdin=json.dumps({**rules, "branches": []}))
+    assert ana.ok("gc", "get-config", lake.uri).rows == [["(all others)", "3"]]
+    assert "every commit is kept" in ana.ok("gc", "delete-config", lake.uri).out
+    assert ana("gc", "get-config", lake.uri).code == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--default", "-1"),
+        ("--default", "x"),
+        ("--default", "1", "--branch", "main"),
+        ("--default", "1", "--branch", "main=-2"),
+        ("-f", "-"),
+    ],
+)
+def test_what_is_no_rule_is_not_sent(ana, lake, words):
+    assert ana("gc", "set-config", lake.uri, *words, stdin="no json").code == 2
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A lake with one object that was overwritten long ago, and one that was now."""
+    data = tmp_path / "data"
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "a", [b"old"])
+        lake.objects.upload("sea", "main", "a", [b"kept"])
+    return data
+
+
+def data_files(folder):
+    return [path for path in (folder / "block" / "sea" / "data").rglob("*") if path.is_file()]
+
+
+def gc(run, folder, *words, **options):
+    return run.ok("gc", "lakefs://sea", "--data", folder, "--grace", "0", *words, **options)
+
+
+def wait_a_second():
+    """Until what was stored is of an earlier second than now."""
+    start = int(time.time())
+    while int(time.time()) <= start + 1:
+        time.sleep(0.05)
+
+
+def test_a_report_removes_nothing(run, folder):
+    wait_a_second()
+    ran = gc(run, folder)
+    assert len(data_files(folder)) == 2
+    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
+    assert told["dead"] == "1 object, 3 B"
+    assert told["may be removed"] == "0 objects, 0 B"
+    assert told["listed"] == "2 objects, 7 B"
+    assert "more from" in told
+    assert Path(told["candidates"].removeprefix("local://")).exists()
+    assert "listing the store" in ran.err
+
+
+def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
+    wait_a_second()
+    first = gc(run, folder, "--sweep", "--yes", "--json").json
+    assert (first["state"], first["due"]["objects"], first["swept"]["objects"]) == ("swept", 0, 0)
+    ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep")
+    assert (ran.code, "Nobody is here" in ran.err) == (2, True)
+    assert len(data_files(folder)) == 2
+    words = ("gc", "--data", folder, "--grace=0", "--window=0", "--sweep", "lakefs://sea")
+    ran = run(*words, stdin="n\n", terminal=True)
+    assert (ran.code, "nothing was changed" in ran.err) == (1, True)
+    assert len(data_files(folder)) == 2
+    ran = run.ok(*words, stdin="y\n", terminal=True)
+    assert "Removed 1 object, 3 B" in ran.out
+    (left,) = data_files(folder)
+    assert left.read_bytes() == b"kept"
+    again = run.ok(*words, "--yes", "--rate", "1000")
+    assert "Removed 0 objects" in again.out
+
+
+def test_what_cannot_be_is_said(run, folder, tmp_path, monkeypatch):
+    ran = run("gc", "lakefs://land", "--data", folder)
+    assert (ran.code, "error: repository not found\n" in ran.err) == (1, True)
+    ran = run("gc", "lakefs://sea", "--data", tmp_path / "nothing")
+    assert (ran.code, "there is no such database" in ran.err) == (1, True)
+    assert not (tmp_path / "nothing").exists()
+    ran = run("gc", "lakefs://sea", "--data", folder, "--sweep", "--json")
+    assert (ran.code, "--yes" in ran.err) == (2, True)
+    for words in (["--grace", "-1"], ["--window", "x"], ["--rate", "0"]):
+        assert run("gc", "lakefs://sea", "--data", folder, *words).code == 2
+    monkeypatch.setenv("ANABRANCH_DATABASE_TYPE", "mem")
+    ran = run("gc", "lakefs://sea", "--data", folder)
+    assert (ran.code, "in memory" in ran.err) == (1, True)
+
+
+def test_a_lost_range_fails_by_name(run, folder):
+    with anabranch.open(folder) as lake:
+        commit = lake.commits.commit("sea", "main", message="m", committer="me")
+        sea = lake.core.repositories.get("sea")
+        (lost,) = lake.core.trees.open(sea, commit.metarange_id).ranges()
+    (folder / "block" / "sea" / "_lakefs" / lost.id).unlink()
+    ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep", "-y")
+    assert (ran.code, lost.id in ran.err) == (1, True)
+    assert len(data_files(folder)) == 2
