@@ -68,6 +68,7 @@ class Lake(Catalog):
         self.imports.close()
         super().close()
         self.keyvalue.close()
+        self.blocks.close()
 
     def __enter__(self) -> Self:
         return self

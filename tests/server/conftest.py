@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from anabranch.testing.server import Server, running_server
+from anabranch.testing.stored_files import open_stored_files, stored_files
 
 
 class House(NamedTuple):
@@ -41,17 +42,11 @@ class House(NamedTuple):
 
     def files(self) -> set[Path]:
         """Returns every file of the block store."""
-        return {path for path in (self.folder / "block").rglob("*") if path.is_file()}
+        return stored_files(self.folder / "block")
 
     def open_files(self) -> list[str]:
         """Returns the names of the block store's files that the server has open."""
-        names = []
-        for link in Path(f"/proc/{self.server.pid}/fd").iterdir():
-            try:
-                names.append(str(link.readlink()))
-            except OSError:
-                continue
-        return [name for name in names if name.startswith(str(self.folder / "block"))]
+        return open_stored_files(self.server.pid, self.folder / "block")
 
     def memory(self) -> int:
         """Returns the bytes of memory that the server uses."""

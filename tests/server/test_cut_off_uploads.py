@@ -6,13 +6,13 @@ import base64
 import socket
 import struct
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
+from anabranch.testing.stored_files import open_stored_files, stored_files
 from anabranch.testing.strays import strays
 
 REPOSITORY = "cut-off"
@@ -78,20 +78,11 @@ def half_close(connection):
 
 
 def files(root):
-    return {path for path in (root / "block").rglob("*") if path.is_file()}
+    return stored_files(root / "block")
 
 
 def open_bodies(server, root):
-    """Returns the files below the folder of blocks that the server has open for writing."""
-    found = []
-    for descriptor in Path(f"/proc/{server.pid}/fd").iterdir():
-        try:
-            target = str(descriptor.readlink())
-        except FileNotFoundError:
-            continue
-        if target.startswith(str(root / "block")):
-            found.append(target)
-    return found
+    return open_stored_files(server.pid, root / "block")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ import anabranch
 from anabranch import _kernel as kernel
 from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
+from anabranch.testing.stored_files import stored_files
 
 REPOSITORY = "full"
 BIG = b"x" * 600_000
@@ -61,7 +62,7 @@ def check_full(reply):
 
 
 def files(root):
-    return {path for path in (root / "block").rglob("*") if path.is_file()}
+    return stored_files(root / "block")
 
 
 def test_an_upload_is_refused_and_leaves_nothing(served):

@@ -69,11 +69,15 @@ class BlockStore(Protocol):
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""
 
-    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+    def put(
+        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
+    ) -> Stored:
         """Stores the chunks, one after another, and returns what they came to.
 
         Nothing is visible before all of it is durable; when `chunks` raises, nothing stays. With
-        `create`, raises AlreadyExists if the address is taken.
+        `create`, raises AlreadyExists if the address is taken. Who says that it is `fresh` has
+        made the address for this block: nobody else knows it yet, and nobody ever puts another
+        there. The block may then be seen before it is durable, by who lists.
         """
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
@@ -190,3 +194,6 @@ class BlockStore(Protocol):
         """Returns the path of the block's file on this machine, whether it is there or not, or
         None if the store's blocks are no files.
         """
+
+    def close(self) -> None:
+        """Finishes what goes on in the background. The store may still be used, more slowly."""

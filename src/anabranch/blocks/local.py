@@ -1,7 +1,9 @@
 """A block store in a folder of this machine.
 
 A block is a file, written whole and synced before it has its name, and never changed afterwards.
-See `local_paths` for which file an address means, `local_files` for how one comes to be.
+Small ones at addresses that are nobody else's have their name at once and are synced many together.
+See `local_paths` for which file an address means, `local_files` and `local_journal` for how one
+comes to be.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from anabranch.blocks.local_copying import copy_bytes, md5_of
 from anabranch.blocks.local_errors import NOT_THERE, translate
 from anabranch.blocks.local_files import NewFile, TemporaryNames, unnamed_files_work
 from anabranch.blocks.local_folders import LocalFolders, make_durable
+from anabranch.blocks.local_journal import LONGEST_BYTES, Journal
 from anabranch.blocks.local_listing import walk
 from anabranch.blocks.local_paths import (
     SCHEME,
@@ -31,6 +34,8 @@ from anabranch.blocks.local_paths import (
     relative_path,
 )
 from anabranch.blocks.local_pieces import Pieces, open_block, read_cached
+from anabranch.blocks.local_recovery import recover
+from anabranch.blocks.local_small import SmallBlocks, small_body
 from anabranch.blocks.local_sources import LocalSources
 from anabranch.blocks.local_uploads import LocalUploads
 from anabranch.errors import AlreadyExists, Busy, Invalid
@@ -43,7 +48,9 @@ class LocalBlocks:
     """A `BlockStore` in the folder `root`, which is made if it is not there.
 
     Files below `external_prefixes` may be read, too; if `import_enabled`, also imported. `clock`
-    gives seconds since 1970. Raises Busy for a folder that cannot be written.
+    gives seconds since 1970; the journal of small blocks begins anew when it is longer than
+    `journal_bytes`. Blocks that a crash has cut off are brought back first. Raises Busy for a
+    folder that cannot be written.
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class LocalBlocks:
         import_enabled: bool = False,
         external_prefixes: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
+        journal_bytes: int = LONGEST_BYTES,
     ) -> None:
         self.config = StorageConfig(
             blockstore_type="local",
@@ -69,6 +77,7 @@ class LocalBlocks:
         self._root = str(Path(root).resolve())
         self._folders = LocalFolders(self._root)
         self._names = TemporaryNames(f"{self._root}/{TEMPORARY}")
+        journals = f"{self._names.folder}/journals"
         try:
             folder = Path(self._names.folder)
             for missing in [
@@ -76,12 +85,15 @@ class LocalBlocks:
             ]:
                 make_durable(str(missing))
             self._unnamed = unnamed_files_work(self._names)
+            recover(journals, self._folders)
         except OSError as error:
             raise Busy(
                 f"{self._root}: cannot write to the folder of blocks: {error.strerror}",
                 kind="storage_failed",
                 hint="Look at the folder's permissions and the disk's space.",
             ) from error
+        self._journal = Journal(journals, self._names, self._folders, longest_bytes=journal_bytes)
+        self._small = SmallBlocks(self._folders, self._journal, clock)
         self._uploads = LocalUploads(
             f"{self._names.folder}/uploads", self._names, unnamed=self._unnamed, clock=clock
         )
@@ -94,14 +106,23 @@ class LocalBlocks:
             return False
         return True
 
-    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+    def put(
+        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
+    ) -> Stored:
         """Stores the chunks, one after another, and returns what they came to.
 
         When `chunks` raises, or the disk is full (Busy, kind disk_full), nothing stays. With
         `create`, raises AlreadyExists if the address is taken. Raises Invalid (kind name_clash)
-        where a folder has the block's name, or a block that of one of its folders.
+        where a folder has the block's name, or a block that of one of its folders. A `fresh`
+        address lets a small block share its wait for the disk with others.
         """
         place = place_of(address, self._root)
+        if fresh and not create:
+            body, chunks = small_body(chunks)
+            if body is not None:
+                stored = self._small.put(place, address, body)
+                if stored is not None:
+                    return stored
         digest = hashlib.md5(usedforsecurity=False)
         size = 0
         with self._new_file(place, address) as file:
@@ -154,12 +175,14 @@ class LocalBlocks:
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; those that are not there are passed over."""
         for address in addresses:
+            place = place_of(address, self._root)
             try:
-                os.unlink(self._path(address))
+                os.unlink(f"{self._folders.path(place.folder)}/{place.name}")
             except (*NOT_THERE, IsADirectoryError):
                 continue
             except OSError as error:
                 raise translate(error, address) from error
+            self._journal.forget(place.path)
 
     def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
         """Yields the blocks whose address begins with `prefix`, in order, after `after`.
@@ -288,6 +311,12 @@ class LocalBlocks:
         """
         return clean(self._root, self._clock() - older_than_seconds)
 
+    def close(self) -> None:
+        """Settles and removes the journal of this process. Who still puts small blocks then waits
+        for the disk by himself.
+        """
+        self._journal.close()
+
     def _is_source(self, address: str) -> bool:
         """Returns whether an address is of a file outside of the store that may be read."""
         inside = f"{SCHEME}{self._root}/"
@@ -326,7 +355,17 @@ class LocalBlocks:
     def _open_new(self, place: Place) -> NewFile:
         return NewFile(self._folders.make(place.folder), self._names, unnamed=self._unnamed)
 
+    def _settle(self, place: Place) -> None:
+        """Sees to it that the journal does not bring back what another block replaces."""
+        if self._journal.holds(place.path) and not self._journal.settle():
+            raise Busy(
+                f"{place.path}: the block that is there cannot be synced",
+                kind="storage_failed",
+                hint="Look at the disk.",
+            )
+
     def _publish(self, file: NewFile, place: Place, address: str, *, create: bool) -> None:
+        self._settle(place)
         try:
             file.publish(place.name, create=create)
         except FileExistsError as error:

@@ -50,7 +50,14 @@ class MemoryBlocks:
         """Returns whether a storage namespace can lie in this store."""
         return storage_namespace.startswith(_SCHEME) and storage_namespace.strip("/") != "mem:"
 
-    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+    def put(
+        self,
+        address: str,
+        chunks: Iterable[bytes],
+        *,
+        create: bool = False,
+        fresh: bool = False,  # noqa: ARG002
+    ) -> Stored:
         """Stores the chunks; with `create`, raises AlreadyExists if the address is taken."""
         _check(address)
         body = b"".join(chunks)
@@ -193,6 +200,9 @@ class MemoryBlocks:
         """Returns None: blocks in memory are no files."""
         _check(address)
         return None
+
+    def close(self) -> None:
+        """Does nothing: nothing goes on in the background."""
 
     def _list(self, prefix: str, after: str) -> Iterator[BlockInfo]:
         start = prefix if after < prefix else after + "\0"

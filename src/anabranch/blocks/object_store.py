@@ -62,7 +62,14 @@ class ObjectBlocks:
         """Returns whether a storage namespace can lie in this store."""
         return self._form.accepts(storage_namespace)
 
-    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+    def put(
+        self,
+        address: str,
+        chunks: Iterable[bytes],
+        *,
+        create: bool = False,
+        fresh: bool = False,  # noqa: ARG002
+    ) -> Stored:
         """Stores the chunks, one after another, and returns what they came to.
 
         When `chunks` raises, nothing stays. With `create`, raises AlreadyExists if the address is
@@ -217,6 +224,9 @@ class ObjectBlocks:
         """Returns None: blocks in buckets are no files of this machine."""
         self._form.block(address)
         return None
+
+    def close(self) -> None:
+        """Does nothing: nothing goes on in the background."""
 
     def _open(self, address: str, start: int, length: int | None) -> Iterator[bytes]:
         location = self._form.block(address)

@@ -189,7 +189,8 @@ class Objects:
         found = self._writes.writable(repository, branch, path, force=force)
         self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
         address = self._core.identifiers.data_address()
-        stored = self._blocks.put(f"{found.storage_namespace.rstrip('/')}/{address}", chunks)
+        full = f"{found.storage_namespace.rstrip('/')}/{address}"
+        stored = self._blocks.put(full, chunks, fresh=True)
         entry = Entry(
             address=address,
             size=stored.size,

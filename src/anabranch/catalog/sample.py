@@ -44,7 +44,9 @@ def upload(core: Core, blocks: BlockStore, repository: Repository, committer: st
     """Uploads the sample files to the default branch and commits them."""
     for path, content_type, body in _files(repository.id):
         address = core.identifiers.data_address()
-        stored = blocks.put(f"{repository.storage_namespace.rstrip('/')}/{address}", [body])
+        stored = blocks.put(
+            f"{repository.storage_namespace.rstrip('/')}/{address}", [body], fresh=True
+        )
         entry = Entry(
             address=address,
             size=stored.size,

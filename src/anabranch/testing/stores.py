@@ -48,9 +48,12 @@ class FaultyBlocks:
     def accepts(self, storage_namespace: str) -> bool:
         return self.store.accepts(storage_namespace)
 
-    def put(self, address: str, chunks: Iterable[bytes], *, create: bool = False) -> Stored:
+    def put(
+        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
+    ) -> Stored:
         self.before("put", address)
-        return self.store.put(address, self._chunks(address, chunks), create=create)
+        chunks = self._chunks(address, chunks)
+        return self.store.put(address, chunks, create=create, fresh=fresh)
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         self.before("get", address)
@@ -141,6 +144,9 @@ class FaultyBlocks:
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
         return self.store.clean_temporaries(older_than_seconds)
+
+    def close(self) -> None:
+        self.store.close()
 
     def _chunks(self, address: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:

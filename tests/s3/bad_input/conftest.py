@@ -23,6 +23,7 @@ import pytest
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import Signed, Signer, presign, sign_request
 from anabranch.testing.server import Server, running_server
+from anabranch.testing.stored_files import stored_files
 
 BUCKET = "sea"
 UNSIGNED = "UNSIGNED-PAYLOAD"
@@ -152,7 +153,7 @@ class Wire:
 
     def files(self) -> set[Path]:
         """Returns every file of the block store."""
-        return {path for path in (self.folder / "block").rglob("*") if path.is_file()}
+        return stored_files(self.folder / "block")
 
     def nothing_came_of_it(self, before: tuple[tuple[str, ...], set[Path]]) -> None:
         """Sees that nothing has changed since; files that are being removed are given a moment."""
