@@ -36,14 +36,23 @@ def putting(
         process.communicate()
 
 
-def killed_after(process: subprocess.Popen[bytes], puts: int) -> list[int]:
-    """Kills a process once it has acknowledged so many puts; returns all that it has."""
+def said_by(process: subprocess.Popen[bytes], puts: int) -> bytes:
+    """Returns what a process says until it has acknowledged so many puts."""
     assert process.stdout is not None
     said = b""
     while said.count(b"\n") < puts:
         piece = os.read(process.stdout.fileno(), 1 << 16)
         assert piece, "the process has ended"
         said += piece
+    return said
+
+
+def killed_after(process: subprocess.Popen[bytes], puts: int, said: bytes = b"") -> list[int]:
+    """Kills a process once it has acknowledged so many puts more than it has `said`; returns all
+    that it has.
+    """
+    assert process.stdout is not None
+    said += said_by(process, puts)
     process.kill()
     said += process.stdout.read()
     process.wait()
@@ -92,6 +101,7 @@ def test_a_crash_while_blocks_are_brought_back_is_harmless(root):
 
 def test_of_two_processes_the_journal_of_the_living_stays(root):
     with putting(root, 0, 1 << 24) as one, putting(root, 10_000, 1 << 24) as other:
+        said = said_by(other, 1)
         first = killed_after(one, 100)
         before = set(journals(root))
         held = {journal for journal in before if is_held(journal)}
@@ -102,7 +112,7 @@ def test_of_two_processes_the_journal_of_the_living_stays(root):
         assert held <= set(journals(root))
         assert not (before - held) & set(journals(root))
         assert missing(store, first) == []
-        second = killed_after(other, 300)
+        second = killed_after(other, 300, said)
     lose_power(root, random.Random(1))
     store = LocalBlocks(root)
     assert missing(store, second) == []
@@ -112,11 +122,7 @@ def test_of_two_processes_the_journal_of_the_living_stays(root):
 def test_a_copy_of_the_folder_taken_meanwhile_is_whole(root, tmp_path):
     """What was acknowledged before the copying began is in the copy, and it needs no repair."""
     with putting(root, 0, 50_000) as process:
-        assert process.stdout is not None
-        said = b""
-        while said.count(b"\n") < 200:
-            said += os.read(process.stdout.fileno(), 1 << 16)
-        numbers = [int(line) for line in said.split(b"\n")[:-1]]
+        numbers = [int(line) for line in said_by(process, 200).split(b"\n")[:-1]]
         copied = subprocess.run(
             ["cp", "-r", root, tmp_path / "copy"], check=False, stderr=subprocess.DEVNULL
         )
