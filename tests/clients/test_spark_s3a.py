@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
+import anabranch.spark
 from anabranch.testing.hadoop import HadoopFileSystem
 
 pytestmark = pytest.mark.timeout(600)
@@ -98,8 +99,15 @@ def test_the_jars_are_of_the_hadoop_that_spark_carries():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_of_the_page_runs(spark, client, repo, example):
-    exec(example.replace("rides-of-the-city", repo.id), {"spark": spark, "client": client})  # noqa: S102
+def test_an_example_of_the_page_runs(spark, server, client, repo, example):
+    for old, new in (
+        ("rides-of-the-city", repo.id),
+        ("http://HOST:8000", server.url),
+        ("SECRET_ACCESS_KEY", server.secret_access_key),
+        ("ACCESS_KEY_ID", server.access_key_id),
+    ):
+        example = example.replace(old, new)
+    exec(example, {"spark": spark, "client": client, "anabranch": anabranch})  # noqa: S102
 
 
 def test_a_partitioned_table_comes_from_a_branch_to_main_and_a_tag(spark, lake, repo, root, rides):

@@ -1,7 +1,10 @@
-"""Commits as DataFrames of Spark: what is where, and what has changed.
+"""Spark: commits as DataFrames, what S3A needs, and work on a branch that is merged whole.
 
-    objects = anabranch.spark.objects(spark, lake, "sea", "main")
-    changes = anabranch.spark.changes(spark, lake, "sea", "v1", "main")
+    objects = anabranch.spark.objects(spark, server, "sea", "main")
+    changes = anabranch.spark.changes(spark, server, "sea", "v1", "main")
+
+    with anabranch.spark.transaction(spark, server, "sea", "main") as branch:
+        table.write.parquet(f"s3a://sea/{branch}/rides")
 
 The driver finds the commits and plans; each task reads its share of the tables with the kernel and
 hands Spark whole record batches. Nothing here imports PySpark: sessions are the caller's, and only
@@ -12,6 +15,8 @@ from __future__ import annotations
 
 from anabranch.spark.changes import changes
 from anabranch.spark.objects import objects
+from anabranch.spark.s3a import configure
 from anabranch.spark.server import Server
+from anabranch.spark.transactions import transaction
 
-__all__ = ["Server", "changes", "objects"]
+__all__ = ["Server", "changes", "configure", "objects", "transaction"]

@@ -6,41 +6,19 @@ Workers need the address of the server and a key pair, and nothing of its stores
 from __future__ import annotations
 
 import base64
-import json
 import secrets
 import shutil
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPResponse
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 from anabranch import _kernel as kernel
-from anabranch.errors import (
-    AnabranchError,
-    Busy,
-    Corrupt,
-    Denied,
-    Gone,
-    Invalid,
-    NotFound,
-    Unauthenticated,
-)
+from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.model.secret import Secret
+from anabranch.spark.calls import Calls
 
 __all__ = ["ServedTables", "Server"]
-
-_ERRORS: dict[int, type[AnabranchError]] = {
-    400: Invalid,
-    401: Unauthenticated,
-    403: Denied,
-    404: NotFound,
-}
-_SECONDS = 60
 
 
 class Server:
@@ -51,18 +29,14 @@ class Server:
             raise Invalid(f"{url}: not the address of a server", hint="Begin it with http(s)://.")
         self.url = url.rstrip("/")
         pair = f"{access_key_id}:{secret_access_key}".encode()
-        self._authorization = Secret(f"Basic {base64.b64encode(pair).decode()}")
+        self.calls = Calls(self.url, Secret(f"Basic {base64.b64encode(pair).decode()}"))
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
 
     def storage_namespace(self, repository: str) -> str:
         """Returns where a repository lies. Raises NotFound."""
-        return str(self._json(repository)["storage_namespace"])
-
-    def metarange_id(self, repository: str, reference: str) -> str:
-        """Returns the tree of the commit that a reference means. Raises NotFound."""
-        return str(self._json(repository, "commits", reference)["meta_range_id"])
+        return str(self.calls.get(repository)["storage_namespace"])
 
     def tables(self, repository: str) -> ServedTables:
         """Returns a repository's tables."""
@@ -73,7 +47,7 @@ class Server:
         another.
         """
         try:
-            answer = self._get(repository, "metadata", "object", "range", table_id)
+            answer = self.calls.read(repository, "metadata", "object", "range", table_id)
         except NotFound as error:
             raise Gone(
                 f"{self.url}: the table {table_id} is missing", kind="metadata_missing"
@@ -86,25 +60,6 @@ class Server:
             raise Corrupt(f"{self.url}: the table {table_id}: {error.reason}") from error
         if found != table_id:
             raise Corrupt(f"{self.url}: what came for the table {table_id} is {found}")
-
-    def _json(self, *segments: str) -> Any:
-        with self._get(*segments) as answer:
-            return json.load(answer)
-
-    def _get(self, *segments: str) -> HTTPResponse:
-        path = "/".join(quote(segment, safe="") for segment in segments)
-        request = urllib.request.Request(  # noqa: S310  the scheme was looked at
-            f"{self.url}/api/v1/repositories/{path}",
-            headers={"Authorization": self._authorization.reveal()},
-        )
-        try:
-            answer: HTTPResponse = urllib.request.urlopen(request, timeout=_SECONDS)  # noqa: S310
-        except urllib.error.HTTPError as error:
-            kind = _ERRORS.get(error.code, Busy)
-            raise kind(f"{self.url}: {_message(error)}") from error
-        except urllib.error.URLError as error:
-            raise Busy(f"{self.url}: {error.reason}") from error
-        return answer
 
 
 class ServedTables:
@@ -128,11 +83,3 @@ class ServedTables:
                 return str(path)
 
             yield locate
-
-
-def _message(error: urllib.error.HTTPError) -> str:
-    """Returns what the server says, or what the status means."""
-    try:
-        return str(json.load(error)["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"{error.code} {error.reason}"

@@ -12,6 +12,7 @@ from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import NotSupported
 from anabranch.model.names import key_of
 from anabranch.spark.pieces import Range, ranges_of
+from anabranch.spark.references import LakeReferences, References, ServedReferences
 from anabranch.spark.server import Server
 from anabranch.spark.table_files import FolderTables, TableFiles
 from anabranch.versioning.trees import translated
@@ -19,7 +20,7 @@ from anabranch.versioning.trees import translated
 if TYPE_CHECKING:
     from anabranch.library import Lake
 
-__all__ = ["Repository", "Source", "repository_of"]
+__all__ = ["Repository", "Source", "references_of", "repository_of"]
 
 Source: TypeAlias = "Lake | Server"
 
@@ -27,8 +28,7 @@ Source: TypeAlias = "Lake | Server"
 class Repository(NamedTuple):
     """A repository whose commits are read: where it is, and where its tables are."""
 
-    source: Source
-    name: str
+    references: References
     storage_namespace: str
     tables: TableFiles
 
@@ -36,22 +36,28 @@ class Repository(NamedTuple):
         """Returns the ranges of the commit that a reference means, those that may hold paths with
         a prefix. Raises NotFound, Gone, Corrupt.
         """
-        metarange_id = (
-            self.source.metarange_id(self.name, reference)
-            if isinstance(self.source, Server)
-            else self.source.commits.get(self.name, reference).metarange_id
-        )
+        return self.ranges_of(self.references.commit(reference).metarange_id, prefix)
+
+    def ranges_of(self, metarange_id: str, prefix: str = "") -> list[Range]:
+        """Returns the same of a tree."""
         with self.tables.located() as locate, translated():
-            tree = kernel.Tables().tree(metarange_id, locate)
-            return ranges_of(tree, key_of(prefix))
+            return ranges_of(kernel.Tables().tree(metarange_id, locate), key_of(prefix))
+
+
+def references_of(source: Source, repository: str) -> References:
+    """Returns the references of a repository, which is not looked up."""
+    if isinstance(source, Server):
+        return ServedReferences(source.calls, repository)
+    return LakeReferences(source, repository)
 
 
 def repository_of(source: Source, name: str) -> Repository:
     """Returns a repository. Raises NotFound, and NotSupported for a lake whose tables are not in a
     folder.
     """
+    references = references_of(source, name)
     if isinstance(source, Server):
-        return Repository(source, name, source.storage_namespace(name), source.tables(name))
+        return Repository(references, source.storage_namespace(name), source.tables(name))
     namespace = source.repositories.get(name).storage_namespace
     folder = source.blocks.local_path(tables_address(namespace))
     if folder is None:
@@ -59,4 +65,4 @@ def repository_of(source: Source, name: str) -> Repository:
             f"{namespace}: workers cannot read this store",
             hint="Read through a server: anabranch.spark.Server.",
         )
-    return Repository(source, name, namespace, FolderTables(folder))
+    return Repository(references, namespace, FolderTables(folder))
