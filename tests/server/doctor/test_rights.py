@@ -104,18 +104,18 @@ def test_each_of_several_is_named(examined, kind):
     assert begun == ["cannot list", "cannot remove from"]
 
 
-def test_a_store_for_which_nothing_signs_is_told_of(s3):
+def test_a_store_for_which_nothing_signs_is_told_of(emulated_s3):
     name = f"lake-{uuid.uuid4()}"
-    s3.make_bucket(name)
+    emulated_s3.make_bucket(name)
 
     def look(store):
         findings = check_blocks(store, [f"gs://{name}/"], "token", time.time)
         return [found for found in findings if "URLs" in found.message]
 
-    (found,) = look(s3.gcs_blocks(signs=False))
+    (found,) = look(emulated_s3.gcs_blocks(signs=False))
     assert found.state is State.DOUBTFUL
     assert "blockstore.gs.credentials_file" in found.hint
-    (found,) = look(s3.gcs_blocks())
+    (found,) = look(emulated_s3.gcs_blocks())
     assert (found.state, found.message) == (
         State.SOUND,
         f"clients can be given URLs of gs://{name}/",
