@@ -115,19 +115,29 @@ def pytest_collection_modifyitems(items):
             raise pytest.UsageError(f"{item.nodeid} needs Spark: name the file or folder so")
 
 
-# the tests of clients that run a second time, over PostgreSQL; the others do so among slow ones
+# the tests of clients that run a second time, over PostgreSQL, and a third time, over PostgreSQL
+# and S3; the others do so among slow ones
 TWICE = ("test_lakefs", "test_boto3.py", "test_boto3_transfers.py")
+THRICE = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_fs.py")
+# these put files where a server with a folder finds them
+FOLDERS = ("test_import.py", "test_imports.py")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Makes the tests of clients two: over SQLite, and over PostgreSQL."""
+    """Makes the tests of clients three: over SQLite and a folder, over PostgreSQL, and over
+    PostgreSQL and S3.
+    """
     path = metafunc.definition.path
     if SPARK.search(path.name):
         return  # each server would need a Java process of its own
-    if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli"):
-        marks = () if path.name.startswith(TWICE) else pytest.mark.slow
-        databases = ["sqlite", pytest.param("postgres", marks=marks)]
-        metafunc.parametrize("server", databases, indirect=True, scope="session")
+    if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli", "programs"):
+        servers = ["sqlite"]
+        for name, often in (("postgres", TWICE), ("cluster", THRICE)):
+            marks = () if path.name.startswith(often) else pytest.mark.slow
+            servers.append(pytest.param(name, marks=marks))
+        if path.name in FOLDERS:
+            servers.pop()
+        metafunc.parametrize("server", servers, indirect=True, scope="session")
 
 
 @pytest.fixture
@@ -139,7 +149,7 @@ def postgres_database(postgres_cluster: Cluster) -> str:
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Server:
     """A real server, shared by all tests that ask for it: over a folder of its own, or, for tests
-    that run a second time, over a database of PostgreSQL's.
+    that run more than once, over a database of PostgreSQL's, and over that and a bucket.
     """
     found: Server = request.getfixturevalue(f"{getattr(request, 'param', 'sqlite')}_server")
     return found
@@ -160,6 +170,17 @@ def postgres_server(
     database = new_database(postgres_cluster)
     with running_server(tmp_path_factory.mktemp("lake"), database=database) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def cluster_server(
+    postgres_cluster: Cluster, s3_service: S3Service, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server over a database and a bucket."""
+    s3_service.make_bucket("clients")
+    database, folder = new_database(postgres_cluster), tmp_path_factory.mktemp("lake")
+    with running_server(folder, database=database, env=s3_service.settings) as running:
+        yield running._replace(storage="s3://clients/")
 
 
 def new_database(cluster: Cluster) -> str:
@@ -192,7 +213,13 @@ def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def s3(request: pytest.FixtureRequest) -> Iterator[S3Service]:
+def s3(s3_service: S3Service) -> S3Service:
+    """A service of S3's kind, by the name that tests of clients have for another."""
+    return s3_service
+
+
+@pytest.fixture(scope="session")
+def s3_service(request: pytest.FixtureRequest) -> Iterator[S3Service]:
     """A service of S3's kind: MinIO where it is built, else moto's."""
     program = minio(request.config)
     if program is None:

@@ -104,9 +104,8 @@ def run(home, monkeypatch):  # noqa: ARG001  the home must be there
 
 
 @pytest.fixture
-def ana(request, run, monkeypatch):
+def ana(server, run, monkeypatch):
     """Runs commands against the server of the tests."""
-    server = request.getfixturevalue("server")
     monkeypatch.setenv("ANABRANCH_SERVER", server.url)
     monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
     monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)
@@ -116,11 +115,11 @@ def ana(request, run, monkeypatch):
 class Lake:
     """A repository of one test, and short words to fill it."""
 
-    def __init__(self, ana: Runner, name: str) -> None:
+    def __init__(self, ana: Runner, name: str, namespace: str) -> None:
         self.ana = ana
         self.name = name
         self.uri = f"lakefs://{name}"
-        ana.ok("repo", "create", self.uri, f"local://{name}")
+        ana.ok("repo", "create", self.uri, namespace)
 
     def at(self, place: str) -> str:
         return f"{self.uri}/{place}"
@@ -150,6 +149,7 @@ class Lake:
 
 
 @pytest.fixture
-def lake(ana):
+def lake(ana, server):
     """An empty repository with the branch main."""
-    return Lake(ana, f"cli-{uuid.uuid4().hex[:12]}")
+    name = f"cli-{uuid.uuid4().hex[:12]}"
+    return Lake(ana, name, f"{server.storage}{name}")

@@ -6,20 +6,20 @@ import re
 import uuid
 
 
-def test_from_creation_to_deletion(ana):
+def test_from_creation_to_deletion(ana, server):
     name = f"cli-{uuid.uuid4().hex[:12]}"
-    made = ana.ok("repo", "create", f"lakefs://{name}", f"local://{name}", "-d", "trunk")
-    assert made.out == f"Created lakefs://{name} in local://{name}\n"
+    made = ana.ok("repo", "create", f"lakefs://{name}", f"{server.storage}{name}", "-d", "trunk")
+    assert made.out == f"Created lakefs://{name} in {server.storage}{name}\n"
 
     row = ana.ok("repo", "list", "--prefix", name).rows
     assert len(row) == 1
     assert row[0][0] == name
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", row[0][1])
-    assert row[0][2:] == ["trunk", f"local://{name}"]
+    assert row[0][2:] == ["trunk", f"{server.storage}{name}"]
 
     shown = ana.ok("repo", "show", f"lakefs://{name}").lines
     assert shown[0] == f"Repository:        {name}"
-    assert shown[2:] == ["Default branch:    trunk", f"Storage namespace: local://{name}"]
+    assert shown[2:] == ["Default branch:    trunk", f"Storage namespace: {server.storage}{name}"]
     assert ana.ok("repo", "show", f"lakefs://{name}", "--json").json["default_branch"] == "trunk"
 
     deleted = ana.ok("repo", "delete", f"lakefs://{name}", "-y")
@@ -27,7 +27,7 @@ def test_from_creation_to_deletion(ana):
     assert ana.ok("repo", "list", "--prefix", name, "--json").json == []
 
 
-def test_a_table_on_a_terminal(ana, lake):
+def test_a_table_on_a_terminal(ana, lake, server):
     lines = ana.ok("repo", "list", "--prefix", lake.name, terminal=True).lines
     assert lines[0].split() == [
         "REPOSITORY",
@@ -38,13 +38,13 @@ def test_a_table_on_a_terminal(ana, lake):
         "NAMESPACE",
     ]
     assert lines[1].startswith(f"{lake.name}  20")
-    assert lines[1].endswith(f"  main            local://{lake.name}")
+    assert lines[1].endswith(f"  main            {server.storage}{lake.name}")
 
 
-def test_pages(ana, lake):
+def test_pages(ana, lake, server):
     names = [f"{lake.name}-{letter}" for letter in "abc"]
     for name in names:
-        ana.ok("repo", "create", f"lakefs://{name}", f"local://{name}")
+        ana.ok("repo", "create", f"lakefs://{name}", f"{server.storage}{name}")
     ran = ana.ok("repo", "list", "--prefix", f"{lake.name}-", "--amount", "2")
     assert [row[0] for row in ran.rows] == names[:2]
     assert ran.err == f"There is more: add --after '{names[1]}'\n"
@@ -62,8 +62,8 @@ def test_deleting_asks_first(ana, lake):
     assert ana.ok("repo", "delete", lake.uri, stdin="y\n", terminal=True).err == question
 
 
-def test_errors(ana, lake):
-    ran = ana("repo", "create", lake.uri, f"local://{lake.name}-2")
+def test_errors(ana, lake, server):
+    ran = ana("repo", "create", lake.uri, f"{server.storage}{lake.name}-2")
     assert ran.code == 1
     assert "not unique" in ran.err
     assert "hint:  The name is taken: choose another." in ran.err

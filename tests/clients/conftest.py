@@ -121,10 +121,10 @@ def fresh():
 
 
 @pytest.fixture
-def repo(sdk, fresh):
+def repo(sdk, fresh, server):
     """A new repository, through `lakefs-sdk`."""
     sdk.repositories_api.create_repository(
-        lakefs_sdk.RepositoryCreation(name=fresh, storage_namespace=f"local://{fresh}")
+        lakefs_sdk.RepositoryCreation(name=fresh, storage_namespace=f"{server.storage}{fresh}")
     )
     return Sandbox(sdk, fresh)
 

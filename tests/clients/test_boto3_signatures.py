@@ -207,7 +207,7 @@ def test_hosts_that_name_the_bucket(named_server, make_s3, style, signature):
     )
     bucket = f"sea-{style}-{signature}"
     sdk.repositories_api.create_repository(
-        lakefs_sdk.RepositoryCreation(name=bucket, storage_namespace=f"local://{bucket}")
+        lakefs_sdk.RepositoryCreation(name=bucket, storage_namespace=f"{server.storage}{bucket}")
     )
     s3 = make_s3(
         endpoint_url=f"http://{DOMAIN}:{urlsplit(server.url).port}",

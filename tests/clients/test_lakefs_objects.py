@@ -252,13 +252,13 @@ def test_what_is_not_there_is_not_found(lake, main):
         lake.branch("nope").object("a").delete()
 
 
-def test_a_read_only_repository_is_forbidden(client, fresh):
+def test_a_read_only_repository_is_forbidden(client, fresh, server):
     import lakefs
     import lakefs_sdk
 
     client.sdk_client.repositories_api.create_repository(
         lakefs_sdk.RepositoryCreation(
-            name=fresh, storage_namespace=f"local://{fresh}", read_only=True
+            name=fresh, storage_namespace=f"{server.storage}{fresh}", read_only=True
         )
     )
     branch = lakefs.Repository(fresh, client=client).branch("main")

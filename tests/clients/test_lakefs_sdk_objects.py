@@ -18,7 +18,7 @@ def md5(content):
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
-def test_an_uploaded_object_is_described(repo):
+def test_an_uploaded_object_is_described(repo, server):
     made = repo.put("dir/a.bin", b"some bytes")
     assert made.path == "dir/a.bin"
     assert made.path_type == "object"
@@ -26,7 +26,7 @@ def test_an_uploaded_object_is_described(repo):
     assert made.size_bytes == 10
     assert made.content_type == "application/octet-stream"
     assert abs(made.mtime - time.time()) < 60
-    assert made.physical_address.startswith("local://")
+    assert made.physical_address.startswith(server.storage)
     assert f"/{repo.id}/data/" in made.physical_address
     assert stat(repo, "dir/a.bin") == made
     assert stat(repo, "dir/a.bin").metadata == {}

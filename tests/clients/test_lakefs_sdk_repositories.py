@@ -11,22 +11,22 @@ INITIAL = "Repository created"
 
 
 @pytest.fixture
-def create(sdk):
+def create(sdk, server):
     """Returns a function that creates a repository under its own namespace."""
 
     def make(name, *, bare=None, storage_namespace=None, **fields):
         creation = lakefs_sdk.RepositoryCreation(
-            name=name, storage_namespace=storage_namespace or f"local://{name}", **fields
+            name=name, storage_namespace=storage_namespace or f"{server.storage}{name}", **fields
         )
         return sdk.repositories_api.create_repository(creation, bare=bare)
 
     return make
 
 
-def test_a_new_repository_is_described(create, sdk, fresh):
+def test_a_new_repository_is_described(create, sdk, fresh, server):
     made = create(fresh)
     assert made.id == fresh
-    assert made.storage_namespace == f"local://{fresh}"
+    assert made.storage_namespace == f"{server.storage}{fresh}"
     assert made.default_branch == "main"
     assert made.storage_id == ""
     assert made.read_only is False
@@ -62,22 +62,22 @@ def test_sample_data_is_there_and_committed(create, sdk, fresh):
 
 
 @pytest.mark.parametrize("other", ["the same namespace", "its own namespace"])
-def test_a_name_can_be_had_once(create, fresh, refused, other):
+def test_a_name_can_be_had_once(create, fresh, refused, other, server):
     create(fresh)
-    namespace = f"local://{fresh}" + ("" if other == "the same namespace" else "-other")
+    namespace = f"{server.storage}{fresh}" + ("" if other == "the same namespace" else "-other")
     with refused(409, "error creating repository: not unique"):
         create(fresh, storage_namespace=namespace)
 
 
-def test_a_namespace_can_be_had_once(create, sdk, fresh, refused):
+def test_a_namespace_can_be_had_once(create, sdk, fresh, refused, server):
     create(fresh)
     with refused(400, "storage namespace already in use"):
-        create(f"{fresh}-other", storage_namespace=f"local://{fresh}")
+        create(f"{fresh}-other", storage_namespace=f"{server.storage}{fresh}")
     with refused(404, "repository not found"):
         sdk.repositories_api.get_repository(f"{fresh}-other")
 
 
-@pytest.mark.parametrize("namespace", ["s3://bucket/folder", "mem://folder", "https://host/folder"])
+@pytest.mark.parametrize("namespace", ["gs://bucket/folder", "mem://folder", "https://host/folder"])
 def test_a_namespace_of_another_store_is_refused(create, fresh, refused, namespace):
     with refused(400, "invalid namespace"):
         create(fresh, storage_namespace=namespace)
@@ -132,14 +132,14 @@ def test_metadata_of_a_repository_is_merged_and_removed(sdk, repo):
     assert repositories.get_repository_metadata(repo.id) == {"tier": "2"}
 
 
-def test_a_deleted_repository_is_gone_and_its_name_free(create, sdk, repo, refused):
+def test_a_deleted_repository_is_gone_and_its_name_free(create, sdk, repo, refused, server):
     repo.save("a")
     repo.branch("side")
     sdk.tags_api.create_tag(repo.id, lakefs_sdk.TagCreation(id="v1", ref="main"))
     sdk.repositories_api.delete_repository(repo.id)
     with refused(404, "repository not found"):
         repo.head()
-    create(repo.id, storage_namespace=f"local://{repo.id}-again")
+    create(repo.id, storage_namespace=f"{server.storage}{repo.id}-again")
     assert [each.id for each in sdk.branches_api.list_branches(repo.id).results] == ["main"]
     assert sdk.tags_api.list_tags(repo.id).results == []
     assert repo.paths() == []

@@ -13,12 +13,13 @@ def test_the_server_is_healthy_for_anybody(make_sdk):
     make_sdk().health_check_api.health_check()
 
 
-def test_the_configuration_tells_of_the_store(sdk):
+def test_the_configuration_tells_of_the_store(sdk, server):
     config = sdk.config_api.get_config()
     storage = config.storage_config
-    assert storage.blockstore_type == "local"
-    assert storage.blockstore_namespace_validity_regex == "^local://"
-    assert storage.blockstore_namespace_example.startswith("local://")
+    scheme = "s3" if server.storage.startswith("s3:") else "local"
+    assert storage.blockstore_type == scheme
+    assert storage.blockstore_namespace_validity_regex == f"^{scheme}://"
+    assert storage.blockstore_namespace_example.startswith(f"{scheme}://")
     assert storage.pre_sign_support is True
     assert config.storage_config_list == []
     # lakefs-spec takes it apart as numbers

@@ -30,8 +30,8 @@ def link(repo, location, path="a", **fields):
     )
 
 
-def test_an_address_lies_in_the_repository(repo, located):
-    assert located.physical_address.startswith("local://")
+def test_an_address_lies_in_the_repository(repo, located, server):
+    assert located.physical_address.startswith(server.storage)
     assert f"/{repo.id}/data/" in located.physical_address
     other = repo.sdk.staging_api.get_physical_address(repo.id, "main", "a")
     assert other.physical_address != located.physical_address

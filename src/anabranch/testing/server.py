@@ -34,8 +34,8 @@ _GRACE_SECONDS = 30
 
 
 class Server(NamedTuple):
-    """A server that runs: where it is, who its administrator is, its (first) process, and the
-    file with its log.
+    """A server that runs: where it is, who its administrator is, its (first) process, the file
+    with its log, and what the storage namespaces of repositories that tests make begin with.
     """
 
     url: str
@@ -43,6 +43,7 @@ class Server(NamedTuple):
     secret_access_key: str
     process: subprocess.Popen[str]
     log: Path
+    storage: str = "local://"
 
     @property
     def pid(self) -> int:

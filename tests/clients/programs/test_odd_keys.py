@@ -35,7 +35,9 @@ def odd(server):
     keys = {"username": server.access_key_id, "password": server.secret_access_key}
     sdk = LakeFSClient(lakefs_sdk.Configuration(host=server.url, **keys))
     lake = Odd(sdk, f"odd-{uuid.uuid4().hex}")
-    creation = lakefs_sdk.RepositoryCreation(name=lake.id, storage_namespace=f"local://{lake.id}")
+    creation = lakefs_sdk.RepositoryCreation(
+        name=lake.id, storage_namespace=f"{server.storage}{lake.id}"
+    )
     sdk.repositories_api.create_repository(creation)
     empty = sdk.commits_api.get_commit(lake.id, BRANCH).id
     lake.put(key for key in ODD_KEYS if not not_in_xml(key))
