@@ -130,7 +130,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     path = metafunc.definition.path
     if SPARK.search(path.name):
         return  # each server would need a Java process of its own
-    if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli", "programs"):
+    if "server" in metafunc.fixturenames and path.parent.name in ("clients", "cli"):
         servers = ["sqlite"]
         for name, often in (("postgres", TWICE), ("cluster", THRICE)):
             marks = () if path.name.startswith(often) else pytest.mark.slow
