@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(items):
 # the tests of clients that run a second time, over PostgreSQL, and a third time, over PostgreSQL
 # and S3; the others do so among slow ones
 TWICE = ("test_lakefs", "test_boto3.py", "test_boto3_transfers.py")
-THRICE = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_fs.py")
+THRICE = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_merge.py")
 # these put files where a server with a folder finds them
 FOLDERS = ("test_import.py", "test_imports.py")
 
