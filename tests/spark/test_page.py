@@ -17,8 +17,25 @@ PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf
 OTHER_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
 
 
+def test_its_example_of_an_import_runs(spark, lake, tmp_path, capsys):
+    _, example = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for name in ("inventory", "lake"):
+        assert f'("{name}")' in example
+        example = example.replace(f'("{name}")', f'("{tmp_path / name}")')
+    inventory = spark.range(5).selectExpr(
+        *("concat('2024/', id) AS key", "id AS size", "md5(string(id)) AS e_tag"),
+        "timestamp_seconds(id) AS last_modified_date",
+    )
+    inventory.write.parquet(str(tmp_path / "inventory"))
+    exec(example, {"spark": spark})  # noqa: S102  the point of the test
+    assert capsys.readouterr().out == "5 {}\n"
+    table = anabranch.spark.objects(spark, lake, "sea", "main")
+    paths = [row.path for row in table.orderBy("path").collect()]
+    assert paths == [f"archive/2024/{number}" for number in range(5)]
+
+
 def test_its_example_runs(spark, server, repository, capfd):
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    example, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     for old, new in (
         ("http://HOST:8000", server.url),
         ("SECRET_ACCESS_KEY", server.secret_access_key),

@@ -17,6 +17,7 @@ from pathlib import Path
 from anabranch.blocks.cached_files import CachedFiles
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local_folders import sync_folder
 from anabranch.blocks.table_addresses import table_address, tables_address
 from anabranch.errors import Corrupt, Gone
 
@@ -81,11 +82,15 @@ class TableCache:
     def adopt(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> None:
         """Makes tables that were written into `folder`, whole and synced, durable in the store.
 
-        A folder given by `write_folder` of a store elsewhere is gone afterwards. Raises Busy when
-        the store cannot take them; the folder is then as it was.
+        A folder given by `write_folder` of a store elsewhere is gone afterwards, and tables may
+        have gone from one given by `scratch_folder`. Raises Busy when the store cannot take them;
+        a folder is then as it was.
         """
         if self._local is not None and folder == self.write_folder(storage_namespace):
             return  # they were written in their place
+        scratch = self._is_scratch(folder)
+        if self._local and scratch and self._moved(storage_namespace, folder, table_ids):
+            return
         addresses = [table_address(storage_namespace, table_id) for table_id in table_ids]
         paths = [f"{folder}/{table_id}" for table_id in table_ids]
         if len(paths) <= 1:
@@ -94,25 +99,37 @@ class TableCache:
         else:
             with ThreadPoolExecutor(min(_UPLOADS, len(paths))) as pool:
                 list(pool.map(self._upload, addresses, paths))
-        if self._local is None and self._is_scratch(folder):
+        if self._local is None and scratch:
             for table_id, path in zip(table_ids, paths, strict=True):
                 self._files.take(path, table_id)
             shutil.rmtree(folder, ignore_errors=True)
             self._files.shrink()
+
+    def _moved(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> bool:
+        """Moves tables within a file system; returns whether that could be done."""
+        place = self.write_folder(storage_namespace)
+        if os.stat(place).st_dev != os.stat(folder).st_dev:
+            return False
+        for table_id in table_ids:
+            os.replace(f"{folder}/{table_id}", f"{place}/{table_id}")
+        sync_folder(place)
+        return True
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
         """Removes folders for new tables that nobody has written into for so long; returns how
         many.
         """
         before = time.time() - older_than_seconds  # the file system's clock
-        old = [
-            folder
-            for folder in Path(self._files.folder).glob(f"{_SCRATCH}*")
-            if folder.stat().st_mtime < before
-        ]
-        for folder in old:
-            shutil.rmtree(folder, ignore_errors=True)
-        return len(old)
+        removed = 0
+        for folder in Path(self._files.folder).glob(f"{_SCRATCH}*"):
+            try:
+                old = folder.stat().st_mtime < before
+            except FileNotFoundError:
+                continue  # whoever made it is done
+            if old:
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
+        return removed
 
     def _is_scratch(self, folder: str) -> bool:
         return os.path.dirname(folder) == self._files.folder

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from anabranch.access.permissions import Action
 from anabranch.model.imports import ImportSource
 from anabranch.model.imports import ImportStatus as ModelImportStatus
-from anabranch.pipelines.imports.running import ImportRequest
+from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.rest.call import Call
 from anabranch.rest.commits import Commit, CommitCreation, commit_of
 from anabranch.rest.errors import Error

@@ -14,9 +14,10 @@ what every session has is used (no RDD, no Java).
 from __future__ import annotations
 
 from anabranch.spark.changes import changes
+from anabranch.spark.imports import import_listing
 from anabranch.spark.objects import objects
 from anabranch.spark.s3a import configure
 from anabranch.spark.server import Server
 from anabranch.spark.transactions import transaction
 
-__all__ = ["Server", "changes", "configure", "objects", "transaction"]
+__all__ = ["Server", "changes", "configure", "import_listing", "objects", "transaction"]

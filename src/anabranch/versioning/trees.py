@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.local_errors import translate
@@ -16,10 +17,22 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
 from anabranch.versioning.staging import Row
 
-__all__ = ["Trees", "translated"]
+__all__ = ["NewTables", "Trees", "translated"]
 
 _OPEN_TREES = 256
 _ABANDONED_SECONDS = 3600.0
+
+
+class NewTables(Protocol):
+    """A tree that was written: its id, and those of its tables that are new."""
+
+    @property
+    def metarange_id(self) -> str:
+        """The tree's id."""
+
+    @property
+    def tables(self) -> list[str]:
+        """The ids of the new tables."""
 
 
 class Trees:
@@ -100,7 +113,7 @@ class Trees:
         """Removes what killed processes have left of trees that they were writing."""
         self._tables.clean_temporaries(_ABANDONED_SECONDS)
 
-    def adopt(self, repository: Repository, folder: str, written: kernel.Written) -> str:
+    def adopt(self, repository: Repository, folder: str, written: NewTables) -> str:
         """Makes written tables durable in the repository's store; returns the metarange id."""
         self._tables.adopt(repository.storage_namespace, folder, written.tables)
         return written.metarange_id

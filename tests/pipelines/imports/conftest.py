@@ -12,7 +12,7 @@ from anabranch.blocks.local import LocalBlocks
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.imports import ImportSource, ImportStatus
-from anabranch.pipelines.imports.running import ImportRequest
+from anabranch.pipelines.imports.landing import ImportRequest
 
 PATIENCE_SECONDS = 60
 

@@ -13,7 +13,7 @@ from anabranch.errors import Conflict, Denied, Gone, Invalid, NotFound, ReadOnly
 from anabranch.model.entry import Entry
 from anabranch.model.imports import ImportSource, ImportStatus
 from anabranch.pipelines.imports import running
-from anabranch.pipelines.imports.running import ImportRequest
+from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.testing.lake import Clock
 
 

@@ -14,7 +14,8 @@ from anabranch.errors import Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.model.imports import ImportSource, ImportStatus
 from anabranch.model.names import check_path
 from anabranch.model.repository import Repository
-from anabranch.pipelines.imports.running import ImportRequest, RunningImport
+from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.pipelines.imports.running import RunningImport
 from anabranch.versioning.core import Core
 from anabranch.versioning.import_records import StoredImport
 from anabranch.versioning.repositories import check_writable

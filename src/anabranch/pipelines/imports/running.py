@@ -10,51 +10,30 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from anabranch import _kernel as kernel
 from anabranch.blocks.sources import Sources
-from anabranch.errors import AnabranchError, DirtyBranch
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commit import Commit
-from anabranch.model.imports import ImportSource, ImportStatus
+from anabranch.model.imports import ImportStatus
 from anabranch.model.repository import Repository
-from anabranch.pipelines.imports.entries import destination_of
 from anabranch.pipelines.imports.gathering import gather
-from anabranch.pipelines.imports.replacing import Change, replacement
+from anabranch.pipelines.imports.landing import ImportRequest, Landing, require_clean
 from anabranch.pipelines.imports.tally import Tally
-from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translated
 
-__all__ = ["ImportRequest", "RunningImport"]
+__all__ = ["RunningImport"]
 
 _log = logging.getLogger(__name__)
 
 _BEAT_SECONDS = 2.0
-_BETWEEN_LOOKS = 1_024
-_DEFAULT_MESSAGE = "Import objects"
-_STRATEGY = {".lakefs.merge.strategy": "source-wins"}
-_LAST_IMPORT = ".lakefs.last.import.timestamp"
 
 
 class _Stopped(Exception):
     """The import shall not go on; its record says why, or `stop` was told."""
-
-
-class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is imported onto which branch, and how it is committed; `date` in seconds since 1970,
-    that of the commit if None.
-    """
-
-    branch: str
-    sources: Sequence[ImportSource]
-    committer: str
-    message: str = ""
-    metadata: Mapping[str, str] = {}
-    date: int | None = None
 
 
 class RunningImport:
@@ -85,8 +64,6 @@ class RunningImport:
         self._stop_reason: str | None = None
         self._tally = Tally(self._look)
         self._folder = ""
-        self._adopted = ""
-        self._made: dict[str, str] = {}
         self._worked = threading.Event()
         self._done = threading.Event()
 
@@ -153,70 +130,16 @@ class RunningImport:
 
     def _import(self) -> None:
         core, request, repository = self._core, self._request, self._repository
-        branch = core.branches.read(repository, request.branch).branch
-        if core.difference.is_dirty(repository, branch.commit_id, branch.tokens):
-            raise DirtyBranch("uncommitted changes (dirty branch)")
+        require_clean(core, repository, request.branch)
         with core.trees.scratch() as folder:
             self._folder = folder
             try:
                 gathered = gather(request.sources, self._sources, core.trees, folder, self._tally)
-                # the long part comes before the branch's turn is taken; it holds if nobody commits
-                head = core.commits.get(repository, branch.commit_id)
-                self._replaced(head.metarange_id, gathered)
-                self._commit(gathered)
+                landing = Landing(core, repository, request, folder, gathered, self._look)
+                landing.commit(self._completion)
             finally:
                 self._folder = ""
-        now = f"{int(self._clock())}"
-        core.repositories.change_metadata(repository, put={_LAST_IMPORT: now})
-
-    def _commit(self, gathered: kernel.Written) -> None:
-        request, repository = self._request, self._repository
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._core.committing.require_clean(repository, stored.branch)
-            return self._core.commits.make(
-                committer=request.committer,
-                message=request.message or _DEFAULT_MESSAGE,
-                metarange_id=self._replaced(head.metarange_id, gathered),
-                metadata={**request.metadata, **_STRATEGY},
-                parents=[head],
-                date=request.date,
-            )
-
-        self._core.committing.advance(repository, request.branch, make, self._completion)
-
-    def _replaced(self, head: str, gathered: kernel.Written) -> str:
-        """Returns the tree that has what was imported in place of what is there in the head's."""
-        if head not in self._made:
-            self._made[head] = self._replace(head, gathered)
-        return self._made[head]
-
-    def _replace(self, head: str, gathered: kernel.Written) -> str:
-        trees, repository = self._core.trees, self._repository
-        if head == kernel.EMPTY_TREE_ID:
-            self._adopted = trees.adopt(repository, self._folder, gathered)
-            return self._adopted
-        prefixes = [
-            destination_of(source)
-            for source in self._request.sources
-            if source.type == "common_prefix"
-        ]
-        if self._adopted:  # and then another commit came first
-            imported = trees.open(repository, self._adopted)
-        else:
-            imported = trees.open_in(self._folder, gathered.metarange_id)
-        changes = replacement(trees.open(repository, head), imported, prefixes)
-        folder = trees.write_folder(repository)
-        with translated():
-            written = trees.open(repository, head).apply(self._looking(changes), folder)
-        return trees.adopt(repository, folder, written)
-
-    def _looking(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """Yields changes, as long as the import goes on."""
-        for number, change in enumerate(changes):
-            if not number % _BETWEEN_LOOKS:
-                self._look()
-            yield change
+        landing.remember(self._clock())
 
     def _completion(self, commit: Commit) -> tuple[Sequence[Write], Sequence[Expect]]:
         """Decides to write, with the branch, that the import is complete, if it goes on."""

@@ -1,0 +1,218 @@
+"""Imports of listings with Spark: the same trees as by one writer, and what cannot be is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import anabranch.spark
+from anabranch import _kernel as kernel
+from anabranch.errors import DirtyBranch, Invalid, NotFound
+from anabranch.model.entry import AddressType, Entry
+from anabranch.spark.imports import _sorted
+from anabranch.spark.listings import WRITTEN_ARROW, Fitting
+
+pytestmark = pytest.mark.timeout(600)
+
+FIXTURES = os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures")
+FIXTURE = Path(FIXTURES) / "written-by-lakefs-1.84"
+
+SCHEMA = (
+    "path STRING, physical_address STRING, size BIGINT, checksum STRING, last_modified TIMESTAMP, "
+    "metadata MAP<STRING, STRING>, content_type STRING"
+)
+
+
+def row(path, size=1, address=None, day=1, **metadata):
+    when = datetime(2024, 1, day, 3, 4, 5, 678_901, UTC)
+    return (path, address or f"s3://bucket/{path}", size, f"etag-{size}", when, metadata, "a/b")
+
+
+def entry_of(each):
+    _, address, size, checksum, when, metadata, content_type = each
+    return Entry(
+        address=address,
+        address_type=int(AddressType.FULL),
+        size=size,
+        mtime=int(when.timestamp()),
+        mtime_nanos=when.microsecond * 1000,
+        checksum=checksum,
+        metadata=metadata,
+        content_type=content_type,
+    )
+
+
+def by_staging(lake, rows):
+    """Stages the same objects on a branch of their own; returns the tree of their commit."""
+    repository = lake.core.repositories.get("sea")
+    root = lake.branches.get("sea", "empty").commit_id
+    if lake.core.branches.find(repository, "staged") is not None:
+        lake.branches.delete("sea", "staged")
+    lake.branches.create("sea", "staged", root)
+    for each in rows:
+        lake.core.changes.put(repository, "staged", each[0], entry_of(each))
+    return lake.commits.commit(
+        "sea", "staged", message="m", committer="c", allow_empty=True
+    ).metarange_id
+
+
+@pytest.fixture
+def lake(lake):
+    lake.branches.create("sea", "empty", "main")
+    return lake
+
+
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sizes=st.dictionaries(
+        st.text(st.sampled_from("ab/é\U0001f30a\x01"), min_size=1),
+        st.integers(0, 1 << 40),
+        min_size=1,
+        max_size=40,
+    ),
+    tasks=st.integers(1, 4),
+    order=st.randoms(use_true_random=False),
+)
+def test_the_tree_is_that_of_staging(spark, lake, sizes, tasks, order):
+    rows = [row(path, size, tag=str(size)) for path, size in sizes.items()]
+    order.shuffle(rows)
+    listing = spark.createDataFrame(rows, SCHEMA).repartition(tasks)
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing, committer="spark")
+    assert made.objects == len(rows)
+    assert made.commit.metarange_id == by_staging(lake, rows)
+    assert lake.commits.get("sea", "main") == made.commit
+
+
+def test_what_was_there_is_replaced_under_the_destination(spark, lake):
+    old = [row(path) for path in ("x/old", "x0", "w")]
+    first = spark.createDataFrame(old, SCHEMA)
+    anabranch.spark.import_listing(lake, "sea", "main", first, message="first")
+    new = [row("a", address="s3://b/a"), row("b/c", address="s3://b/c")]
+    made = anabranch.spark.import_listing(
+        lake,
+        "sea",
+        "main",
+        spark.createDataFrame(new, SCHEMA),
+        destination="x",
+        message="second",
+        metadata={"k": "v"},
+        committer="me",
+    )
+    assert (made.commit.message, made.commit.committer) == ("second", "me")
+    assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
+    expected = [*old[1:], *(("x/" + each[0], *each[1:]) for each in new)]
+    assert made.commit.metarange_id == by_staging(lake, expected)
+    table = anabranch.spark.objects(spark, lake, "sea", "main")
+    assert [found.path for found in table.orderBy("path").collect()] == ["w", "x/a", "x/b/c", "x0"]
+
+
+def test_a_listing_needs_three_columns(spark, lake):
+    listing = spark.createDataFrame(
+        [("a", "s3://b/a", 5)], "path STRING, physical_address STRING, size INT"
+    )
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing)
+    expected = ("a", "s3://b/a", 5, "", datetime(1970, 1, 1, tzinfo=UTC), {}, "")
+    assert made.commit.metarange_id == by_staging(lake, [expected])
+    with pytest.raises(Invalid, match="no column physical_address, size"):
+        anabranch.spark.import_listing(lake, "sea", "main", listing.select("path"))
+
+
+def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake):
+    good = [row("a"), row("b", day=9), row("z")]
+    bad = [
+        row("b", address="s3://old", day=8),
+        row("b", address="s3://older", day=7),
+        row(None),
+        row(""),
+        row("ä" * 513),
+        row("negative", -1),
+        row("no size", None),
+        ("no address", None, 1, "", None, None, None),
+    ]
+    listing = spark.createDataFrame(good + bad, SCHEMA).repartition(3)
+    before = lake.branches.get("sea", "main")
+    with pytest.raises(Invalid, match="8 rows of the listing can be no objects") as caught:
+        anabranch.spark.import_listing(lake, "sea", "main", listing)
+    assert "2 with a path that came before" in caught.value.message
+    assert "'negative': a negative size" in caught.value.message
+    assert lake.branches.get("sea", "main") == before
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing, unfit="skip")
+    assert made.skipped == {
+        "a path that came before": 2,
+        "no path": 2,
+        "a path of over 1024 bytes": 1,
+        "a negative size": 1,
+        "no size": 1,
+        "no physical address": 1,
+    }
+    assert ("negative", "a negative size") in made.shown
+    assert made.commit.metarange_id == by_staging(lake, good)
+
+
+def test_an_empty_listing_and_a_dirty_branch_are_refused(spark, lake):
+    listing = spark.createDataFrame([row("a")], SCHEMA)
+    with pytest.raises(NotFound, match="the listing has no objects"):
+        anabranch.spark.import_listing(lake, "sea", "main", listing.where("size < 0"))
+    lake.core.changes.put(
+        lake.core.repositories.get("sea"), "main", "staged", entry_of(row("staged"))
+    )
+    with pytest.raises(DirtyBranch):
+        anabranch.spark.import_listing(lake, "sea", "main", listing)
+    with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
+        anabranch.spark.import_listing(lake, "sea", "empty", listing, unfit="ignore")
+
+
+def test_the_tree_of_a_real_lakefs_commit(spark, lake):
+    """The objects that a lakeFS 1.84 server committed give a tree that differs in none from its
+    own, and is cut as that is. (Of metadata with two keys, lakeFS writes either first.)
+    """
+    if not FIXTURE.exists():
+        pytest.skip(f"what lakeFS wrote is not at {FIXTURE}")
+    listing = spark.read.json(
+        str(FIXTURE / "first-commit-objects.jsonl.gz"),
+        schema="path STRING, physical_address STRING, size_bytes BIGINT, checksum STRING, "
+        "mtime BIGINT, metadata MAP<STRING, STRING>, content_type STRING",
+    ).selectExpr(
+        *("path", "physical_address", "size_bytes AS size", "checksum", "metadata"),
+        "timestamp_seconds(mtime) AS last_modified",
+        "coalesce(content_type, 'application/octet-stream') AS content_type",
+    )
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing.repartition(3))
+    assert made.objects == 120_000
+    repository = lake.core.repositories.get("sea")
+    ours = lake.core.trees.open(repository, made.commit.metarange_id)
+    told = json.loads((FIXTURE / "commits.json").read_text())
+    theirs = kernel.Tables().tree(
+        next(each["meta_range_id"] for each in told["commits"] if each["message"] == "first"),
+        lambda table_id: str(FIXTURE / "_lakefs" / table_id),
+    )
+    assert ours.diff(theirs, amount=1).rows == []
+    borders = [(each.min_key, each.max_key, each.count) for each in theirs.ranges()]
+    assert [(each.min_key, each.max_key, each.count) for each in ours.ranges()] == borders
+
+
+@pytest.mark.slow
+def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path):
+    listing = spark.range(1_000_000).selectExpr(
+        "concat('p', lpad(pmod(id * 7919, 1000), 4, '0'), '/f', lpad(id, 9, '0')) AS path",
+        "concat('s3://bucket/', md5(string(id))) AS physical_address",
+        "id AS size",
+        "md5(string(id + 1)) AS checksum",
+        "timestamp_seconds(1700000000 + id) AS last_modified",
+    )
+    made = anabranch.spark.import_listing(
+        lake, "sea", "main", listing.repartitionByRange(7, "path")
+    )
+    assert made.objects == 1_000_000
+    whole = _sorted(listing).coalesce(1).sort("path").toArrow()
+    reader = pa.RecordBatchReader.from_batches(
+        WRITTEN_ARROW, Fitting("").batches(whole.to_batches())
+    )
+    assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id
