@@ -22,6 +22,7 @@ from anabranch.model.secret import Secret
 from anabranch.testing.google_account import GoogleAccount
 
 BODY = b"tea" * 1000
+HTTP = httpx2.Client(timeout=60)  # one for all: each reads the certificates anew
 MD5 = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
 # none with dots for names: HTTP clients take them out of any URL
 STORES = ["s3", "gcs", "azure"]
@@ -59,7 +60,7 @@ def late(kind, request):
 
 
 def put(url, body=BODY):
-    return httpx2.put(url, content=body, headers=AS_BLOB, timeout=60)
+    return HTTP.put(url, content=body, headers=AS_BLOB)
 
 
 def tampered(url):
@@ -107,8 +108,8 @@ def test_a_block_is_stored_and_read(kind, signing, place, key, request):
         assert stored.headers["etag"] == f'"{MD5}"'
     assert signing.read(address) == BODY
     url = signing.presign(address, "GET", 60)
-    assert httpx2.get(url, timeout=60).content == BODY
-    part = httpx2.get(url, headers={"Range": "bytes=3-5"}, timeout=60)
+    assert HTTP.get(url).content == BODY
+    part = HTTP.get(url, headers={"Range": "bytes=3-5"})
     assert (part.status_code, part.content) == (206, b"tea")
 
 
@@ -123,10 +124,10 @@ class TestWhereSignaturesAreChecked:
         address = place("data/a")
         signing.put(address, [BODY])
         url = signing.presign(address, "GET", 60)
-        assert httpx2.get(url, timeout=60).status_code == 200
+        assert HTTP.get(url).status_code == 200
         for changed in tampered(url):
-            assert httpx2.get(changed, timeout=60).status_code in {400, 403}
-        bare = httpx2.get(url.partition("?")[0], timeout=60)
+            assert HTTP.get(changed).status_code in {400, 403}
+        bare = HTTP.get(url.partition("?")[0])
         assert bare.status_code != 200 or "X-Goog" in url  # an emulator knows nobody, so lets in
 
     def test_a_url_is_of_one_block(self, signing, place):
@@ -134,23 +135,23 @@ class TestWhereSignaturesAreChecked:
             signing.put(place(key), [BODY])
         url = signing.presign(place("data/a"), "GET", 60)
         for other in ("/data/b?", "/data/a/b?", "/data?"):
-            assert httpx2.get(url.replace("/data/a?", other), timeout=60).status_code == 403
+            assert HTTP.get(url.replace("/data/a?", other)).status_code == 403
 
     def test_a_url_is_of_one_method(self, signing, place):
         address = place("data/a")
         reading, storing = (signing.presign(address, method, 60) for method in ("GET", "PUT"))
         assert put(reading).status_code == 403
         assert put(storing).status_code in {200, 201}
-        assert httpx2.get(storing, timeout=60).status_code == 403
+        assert HTTP.get(storing).status_code == 403
         for url in (reading, storing):
-            assert httpx2.delete(url, timeout=60).status_code == 403
+            assert HTTP.delete(url).status_code == 403
         assert signing.read(address) == BODY
 
     def test_a_url_ends(self, kind, request, place):
         store = late(kind, request)
         store.put(place("a"), [BODY])
-        assert httpx2.get(store.presign(place("a"), "GET", 4000), timeout=60).content == BODY
-        assert httpx2.get(store.presign(place("a"), "GET", 3590), timeout=60).status_code == 403
+        assert HTTP.get(store.presign(place("a"), "GET", 4000)).content == BODY
+        assert HTTP.get(store.presign(place("a"), "GET", 3590)).status_code == 403
         assert put(store.presign(place("b"), "PUT", 3590)).status_code == 403
         assert store.stat(place("b")) is None
 
@@ -160,7 +161,7 @@ def test_what_is_stored_in_azure_by_a_url_stays(azure_store, azure_namespace):
     url = azure_store.presign(address, "PUT", 60)
     assert put(url).status_code == 201
     assert put(url, b"something else").status_code in {403, 409}
-    append = httpx2.put(f"{url}&comp=block&blockid=AAAA", content=b"x", timeout=60)
+    append = HTTP.put(f"{url}&comp=block&blockid=AAAA", content=b"x")
     assert append.status_code == 403
     assert azure_store.read(address) == BODY
 

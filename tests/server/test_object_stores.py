@@ -24,6 +24,7 @@ from anabranch.testing.server import Server, running_server
 
 BODY = b"stored by the client"
 MIB = 1 << 20
+HTTP = httpx2.Client(timeout=60)  # one for all: each reads the certificates anew
 ASKING = "Apache-Hadoop/3.4 s3RedirectionSupport"
 
 
@@ -94,15 +95,15 @@ def test_urls_are_the_stores_and_end_as_it_is_set(client, lake, repository):
     told = client.sdk_client.objects_api.stat_object(repository.id, "main", "a", presign=True)
     assert urlsplit(told.physical_address).port == lake.port
     assert 0 < told.physical_address_expiry - time.time() <= 7 * 60
-    assert httpx2.get(told.physical_address, timeout=60).content == BODY
+    assert HTTP.get(told.physical_address).content == BODY
     headers = {"x-ms-blob-type": "BlockBlob"}
     if lake.blocks.config.blockstore_type != "s3":  # moto looks at no signature of S3's
-        refused = httpx2.put(told.physical_address, content=b"x", headers=headers, timeout=60)
+        refused = HTTP.put(told.physical_address, content=b"x", headers=headers)
         assert refused.status_code == 403
     (item,) = client.sdk_client.objects_api.list_objects(
         repository.id, "main", presign=True
     ).results
-    assert httpx2.get(item.physical_address, timeout=60).content == BODY
+    assert HTTP.get(item.physical_address).content == BODY
 
 
 def test_an_upload_in_parts(client, repository):
@@ -110,7 +111,7 @@ def test_an_upload_in_parts(client, repository):
     parts = [b"a" * (5 * MIB), b"end"]
     upload = api.create_presign_multipart_upload(repository.id, "main", "big", parts=2)
     etags = [
-        httpx2.put(url, content=part, timeout=60).headers["etag"]
+        HTTP.put(url, content=part).headers["etag"]
         for url, part in zip(upload.presigned_urls, parts, strict=True)
     ]
     done = api.complete_presign_multipart_upload(
@@ -179,7 +180,7 @@ class TestRedirection:
             keys = Credentials(server.access_key_id, server.secret_access_key)
             S3SigV4Auth(keys, "s3", "us-east-1").add_auth(request)
             prepared = request.prepare()
-            return httpx2.request(method, prepared.url, headers=dict(prepared.headers), timeout=60)
+            return HTTP.request(method, prepared.url, headers=dict(prepared.headers))
 
         repository.branch("main").object("a").upload(
             BODY, content_type="text/plain", metadata={"X-Amz-Meta-Depth": "7"}
@@ -195,8 +196,8 @@ class TestRedirection:
         assert "content-range" not in sent.headers
         url = sent.headers["location"]
         assert urlsplit(url).port == lake.port
-        assert httpx2.get(url, timeout=60).content == BODY
-        part = httpx2.get(url, headers={"Range": "bytes=7-9"}, timeout=60)
+        assert HTTP.get(url).content == BODY
+        part = HTTP.get(url, headers={"Range": "bytes=7-9"})
         assert (part.status_code, part.content) == (206, BODY[7:10])
 
     def test_who_does_not_ask_is_not(self, get):
