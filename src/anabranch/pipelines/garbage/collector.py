@@ -25,13 +25,14 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.garbage.candidates import candidates, known_of
-from anabranch.pipelines.garbage.listing import Listing, listed, write_listing
+from anabranch.pipelines.garbage.listing import listed
 from anabranch.pipelines.garbage.living import Living
+from anabranch.pipelines.garbage.marking import Listed, LocalMarking, Marking
 from anabranch.pipelines.garbage.namespace import Namespace, namespace_of
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.summary import Amount, Summary
 from anabranch.pipelines.garbage.sweep import Sweep
-from anabranch.pipelines.garbage.unmarked import SHARE, unmarked
+from anabranch.pipelines.garbage.unmarked import SHARE
 from anabranch.pipelines.garbage.watching import Silence, Watching
 from anabranch.versioning.core import Core
 
@@ -74,20 +75,25 @@ class Collector:
         grace_seconds: float = GRACE_SECONDS,
         window_seconds: float = WINDOW_SECONDS,
         listing: Iterable[pa.RecordBatch] | None = None,
+        marking: Marking | None = None,
     ) -> Run:
         """Finds what is dead and writes it down; returns the run, to be closed. `listing` takes
         the place of listing the store: batches as `LISTING` has them, made before this is called.
+        `marking` is another engine, which brings its own.
 
         Raises NotFound, and Gone and Corrupt for metadata that is missing or damaged.
         """
         found = self._core.repositories.get(repository)
         namespace = namespace_of(found, self._blocks)
         rules = self._rules.find(found)
+        if marking is None:
+            there = listed(self._blocks, namespace) if listing is None else listing
+            marking = LocalMarking(there, self._share)
         summary = Summary(
             run_id=self._core.identifiers.descending_xid(),
             repository=repository,
             storage_namespace=found.storage_namespace,
-            engine="local",
+            engine=marking.engine,
             started_at=self._clock(),
             grace_seconds=grace_seconds,
             window_seconds=window_seconds,
@@ -100,7 +106,7 @@ class Collector:
         with run.failing():
             now = run.earliest_now()
             run.living = Living(self._core, namespace, marks, self._rules.find, now, self._watching)
-            run.mark(listed(self._blocks, namespace) if listing is None else listing, self._share)
+            run.mark(marking)
             run.living.forget_unused()
         return run
 
@@ -139,16 +145,15 @@ class Run:
         self._now = own if store is None else min(own, store)
         return self._now
 
-    def mark(self, batches: Iterable[pa.RecordBatch], share: int) -> None:
+    def mark(self, marking: Marking) -> None:
         """Finds the candidates and writes them down."""
         before = int(self._now - self.summary.grace_seconds)
-        listing = write_listing(self._folder / "listing.arrow", batches, before, self._watching)
-        self.living.look()
+        there = marking.list(self._folder, before, self._watching)
         known = known_of(self._files.earlier_candidates())
-        dead = self._counted(unmarked(listing, self.living.hashes, self._watching, share))
+        dead = self._counted(marking.dead(self.living, self._watching))
         found = candidates(dead, known, before=before, now=int(self._now))
         self._files.write_candidates(self._told(found))
-        self._report(listing)
+        self._report(there)
 
     def due(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates that may be removed by now."""
@@ -232,9 +237,9 @@ class Run:
                 batch.filter(pc.equal(months, month)),
             )
 
-    def _report(self, listing: Listing) -> None:
-        self.summary.listed = Amount(listing.objects, listing.size)
-        self.summary.young = listing.young
+    def _report(self, there: Listed) -> None:
+        self.summary.listed = Amount(there.objects, there.size)
+        self.summary.young = there.young
         self.summary.found = self.living.found
         self.summary.candidates_location = self._files.candidates_location
         self.summary.state = "reported"

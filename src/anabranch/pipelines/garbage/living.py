@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,10 +34,14 @@ from anabranch.pipelines.garbage.watching import Watching
 from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
 
-__all__ = ["Found", "Living"]
+__all__ = ["Found", "Living", "ReadRanges"]
 
 _LOOKS = 5
 _THREADS = min(4, os.cpu_count() or 1)
+
+
+ReadRanges: TypeAlias = Callable[[Repository, Sequence[kernel.RangeInfo]], Iterable[Hashes]]
+"""Gives the marks of ranges of a repository."""
 
 
 class Found(msgspec.Struct):
@@ -78,6 +83,8 @@ class Living:
         self._ranges: set[tuple[str, str]] = set()
         self.found = Found()
         self.hashes: list[Hashes] = []
+        self.read_ranges: ReadRanges = self._read_marks
+        """Another engine puts its own way of reading ranges here while it looks."""
 
     def look(self) -> None:
         """Looks at all repositories until two looks agree, at most five times. Raises Gone and
@@ -137,7 +144,6 @@ class Living:
             ) from error
 
     def _look_at_trees(self, repository: Repository, trees: Iterable[str]) -> None:
-        marks = self._marks_for(repository)
         fresh = [tree for tree in trees if (repository.partition, tree) not in self._trees]
         ranges = {
             found.id: found
@@ -146,15 +152,21 @@ class Living:
             if (repository.partition, found.id) not in self._ranges
         }
         self._watching.begin(f"reading the ranges of {repository.id}", len(ranges))
+        self.found.ranges += len(ranges)
+        self.hashes.extend(self.read_ranges(repository, list(ranges.values())))
+        self._ranges.update((repository.partition, range_id) for range_id in ranges)
+        self._trees.update((repository.partition, tree) for tree in fresh)
+
+    def _read_marks(
+        self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
+    ) -> Iterator[Hashes]:
+        marks = self._marks_for(repository)
         with ThreadPoolExecutor(_THREADS) as pool:
-            for hashes, read in pool.map(marks.of, ranges.values()):
-                self.hashes.append(hashes)
-                self.found.ranges += 1
+            for hashes, read in pool.map(marks.of, ranges):
                 self.found.ranges_read += read
                 self.found.addresses += len(hashes)
                 self._watching.advance(1)
-        self._ranges.update((repository.partition, range_id) for range_id in ranges)
-        self._trees.update((repository.partition, tree) for tree in fresh)
+                yield hashes
 
     def _ranges_of(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         with translated():

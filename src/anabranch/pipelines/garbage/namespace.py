@@ -55,6 +55,8 @@ class Reading(NamedTuple):
 
     def relative(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
         """Returns those addresses that lie in the namespace, relative to it."""
+        if self.within == "" and pc.all(pc.equal(kinds, int(AddressType.RELATIVE))).as_py():
+            return [addresses]  # as almost always
         texts = pc.match_substring(addresses, "://")
         oldest = pc.equal(kinds, int(AddressType.BY_PREFIX))
         full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(oldest, texts))

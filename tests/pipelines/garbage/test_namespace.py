@@ -1,0 +1,54 @@
+"""Addresses of every kind, as the collected namespace has them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from anabranch.blocks.local import LocalBlocks
+from anabranch.model.repository import Repository
+from anabranch.pipelines.garbage.namespace import namespace_of
+
+RELATIVE, FULL, BY_LOOKS = 1, 2, 0
+
+
+def repository(namespace):
+    return Repository(
+        id="r", storage_namespace=namespace, default_branch="main", creation_date=0, instance_uid=""
+    )
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    return LocalBlocks(tmp_path / "blocks")
+
+
+def read(blocks, collected, reader, rows):
+    reading = namespace_of(repository(collected), blocks).reading(repository(reader))
+    kinds, addresses = zip(*rows, strict=True)
+    found = reading.relative(pa.array(addresses), pa.array(kinds, pa.int32()))
+    return sorted(name for column in found for name in column.to_pylist())
+
+
+def test_its_own(blocks):
+    root = blocks.qualify("local://sea")
+    rows = [
+        (RELATIVE, "data/a"),
+        (RELATIVE, "data/x://y"),
+        (BY_LOOKS, "data/b"),
+        (BY_LOOKS, "local://sea/data/c"),
+        (FULL, "local://sea/data/d"),
+        (FULL, f"{root}/data/e"),
+        (FULL, "local://seaside/data/f"),
+        (BY_LOOKS, "s3://sea/data/g"),
+        (FULL, "data/h"),
+    ]
+    expected = ["data/a", "data/b", "data/c", "data/d", "data/e", "data/x://y"]
+    assert read(blocks, "local://sea", "local://sea/", rows) == expected
+    assert read(blocks, "local://sea/", "local://sea", rows[:1]) == ["data/a"]
+
+
+def test_anothers(blocks):
+    rows = [(RELATIVE, "data/a"), (FULL, "local://sea/data/b"), (FULL, "local://land/data/c")]
+    assert read(blocks, "local://sea", "local://land", rows) == ["data/b"]
+    assert read(blocks, "local://sea", "local://sea/in", rows) == ["data/b", "in/data/a"]
