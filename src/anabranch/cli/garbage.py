@@ -31,7 +31,7 @@ _OTHERS = "(all others)"
 
 def _run(call: Call) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.collecting import opened_collector  # noqa: PLC0415
+    from anabranch.server.beside import opened_collector  # noqa: PLC0415
     from anabranch.server.load_settings import load_settings  # noqa: PLC0415
 
     given = call.arguments

@@ -56,6 +56,7 @@ SECTIONS = (
         (
             Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),
             Word("import", "anabranch.cli.imports", "Bring objects of the store onto a branch"),
+            Word("export", "anabranch.cli.exports", "Copy a commit to a plain folder or prefix"),
         ),
     ),
     (

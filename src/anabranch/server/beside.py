@@ -1,13 +1,16 @@
-"""Collecting garbage with the stores of a server's settings, beside its servers or without them."""
+"""Long jobs over the stores of a server's settings, in a process beside its servers or without
+them.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Invalid, NotFound
 from anabranch.library import DATABASE_FILE
@@ -20,20 +23,27 @@ if TYPE_CHECKING:
     from anabranch.pipelines.garbage.collector import Collector
     from anabranch.pipelines.garbage.watching import Watching
 
-__all__ = ["opened_collector"]
+__all__ = ["Stores", "opened_collector", "opened_stores"]
 
 _MARKS = "gc"
 """The folder of what a run leaves for later ones, in the folder of the cache."""
 
 
+class Stores(NamedTuple):
+    """The core, and the blocks beneath it."""
+
+    core: Core
+    blocks: BlockStore
+
+
 @contextmanager
-def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collector]:
-    """Gives a collector over the settings' stores. Raises Invalid for stores in memory and without
-    the libraries that it needs, NotFound where there is no database yet.
+def opened_stores(settings: Settings) -> Iterator[Stores]:
+    """Gives the settings' stores. Raises Invalid for stores in memory, NotFound where there is no
+    database yet.
     """
     if "mem" in (settings.database.type, settings.blockstore.type):
         raise Invalid(
-            "what is kept in memory is nothing that another process could collect",
+            "what is kept in memory is nothing that another process could read",
             kind="invalid_settings",
         )
     database = settings.database.local.path / DATABASE_FILE
@@ -43,6 +53,24 @@ def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collect
             kind="database_not_found",
             hint="Name the server's data folder (--data) or its settings (--config).",
         )
+    cache = settings.committed.local_cache
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        blocks = open_blocks(settings.blockstore)
+        try:
+            tables = TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)
+            yield Stores(Core(keyvalue, tables), blocks)
+        finally:
+            blocks.close()
+    finally:
+        keyvalue.close()
+
+
+@contextmanager
+def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collector]:
+    """Gives a collector over the settings' stores. Raises what `opened_stores` does, and Invalid
+    without the libraries that it needs.
+    """
     try:
         from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
     except ImportError as error:
@@ -51,17 +79,6 @@ def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collect
             kind="extra_missing",
             hint="pip install 'anabranch[gc]'",
         ) from error
-    cache = settings.committed.local_cache
-    keyvalue = open_keyvalue(settings.database)
-    try:
-        blocks = open_blocks(settings.blockstore)
-        tables = TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)
-        yield Collector(
-            Core(keyvalue, tables),
-            blocks,
-            cache.dir / _MARKS,
-            clock=time.time,
-            watching=watching,
-        )
-    finally:
-        keyvalue.close()
+    marks = settings.committed.local_cache.dir / _MARKS
+    with opened_stores(settings) as (core, blocks):
+        yield Collector(core, blocks, marks, clock=time.time, watching=watching)

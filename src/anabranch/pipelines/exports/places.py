@@ -1,0 +1,50 @@
+"""Which places an export may go to: none among the lake's own data, nor around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Invalid
+from anabranch.model.repository import Repository
+from anabranch.pipelines.exports.destination import Destination
+from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.prefix import PrefixDestination
+
+__all__ = ["place_of", "require_apart"]
+
+_LOCAL = "local://"
+_FILE = "file://"
+
+
+def place_of(text: str, blocks: BlockStore) -> Destination:
+    """Returns the place that a text names: a folder of this machine by its path, anything else by
+    its address in the lake's own store. Raises Invalid.
+    """
+    if text.startswith(_FILE):
+        text = text.removeprefix(_FILE)
+    if "://" in text:
+        return PrefixDestination(blocks, text)
+    return FolderDestination(text)
+
+
+def require_apart(
+    destination: Destination, repositories: Iterable[Repository], blocks: BlockStore
+) -> None:
+    """Raises Invalid if a place lies in a repository's storage namespace, or around it."""
+    place = _comparable(destination.address, blocks)
+    for repository in repositories:
+        namespace = _comparable(repository.storage_namespace, blocks)
+        if place.startswith(namespace) or namespace.startswith(place):
+            raise Invalid(
+                f"{destination.address}: the repository {repository.id} has its data there",
+                kind="invalid_destination",
+                hint="Export to a place apart from the storage namespaces of all repositories.",
+            )
+
+
+def _comparable(address: str, blocks: BlockStore) -> str:
+    """Returns an address in the form that all have; a local one is its path."""
+    if "://" in address:
+        address = blocks.qualify(address).removeprefix(_LOCAL)
+    return f"{address.rstrip('/')}/"

@@ -1,0 +1,258 @@
+"""Exports, compared with what a dictionary says must be there."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.blocks.local import LocalBlocks
+from anabranch.errors import Conflict, Corrupt, Gone, Invalid, NotFound
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.pipelines.exports.export import Exporting
+from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.places import place_of
+from anabranch.pipelines.exports.state import STATE, read_state
+
+
+@pytest.fixture
+def lake(tmp_path):
+    blocks = LocalBlocks(tmp_path / "blocks")
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", "local://sea")
+        yield lake
+
+
+@pytest.fixture(params=["folder", "prefix"])
+def place(request, lake, tmp_path):
+    """Makes the same place anew: a folder, or a prefix of the store."""
+    address = str(tmp_path / "out") if request.param == "folder" else "local://exports/sea"
+    return lambda: place_of(address, lake.blocks)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return FolderDestination(tmp_path / "out")
+
+
+def commit(lake, objects, *, branch="main", repository="sea"):
+    """Makes a branch hold exactly these objects, commits, and returns the commit's id."""
+    there = {}
+    page = lake.objects.listing(repository, branch, amount=1000)
+    for item in page.items:
+        there[item.path] = item.entry.checksum
+    for path in there.keys() - objects.keys():
+        lake.objects.delete(repository, branch, path)
+    for path, content in objects.items():
+        if there.get(path) != hashlib.md5(content).hexdigest():
+            lake.objects.upload(repository, branch, path, [content])
+    return lake.commits.commit(repository, branch, message="m", committer="c").id
+
+
+def held(place):
+    """Returns what lies at a place, but for the export's own files."""
+    found = {}
+    for path in place.paths():
+        if path != STATE and not path.startswith("EXPORT_"):
+            found[path] = place.read_note(path)
+    return found
+
+
+def export(lake, place, reference="main", **options):
+    return Exporting(lake.core, lake.blocks, page=4).export("sea", reference, place, **options)
+
+
+def test_a_commit_and_then_what_has_changed(lake, place):
+    first = {"a": b"1", "b/c": b"22", "b/d": b"", "e f/ü.csv": b"333"}
+    commit(lake, first)
+    done = export(lake, place())
+    assert held(place()) == first
+    assert (done.stored, done.bytes, done.removed, done.before) == (4, 6, 0, "")
+
+    second = {"a": b"1", "b/c": b"new", "g": b"4"}
+    newest = commit(lake, second)
+    done = export(lake, place())
+    assert held(place()) == second
+    assert (done.stored, done.removed) == (2, 2), "what has not changed is not copied"
+    markers = [path for path in place().paths() if path.startswith("EXPORT_")]
+    assert markers == [done.marker]
+    assert markers[0].startswith(f"EXPORT_{newest}_")
+    assert markers[0].endswith("_SUCCESS")
+    assert msgspec.json.decode(place().read_note(done.marker))["commit"] == newest
+
+    assert export(lake, place()).stored == 0
+    assert export(lake, place(), "main~1").stored == 3
+    assert held(place()) == first
+
+
+def test_a_path_becomes_a_folder_and_a_file_again(lake, folder):
+    for objects in ({"a": b"1", "b/c/d": b"2"}, {"a/x": b"3", "b": b"4"}, {"a": b"5"}):
+        commit(lake, objects)
+        export(lake, folder)
+        assert held(folder) == objects
+
+
+def test_staged_changes_are_not_exported(lake, folder):
+    commit(lake, {"a": b"1"})
+    lake.objects.upload("sea", "main", "b", [b"2"])
+    export(lake, folder)
+    assert held(folder) == {"a": b"1"}
+
+
+def test_files_of_others_stay_unless_they_shall_go(lake, place):
+    commit(lake, {"a": b"1"})
+    place().write_notes({"theirs": b"x"})
+    export(lake, place())
+    assert held(place()) == {"a": b"1", "theirs": b"x"}
+    done = export(lake, place(), remove_extra=True)
+    assert (done.extra, held(place())) == (1, {"a": b"1"})
+    assert read_state(place()).complete == done.commit
+
+
+def test_everything_again(lake, folder, tmp_path):
+    commit(lake, {"a": b"1", "b": b"2"})
+    export(lake, folder)
+    (tmp_path / "out" / "a").unlink()
+    assert export(lake, folder).stored == 0, "the place is believed"
+    assert export(lake, folder, everything=True).stored == 2
+    assert held(folder) == {"a": b"1", "b": b"2"}
+
+
+class Power:
+    """A place that fails after so many objects."""
+
+    def __init__(self, place, left):
+        self._place, self._left = place, left
+
+    def __getattr__(self, name):
+        return getattr(self._place, name)
+
+    def store(self, path, found):
+        if self._left <= 0:
+            raise Gone("cut off")
+        self._left -= 1
+        return self._place.store(path, found)
+
+
+names = st.sampled_from(["a", "b", "b/c", "d/e", "d/f", "g", "h", "i/j/k"])
+tops = st.sets(names).map(lambda found: {n for n in found if not ("b" in found and n == "b/c")})
+states = st.lists(
+    st.tuples(
+        tops.flatmap(
+            lambda found: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in found})
+        ),
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(states, st.booleans())
+def test_interrupted_anywhere_and_taken_up_at_any_commit(tmp_path_factory, wanted, again):
+    root = tmp_path_factory.mktemp("export")
+    blocks = LocalBlocks(root / "blocks")
+    with Lake(MemoryStore(), blocks, cache_folder=root / "cache", signing_secret=b"secret") as lake:
+        lake.repositories.create("sea", "local://sea")
+        place = FolderDestination(root / "out")
+        for number, (objects, left) in enumerate(wanted):
+            commit(lake, {**objects, "number": str(number).encode()})
+            for _ in range(2 if again else 1):
+                try:
+                    export(lake, Power(place, left))
+                except Gone:
+                    assert read_state(place).attempts
+        export(lake, place)
+        assert held(place) == {**objects, "number": str(number).encode()}
+
+
+def test_an_interrupted_export_goes_on_where_it_stopped(lake, folder):
+    objects = {f"{number:03d}": b"%d" % number for number in range(40)}
+    commit(lake, objects)
+    with pytest.raises(Gone):
+        export(lake, Power(folder, 21))
+    assert export(lake, folder).stored <= 40 - 20
+    assert held(folder) == objects
+
+
+def test_a_path_that_no_file_can_have(lake, folder, tmp_path):
+    odd = {"a//b": b"1", "../c": b"2", "d/": b"3", "n" * 300: b"4", "e": b"5", "e/f": b"6"}
+    commit(lake, {**odd, "good": b"7"})
+    with pytest.raises(Invalid, match="cannot be exported there") as refused:
+        export(lake, folder)
+    assert refused.value.kind == "unfit_path"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["blocks", "cache", "out"]
+    done = export(lake, folder, leave_unfit=True)
+    assert held(folder) in ({"good": b"7", "e": b"5"}, {"good": b"7", "e/f": b"6"})
+    assert (done.unfit, len(done.shown)) == (5, 5)
+
+
+def test_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (tmp_path / "out" / "link").symlink_to(outside)
+    commit(lake, {"link/a": b"1", "b": b"2"})
+    with pytest.raises(Invalid, match="symbolic link"):
+        export(lake, folder)
+    export(lake, folder, leave_unfit=True, remove_extra=True)
+    assert [path.name for path in outside.iterdir()] == ["kept"]
+    assert held(folder) == {"b": b"2"}
+
+
+def test_bytes_that_are_lost_or_damaged_end_the_export(lake, folder, tmp_path):
+    commit(lake, {"a": b"12345", "b": b"678"})
+    (file,) = [
+        p
+        for p in (tmp_path / "blocks" / "sea" / "data").rglob("*")
+        if p.is_file() and p.stat().st_size == 5
+    ]
+    file.write_bytes(b"54321")
+    with pytest.raises(Corrupt, match=r"^a: 5 bytes with the MD5"):
+        export(lake, folder)
+    file.unlink()
+    with pytest.raises(Gone):
+        export(lake, folder)
+    assert not [name for name in folder.paths() if name.startswith("EXPORT_")]
+
+
+def test_places_that_are_somebody_elses(lake, folder, tmp_path):
+    commit(lake, {"a": b"1"})
+    export(lake, folder)
+    lake.repositories.create("lake", "local://lake")
+    commit(lake, {"z": b"9"}, repository="lake")
+    with pytest.raises(Conflict, match="repository sea"):
+        Exporting(lake.core, lake.blocks).export("lake", "main", folder)
+    for place in ("local://sea/x", "local://lake", str(tmp_path), str(tmp_path / "blocks" / "sea")):
+        with pytest.raises(Invalid, match="has its data there"):
+            export(lake, place_of(place, lake.blocks))
+    with pytest.raises(Invalid):
+        place_of("s3://elsewhere/x", lake.blocks)
+    with pytest.raises(NotFound):
+        export(lake, folder, "no-such-branch")
+
+
+def test_a_state_that_is_none(lake, folder):
+    commit(lake, {"a": b"1"})
+    folder.write_notes({STATE: b"{"})
+    with pytest.raises(Corrupt, match=STATE):
+        export(lake, folder)
+    assert export(lake, folder, everything=True).stored == 1
+
+
+def test_many_objects_by_pages(lake, folder):
+    chance = random.Random(0)
+    objects = {f"d{chance.randrange(9)}/{number}": b"%d" % number for number in range(300)}
+    commit(lake, objects)
+    told = []
+    Exporting(lake.core, lake.blocks, told=told.append, page=64).export("sea", "main", folder)
+    assert (sum(told), len(told)) == (300, 5)
+    assert held(folder) == objects
