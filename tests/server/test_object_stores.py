@@ -37,24 +37,32 @@ class Lake(NamedTuple):
     place: str
 
 
-@pytest.fixture(scope="module", params=["azure", "gs", "s3"])
+KINDS = ["azure", "gs", "s3"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def lake(request, tmp_path_factory):
+    settings, blocks, port, place = new_place(request, request.param)
+    with running_server(tmp_path_factory.mktemp("data"), env=settings) as running:
+        yield Lake(running, blocks, port, place)
+
+
+def new_place(request, kind):
+    """Makes a bucket; returns a server's settings, its blocks, where they are reached, and it."""
     name = f"lake-{uuid.uuid4()}"
-    if request.param == "azure":
+    if kind == "azure":
         store = request.getfixturevalue("azure")
         store.make_container(name)
         settings, blocks, place = store.settings, store.blocks(), f"{store.root}/{name}"
     else:
-        store = request.getfixturevalue("s3" if request.param == "s3" else "emulated_s3")
+        store = request.getfixturevalue("s3" if kind == "s3" else "emulated_s3")
         store.make_bucket(name)
-        if request.param == "s3":
+        if kind == "s3":
             settings, blocks, place = store.settings, store.blocks(), f"s3://{name}"
         else:
             settings, blocks, place = store.google_settings, store.gcs_blocks(), f"gs://{name}"
-    kind = request.param.upper()
-    settings |= {f"ANABRANCH_BLOCKSTORE_{kind}_PRE_SIGNED_EXPIRY": "7m"}
-    with running_server(tmp_path_factory.mktemp("data"), env=settings) as running:
-        yield Lake(running, blocks, store.port, place)
+    settings |= {f"ANABRANCH_BLOCKSTORE_{kind.upper()}_PRE_SIGNED_EXPIRY": "7m"}
+    return settings, blocks, store.port, place
 
 
 @pytest.fixture
@@ -131,15 +139,18 @@ def test_an_upload_in_parts(client, repository):
     assert repository.branch("main").object("big").reader().read() == b"".join(parts)
 
 
-def test_an_upload_in_parts_through_the_s3_door(lake, repository):
-    server = lake.server
-    door = boto3.client(
+def s3_door(server):
+    return boto3.client(
         "s3",
         endpoint_url=server.url,
         aws_access_key_id=server.access_key_id,
         aws_secret_access_key=server.secret_access_key,
         region_name="us-east-1",
     )
+
+
+def test_an_upload_in_parts_through_the_s3_door(lake, repository):
+    door = s3_door(lake.server)
     place = {"Bucket": repository.id, "Key": "main/whole"}
     bodies = [random.Random(n).randbytes(size) for n, size in enumerate((6 * MIB, 5 * MIB, 17))]
     source = {"Bucket": repository.id, "Key": "main/source"}
@@ -164,6 +175,37 @@ def test_an_upload_in_parts_through_the_s3_door(lake, repository):
         door.list_parts(**aborted)
     data = f"{lake.place}/{repository.id}/data/"
     assert len(list(lake.blocks.list(data))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_servers_that_are_killed_amid_an_upload_leave_it_to_the_next(kind, request, tmp_path):
+    settings, blocks, _, namespace = new_place(request, kind)
+    bodies = [random.Random(n).randbytes(5 * MIB) for n in range(3)]
+    place = {"Bucket": "mortal", "Key": "main/whole"}
+    upload, told = {}, []
+    for number in range(1, 5):
+        with running_server(tmp_path, env=settings) as server:
+            door = s3_door(server)
+            if number == 1:
+                made = {"name": "mortal", "storage_namespace": f"{namespace}/mortal"}
+                auth = server.auth
+                assert HTTP.post(f"{server.api}/repositories", json=made, auth=auth).is_success
+                begun = door.create_multipart_upload(**place)
+                upload = {**place, "UploadId": begun["UploadId"]}
+            assert list(blocks.list(f"{namespace}/mortal/data/")) == []
+            with pytest.raises(ClientError):
+                door.head_object(**place)
+            if number <= len(bodies):
+                body = bodies[number - 1]
+                part = door.upload_part(**upload, PartNumber=number, Body=body)
+                told.append({"PartNumber": number, "ETag": part["ETag"]})
+            else:
+                door.complete_multipart_upload(**upload, MultipartUpload={"Parts": told})
+                assert door.get_object(**place)["Body"].read() == b"".join(bodies)
+            server.process.kill()
+            server.process.wait()
+    assert len(list(blocks.list(f"{namespace}/mortal/data/"))) == 1
 
 
 class TestRedirection:
