@@ -91,6 +91,19 @@ def test_an_upload_that_cannot_be_staged_leaves_nothing(lake):
     assert data_files(lake) == []
 
 
+def test_an_upload_that_a_commit_overtakes_is_staged_after_it(lake):
+    def body():
+        yield b"first"
+        lake.objects.upload("sea", "main", "b", [b"x"])
+        lake.commits.commit("sea", "main", message="m", committer="ada")
+        yield b"last"
+
+    lake.objects.upload("sea", "main", "a", body())
+    assert lake.objects.open("sea", "main", "a").read_bytes() == b"firstlast"
+    changes = lake.branches.changes("sea", "main", amount=9).items
+    assert [change.path for change in changes] == ["a"]
+
+
 def test_if_absent_holds_to_the_last_moment(lake):
     def chunks():
         yield b"mine"

@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 
 
 class _Request:
-    """A record on its way into the journal. Its thread waits for `woken`, then either has the
-    answer or `leads`: it writes all that wait.
+    """A record on its way into the journal. Its thread `leads`, and writes all that wait, or waits
+    for `woken`, and then has the answer or leads.
     """
 
     __slots__ = ("answer", "leads", "record", "woken")
@@ -44,8 +44,7 @@ class _Request:
         self.record = record
         self.answer: bool | None = None
         self.leads = False
-        self.woken = threading.Lock()
-        self.woken.acquire()
+        self.woken: threading.Lock | None = None
 
 
 class Journal:
@@ -66,7 +65,8 @@ class Journal:
         self._longest = longest_bytes
         self._quiet = quiet_seconds
         self._process = os.getpid()
-        self._state = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._state = threading.Condition(self._lock)
         self._waiting: list[_Request] = []
         self._at_work = False  # a thread writes; it alone uses the current file then
         self._current: JournalFile | None = None
@@ -89,14 +89,17 @@ class Journal:
         if os.getpid() != self._process:
             return False
         request = _Request(Record(path, digest, body))
-        with self._state:
+        with self._lock:
             if self._closed:
                 return False
             self._waiting.append(request)
-            request.leads = not self._at_work
-            self._at_work = True
+            if self._at_work:
+                request.woken = woken = threading.Lock()
+                woken.acquire()
+            else:
+                self._at_work = request.leads = True
         if not request.leads:
-            self._wait(request)
+            self._wait(request, woken)
         if request.leads:
             self._lead(request)
         return request.answer is True
@@ -112,7 +115,7 @@ class Journal:
     def forget(self, path: str) -> None:
         """Notes that a block was deleted, so that it is not brought back; no need to wait."""
         if self.holds(path):
-            with self._state:
+            with self._lock:
                 self._waiting.append(_Request(Record(path, bytes(16), None)))
 
     def settle(self) -> bool:
@@ -125,25 +128,25 @@ class Journal:
         """Settles and removes the journal. Blocks are then no more kept here."""
         if os.getpid() != self._process:
             return
-        with self._state:
+        with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._state.notify_all()
             self._state.wait_for(lambda: not self._at_work)
         self.settle()
-        with self._state:
+        with self._lock:
             files = [self._current, self._full, self._spare]
             self._current = self._full = self._spare = None
         for file in files:
             if file is not None:
                 _part_with(file)
 
-    def _wait(self, request: _Request) -> None:
+    def _wait(self, request: _Request, woken: threading.Lock) -> None:
         try:
-            request.woken.acquire()
+            woken.acquire()
         except BaseException:
-            with self._state:
+            with self._lock:
                 leads = request.leads
                 if not leads and request in self._waiting:
                     self._waiting.remove(request)
@@ -155,23 +158,23 @@ class Journal:
         """Writes all records that wait, as the only thread that does, and answers; then another
         leads, if there are more.
         """
-        with self._state:
+        with self._lock:
             group, self._waiting = self._waiting, []
             self._change_if_due()
         kept = False
         try:
             kept = self._append([request.record for request in group])
         finally:
-            with self._state:
+            with self._lock:
                 successor = self._successor()
                 self._at_work = successor is not None
                 if self._wants_change or self._closed:
                     self._state.notify_all()
             for request in group:
                 request.answer = kept
-                if request is not own:
+                if request.woken is not None and request is not own:
                     request.woken.release()
-            if successor is not None:
+            if successor is not None and successor.woken is not None:
                 successor.woken.release()
         if self._settler is None and kept:
             self._start_settler()
@@ -211,7 +214,7 @@ class Journal:
             self._state.notify_all()
 
     def _start_settler(self) -> None:
-        with self._state:
+        with self._lock:
             if self._settler is None and not self._closed:
                 settler = threading.Thread(target=self._tend, name="anabranch-journal", daemon=True)
                 settler.start()
@@ -221,7 +224,7 @@ class Journal:
         """The life of the thread that settles: a journal that is full, or has been quiet."""
         seen = 0
         while True:
-            with self._state:
+            with self._lock:
                 self._state.wait_for(self._is_due, self._quiet)
                 written = 0
                 if self._current is not None and self._current.paths:
@@ -240,7 +243,7 @@ class Journal:
     def _settle_next(self) -> bool:
         """Settles the journal that is full, or else the current one; returns whether it could."""
         with self._settling:
-            with self._state:
+            with self._lock:
                 if self._full is None and self._current is not None and self._current.paths:
                     self._wants_change = True
                     # who leads changes files, too, when his turn comes
@@ -255,7 +258,7 @@ class Journal:
                 _log.error("%s: blocks cannot be synced: %s", file.path, error.strerror)
                 self._failed = True  # it is tried again after a while
                 return False
-            with self._state:
+            with self._lock:
                 self._failed = False
                 self._full = None
                 if self._spare is None:

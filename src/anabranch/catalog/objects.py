@@ -186,7 +186,7 @@ class Objects:
         `accept` raises of the stored bytes, and Busy for a full disk; then nothing has changed.
         `expecting` may be asked several times.
         """
-        found = self._writes.writable(repository, branch, path, force=force)
+        found, known = self._writes.writable_branch(repository, branch, path, force=force)
         self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
         address = self._core.identifiers.data_address()
         full = f"{found.storage_namespace.rstrip('/')}/{address}"
@@ -202,7 +202,15 @@ class Objects:
         with self._removed_on_failure(found, entry):
             if accept is not None:
                 accept(stored)
-            self._writes.stage(found, branch, path, entry, if_absent=if_absent, expecting=expecting)
+            self._writes.stage(
+                found,
+                branch,
+                path,
+                entry,
+                if_absent=if_absent,
+                expecting=expecting,
+                known=known,
+            )
         return _stat(self._blocks, found.storage_namespace, path, entry)
 
     def copy(

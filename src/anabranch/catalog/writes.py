@@ -10,6 +10,7 @@ from anabranch.errors import NotFound, PreconditionFailed
 from anabranch.model.entry import Entry
 from anabranch.model.names import check_path
 from anabranch.model.repository import Repository
+from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.changes import Beside, no_others
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
@@ -36,14 +37,21 @@ class Writes:
 
         Raises Invalid for the path, NotFound for the branch, ReadOnlyRepository, ProtectedBranch.
         """
+        return self.writable_branch(repository, branch, path, force=force)[0]
+
+    def writable_branch(
+        self, repository: str, branch: str, path: str, *, force: bool = False
+    ) -> tuple[Repository, StoredBranch]:
+        """Returns the same with the branch as it was read. Raises the same."""
         with self._core.foreseen(("writable", repository, branch)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             check_path(path)
-            if self._core.branches.find(found, branch) is None:
+            stored = self._core.branches.find(found, branch)
+            if stored is None:
                 raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
             self._protection.require_writable(found, branch)
-        return found
+        return found, stored
 
     def refuse_early(
         self,
@@ -74,11 +82,14 @@ class Writes:
         if_absent: bool,
         expecting: Expecting | None,
         beside: Beside = no_others,
+        known: StoredBranch | None = None,
     ) -> None:
-        """Stages an entry, and makes the writes `beside` it in the same step."""
+        """Stages an entry, and makes the writes `beside` it in the same step. `known` is the
+        branch as it was read before, if it was.
+        """
         if expecting is None:
             self._core.changes.put(
-                repository, branch, path, entry, if_absent=if_absent, beside=beside
+                repository, branch, path, entry, if_absent=if_absent, beside=beside, known=known
             )
             return
 

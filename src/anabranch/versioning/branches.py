@@ -97,16 +97,19 @@ class Branches:
             raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
         return branch
 
-    def update(self, repository: Repository, name: str, step: Step) -> None:
+    def update(
+        self, repository: Repository, name: str, step: Step, known: StoredBranch | None = None
+    ) -> None:
         """Makes the writes that `step` decides on, on condition that the branch is still as it
-        was read and that the step's own expectations hold; else decides again.
+        was read and that the step's own expectations hold; else decides again. Who has read the
+        branch already gives it as `known`.
 
         Raises NotFound, Busy when others come first for a minute, and what `step` raises.
         """
         deadline = time.monotonic() + _PATIENCE_SECONDS
         attempt = 0
         while True:
-            stored = self.read(repository, name)
+            stored, known = known or self.read(repository, name), None
             writes, expect = step(stored)
             nothing = not writes and not expect
             if nothing or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):

@@ -58,8 +58,10 @@ class Changes:
         *,
         if_absent: bool = False,
         beside: Beside = no_others,
+        known: StoredBranch | None = None,
     ) -> None:
-        """Stages an entry at a path, and makes the writes `beside` it in the same step.
+        """Stages an entry at a path, and makes the writes `beside` it in the same step. `known` is
+        the branch as it was read before, if it was.
 
         Raises PreconditionFailed if there must be nothing there (`if_absent`) and there is.
         """
@@ -75,7 +77,8 @@ class Changes:
                 raise PreconditionFailed("path already exists", kind="path_already_exists")
             return [*writes, self._staging.write(token, key, value)], expect
 
-        self._branches.update(repository, branch, step)
+        # what is there must be asked of the branch as it is now
+        self._branches.update(repository, branch, step, None if if_absent else known)
 
     def replace(
         self,

@@ -7,7 +7,6 @@ which puts the newest first.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import secrets
 import threading
@@ -21,6 +20,10 @@ _WRAP = 1 << 32
 _PARTITION_IDS = 50_000
 _PARTITION_SECONDS = 3600
 
+_PAIRS = [a + b for a, b in itertools.product("0123456789abcdefghijklmnopqrstuv", repeat=2)]
+"""The characters of ten bits in base32hex."""
+_SHIFTS = range(90, -1, -10)
+
 
 class Identifiers:
     """Makes identifiers from a clock (seconds since 1970) and a source of random bytes."""
@@ -32,7 +35,7 @@ class Identifiers:
     ) -> None:
         self._clock = clock
         self._random = random_bytes
-        self._process = random_bytes(5)
+        self._process = int.from_bytes(random_bytes(5)) << 24
         self._counter = itertools.count(int.from_bytes(random_bytes(3)))
         self._lock = threading.Lock()
         self._partition = ""
@@ -67,11 +70,6 @@ class Identifiers:
             return f"data/{self._partition}/{self.xid()}"
 
     def _xid(self, seconds: int) -> str:
-        raw = b"".join(
-            (
-                (seconds % _WRAP).to_bytes(4),
-                self._process,
-                (next(self._counter) % (1 << 24)).to_bytes(3),
-            )
-        )
-        return base64.b32hexencode(raw).decode().rstrip("=").lower()
+        number = (seconds % _WRAP) << 64 | self._process | next(self._counter) % (1 << 24)
+        padded = number << 4  # 96 bits make 19 characters and a part of one
+        return "".join([_PAIRS[padded >> shift & 1023] for shift in _SHIFTS])
