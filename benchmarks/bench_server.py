@@ -33,11 +33,11 @@ ONE_KIB = random.Random(0).randbytes(1024)
 class Bench:
     """The measurements, each a line of the table."""
 
-    def __init__(self, server: Server, objects: int, seconds: float) -> None:
+    def __init__(self, server: Server, objects: int, seconds: float, database: int | None) -> None:
         self.server = server
         self.load = Load(server.url)
         self.api = ApiRequests(self.load, server.url, server.auth)
-        self.table = Table(self.load, server.pid, seconds)
+        self.table = Table(self.load, server.pid, seconds, database)
         self.objects = objects
         self.random = random.Random(1)
         self.commit = self.api.call("GET", f"{BASE}/branches/main")["commit_id"]
@@ -142,15 +142,17 @@ class Bench:
 
 
 @contextmanager
-def a_database(kind: str) -> Iterator[str]:
-    """Gives the connection string of a new database, the empty string for SQLite's."""
+def a_database(kind: str) -> Iterator[tuple[str, int | None]]:
+    """Gives the connection string of a new database and the id of its server's process; the empty
+    string and None for SQLite's.
+    """
     if kind == "sqlite":
-        yield ""
+        yield "", None
         return
     with running_cluster() as cluster:
         url = cluster.url(cluster.make_database())
         PostgresDatabase(url).migrate()
-        yield url
+        yield url, cluster.pid
 
 
 def main() -> None:
@@ -162,11 +164,11 @@ def main() -> None:
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     given = parser.parse_args()
     with (
-        a_database(given.database) as database,
+        a_database(given.database) as (database, process),
         filled_folder(given.objects, database) as folder,
         running_server(folder, workers=given.workers, database=database) as server,
     ):
-        Bench(server, given.objects, given.seconds).run()
+        Bench(server, given.objects, given.seconds, process).run()
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ class FaultyProxy:
         self.cut()
 
     def delay(self, seconds: float) -> None:
-        """Passes everything on so much later."""
+        """Passes on so much later what comes after a pause, and all that follows without one."""
         self.delay_seconds = seconds
 
     def pass_answers(self, count: int) -> None:
@@ -148,9 +148,10 @@ class FaultyProxy:
         server.close()
 
     def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        sent = 0.0
         try:
             while data := source.recv(_CHUNK):
-                if self.delay_seconds:
+                if time.monotonic() > sent + self.delay_seconds:
                     time.sleep(self.delay_seconds)
                 while self._holds_back(source):
                     time.sleep(_TICK_SECONDS)
@@ -159,6 +160,7 @@ class FaultyProxy:
                 if answers and self._is_last(data, target):
                     return
                 target.sendall(data)
+                sent = time.monotonic()
                 with self._lock:
                     self.passed += len(data)
             with self._lock:

@@ -64,6 +64,12 @@ class Cluster:
         """Returns the connection string of a database; of another port, if a proxy is there."""
         return f"postgres://postgres:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"
 
+    @property
+    def pid(self) -> int:
+        """The id of its first process. Raises AssertionError while it does not run."""
+        assert self._process is not None
+        return self._process.pid
+
     def connect(self, database: str = "postgres") -> psycopg.Connection[tuple[Any, ...]]:
         """Returns a connection over which every statement is a transaction of its own."""
         return psycopg.connect(self.url(database), autocommit=True)
