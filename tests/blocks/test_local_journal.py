@@ -183,6 +183,14 @@ class TestSettling:
             wait_for(lambda name=name: not journal.holds(f"space/{name}"))
             assert unsynced(crashed(root)) == set()
 
+    def test_comes_after_a_while_that_was_not_quiet(self, root):
+        journal = journal_in(root, quiet_seconds=0.02)
+        assert keep(journal, root, "a")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while journal.holds("space/a"):
+            assert time.monotonic() < deadline
+            assert keep(journal, root, "b")
+
     def test_comes_when_the_journal_is_long_while_puts_go_on(self, root):
         store = LocalBlocks(root, journal_bytes=2_000)
         for number in range(200):

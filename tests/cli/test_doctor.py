@@ -5,14 +5,13 @@ from __future__ import annotations
 import anabranch
 from anabranch.testing.forbidding_proxy import ForbiddingProxy
 from anabranch.testing.server import running_server, shared_environment
+from anabranch.testing.stored_files import stored_files
 
 
 def files(folder):
-    """Returns what is in a folder, but for what SQLite keeps beside its file."""
+    """Returns what is in a folder, but for what SQLite keeps beside its file, and journals."""
     return {
-        path: path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and "metadata" not in path.parts
+        path: path.read_bytes() for path in stored_files(folder) if "metadata" not in path.parts
     }
 
 

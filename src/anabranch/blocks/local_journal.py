@@ -29,6 +29,8 @@ LONGEST_BYTES = 16 << 20
 """How long a journal grows before its blocks are synced and it begins anew."""
 MOST_BLOCKS = 20_000
 QUIET_SECONDS = 2.0
+_MOST_LOOKS = 30
+"""How many times a journal that grows is looked at, once in a quiet while, before it is settled."""
 
 _log = logging.getLogger(__name__)
 
@@ -221,8 +223,8 @@ class Journal:
                 self._settler = settler
 
     def _tend(self) -> None:
-        """The life of the thread that settles: a journal that is full, or has been quiet."""
-        seen = 0
+        """The life of the thread that settles a journal: one that is full, quiet or old."""
+        seen = looks = 0
         while True:
             with self._lock:
                 self._state.wait_for(self._is_due, self._quiet)
@@ -232,10 +234,12 @@ class Journal:
                 if self._closed or (self._full is None and not written):
                     self._settler = None
                     return
-                due = self._full is not None or written == seen
+                looks += 1
+                due = self._full is not None or written == seen or looks > _MOST_LOOKS
                 seen = written
             if due:
                 self._settle_next()
+                looks = 0
 
     def _is_due(self) -> bool:
         return self._closed or (self._full is not None and not self._failed)
