@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -107,8 +108,9 @@ class RunningImport:
             self.stop("Canceled")
         else:
             self._core.imports.replace(self._repository, stored, self._status())
-        if self._folder:
-            os.utime(self._folder)  # or it would be cleaned away as nobody's
+        if folder := self._folder:
+            with suppress(FileNotFoundError):  # it may have ended just now
+                os.utime(folder)  # or it would be cleaned away as nobody's
 
     def _work(self) -> None:
         try:

@@ -1,0 +1,122 @@
+"""Imports from object stores, by the stores' own listings."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.testing.azure_emulator import EmulatedAzure
+from anabranch.testing.s3_emulator import EmulatedS3
+from anabranch.testing.s3_service import S3Service
+
+KEYS = ["raw/a.csv", "raw/a-b", "raw/a/b", "raw/ä", "raw/z/deep/er", "rawer", "single"]
+
+
+def new_bucket(service: S3Service) -> str:
+    name = f"bucket-{uuid.uuid4()}"
+    service.make_bucket(name)
+    return name
+
+
+@pytest.fixture
+def s3_place(s3: S3Service):
+    return s3.blocks(), f"s3://{new_bucket(s3)}"
+
+
+@pytest.fixture
+def gcs_place(emulated_s3: EmulatedS3):
+    return emulated_s3.gcs_blocks(), f"gs://{new_bucket(emulated_s3)}"
+
+
+@pytest.fixture
+def azure_place(azure: EmulatedAzure):
+    name = f"container-{uuid.uuid4()}"
+    azure.make_container(name)
+    return azure.blocks(), f"{azure.root}/{name}"
+
+
+@pytest.fixture(params=["s3_place", "gcs_place", "azure_place"])
+def place(request: pytest.FixtureRequest, tmp_path) -> Iterator[tuple[Lake, str]]:
+    """A lake with the repository `sea`, and the address of the bucket that it lies in."""
+    blocks, root = request.getfixturevalue(request.param)
+    for key in KEYS:
+        blocks.put(f"{root}/{key}", [key.encode()])
+    with Lake(MemoryStore(), blocks, cache_folder=tmp_path, signing_secret=b"secret") as lake:
+        lake.repositories.create("sea", f"{root}/lake/sea")
+        yield lake, root
+
+
+def run(lake: Lake, *sources: ImportSource, repository: str = "sea"):
+    request = ImportRequest(branch="main", sources=sources, committer="tester")
+    import_id = lake.imports.start(repository, request)
+    deadline = time.monotonic() + 60
+    while not (status := lake.imports.status(repository, "main", import_id)).ended:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return status
+
+
+def prefix(path: str, destination: str) -> ImportSource:
+    return ImportSource(type="common_prefix", path=path, destination=destination)
+
+
+def read(lake: Lake, path: str) -> bytes:
+    return b"".join(lake.objects.open("sea", "main", path).read())
+
+
+def test_what_lies_in_a_bucket_comes_onto_a_branch(place):
+    lake, root = place
+    single = ImportSource(type="object", path=f"{root}/single", destination="one")
+    status = run(lake, prefix(f"{root}/raw/", "x"), single)
+    assert (status.error, status.progress) == ("", 6)
+    for key in KEYS[:5]:
+        path = f"x/{key.removeprefix('raw/')}"
+        assert read(lake, path) == key.encode()
+        found = lake.objects.open("sea", "main", path)
+        assert found.physical_address == f"{root}/{key}"
+    assert read(lake, "one") == b"single"
+    again = run(lake, prefix(f"{root}/raw", ""))
+    assert again.progress == 6
+    assert read(lake, "rawer") == b"rawer"
+    assert again.commit.parents == (status.commit.id,)
+
+
+def test_what_is_not_there_leaves_the_branch(place):
+    lake, root = place
+    before = lake.branches.get("sea", "main")
+    assert "nothing to import" in run(lake, prefix(f"{root}/nowhere/", "x")).error
+    single = ImportSource(type="object", path=f"{root}/nowhere", destination="one")
+    assert "no such object" in run(lake, single).error
+    assert lake.branches.get("sea", "main") == before
+
+
+def test_a_store_that_lists_in_another_order_is_sorted(s3_place, tmp_path):
+    blocks, root = s3_place
+    for number in range(300):
+        blocks.put(f"{root}/raw/{number}", [b"x"])
+    sources = blocks.sources
+
+    class Backwards:
+        """Some stores do not list by key: S3's directory buckets, Azure's hierarchical ones."""
+
+        check, find, owns = sources.check, sources.find, sources.owns
+
+        def list(self, prefix):
+            return reversed(list(sources.list(prefix)))
+
+    with Lake(MemoryStore(), blocks, cache_folder=tmp_path, signing_secret=b"secret") as lake:
+        trees = []
+        for name, found in (("sea", sources), ("lake", Backwards())):
+            lake.repositories.create(name, f"{root}/lake/{name}")
+            blocks.sources = found
+            status = run(lake, prefix(f"{root}/raw/", "x"), repository=name)
+            assert (status.error, status.progress) == ("", 300)
+            trees.append(status.metarange_id)
+    assert trees[0] == trees[1]
