@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.address_hashes import distinct, hashes_of
 
 MASK = 2**64 - 1
 
@@ -30,6 +31,13 @@ def one_hash(text):
 def test_a_column_at_a_time_or_one_by_one(texts, skipped):
     column = pa.array(texts, pa.string())[skipped:]
     assert hashes_of(column).tolist() == [one_hash(text) for text in texts[skipped:]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([0, 1, 2, MASK - 1, MASK]) | st.integers(0, MASK))))
+def test_each_once_in_order(pieces):
+    arrays = [np.array(piece, np.uint64) for piece in pieces]
+    assert distinct(arrays).tolist() == sorted({value for piece in pieces for value in piece})
 
 
 def test_texts_of_one_length_go_a_shorter_way():

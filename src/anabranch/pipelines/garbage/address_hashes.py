@@ -11,13 +11,14 @@ word, and MurmurHash3's last mixing (A. Appleby, public domain).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Hashes", "hashes_of"]
+__all__ = ["Hashes", "distinct", "hashes_of"]
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -50,6 +51,13 @@ def hashes_of(addresses: pa.StringArray) -> Hashes:
         places = offsets[where][:, None] + np.arange(length, dtype=np.int32)
         found[where] = _mixed(raw[places])
     return found
+
+
+def distinct(pieces: Iterable[Hashes]) -> Hashes:
+    """Returns all hashes of some arrays, each once, sorted."""
+    together = np.sort(np.concatenate([np.empty(0, np.uint64), *pieces]))
+    # numpy's own `unique` takes fifty times as long as the sort
+    return together[np.flatnonzero(np.diff(together, prepend=~together[:1]))]
 
 
 def _mixed(rows: npt.NDArray[np.uint8]) -> Hashes:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
-from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
 from anabranch.pipelines.garbage.marks import Marks, marks_of_tree
 from anabranch.pipelines.garbage.namespace import Namespace, Reading
 from anabranch.pipelines.garbage.roots import (
@@ -118,7 +117,7 @@ class Living:
         relative = map(self._namespace.relative, upload_addresses(self._core, repository))
         uploads = pa.array([address for address in relative if address is not None], pa.string())
         staged = [hashes_of(uploads), *self._staged(repository)]
-        known = np.unique(np.concatenate(staged))
+        known = distinct(staged)
         self.hashes.append(known)
         self.found.uncommitted = max(self.found.uncommitted, len(known))
 

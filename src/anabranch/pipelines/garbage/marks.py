@@ -16,7 +16,7 @@ import hashlib
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
-from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
 from anabranch.pipelines.garbage.namespace import Reading
 from anabranch.versioning.trees import translated
 
@@ -93,11 +93,7 @@ def marks_of_tree(tree: kernel.Tree, reading: Reading, place: str) -> tuple[Hash
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("External error: ")
         raise Corrupt(f"{place}: the table is damaged: {reason}", path=place) from error
-    return _distinct(pieces), rows
-
-
-def _distinct(pieces: Iterable[Hashes]) -> Hashes:
-    return np.unique(np.concatenate([np.empty(0, np.uint64), *pieces]))
+    return distinct(pieces), rows
 
 
 def _kept(path: Path, rows: int) -> Hashes | None:
