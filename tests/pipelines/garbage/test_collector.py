@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from anabranch.errors import AnabranchError, Corrupt, Gone
+from anabranch.errors import AnabranchError, Corrupt, Gone, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.candidates import CANDIDATES
@@ -320,6 +320,37 @@ def test_a_sweep_that_was_broken_off_is_taken_up_by_the_next(lake, clock, collec
         assert addresses(run.candidates()) == left
         assert run.sweep().swept.objects == 13
     assert dead & lake_addresses(lake) == set()
+
+
+def test_a_repository_that_is_deleted_meanwhile_is_not_swept(lake, clock, collector):
+    put(lake, "a"), put(lake, "a")
+    commit(lake)
+    clock.advance(2 * DAY)
+    before = lake_addresses(lake)
+    with collector.mark("sea", window_seconds=0) as run:
+        lake.repositories.delete("sea")
+        with pytest.raises(NotFound):
+            run.sweep()
+    assert before <= lake_addresses(lake)
+
+
+def test_another_repository_that_is_being_deleted_is_no_hindrance(lake, clock, collector):
+    lake.repositories.create("land", "mem://land")
+    dead = put(lake, "a")
+    put(lake, "a")
+    put(lake, "a", repository="land")
+    lake.commits.commit("land", "main", committer="me", message="m")
+    clock.advance(2 * DAY)
+    real = lake.core.tags.all
+
+    def tags(repository):
+        """What is read between the branches and the commits."""
+        if repository.id == "land":
+            lake.repositories.delete("land")
+        return real(repository)
+
+    lake.core.tags.all = tags
+    assert found(collector) == {dead}
 
 
 def test_the_rate_is_kept(lake, clock, collector, monkeypatch):

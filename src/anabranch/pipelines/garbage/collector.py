@@ -105,7 +105,9 @@ class Collector:
         run = Run(self._blocks, namespace, summary, self._clock, self._watching)
         with run.failing():
             now = run.earliest_now()
-            run.living = Living(self._core, namespace, marks, self._rules.find, now, self._watching)
+            run.living = Living(
+                self._core, found, namespace, marks, self._rules.find, now, self._watching
+            )
             run.mark(marking)
             run.living.forget_unused()
         return run

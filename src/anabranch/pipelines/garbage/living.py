@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Corrupt
+from anabranch.errors import Corrupt, Gone, NotFound
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
@@ -58,13 +58,14 @@ class Found(msgspec.Struct):
 
 
 class Living:
-    """What lives in a namespace. Marks are kept in `folder`; `rules` gives a repository's; `now`,
-    in seconds since 1970, decides what is past.
+    """What lives in the namespace of a repository, the `collected` one. Marks are kept in `folder`;
+    `rules` gives any repository's; `now`, in seconds since 1970, decides what is past.
     """
 
     def __init__(
         self,
         core: Core,
+        collected: Repository,
         namespace: Namespace,
         folder: Path,
         rules: Callable[[Repository], RetentionRules | None],
@@ -72,6 +73,7 @@ class Living:
         watching: Watching,
     ) -> None:
         self._core = core
+        self._collected = collected
         self._namespace = namespace
         self._folder = folder
         self._rules = rules
@@ -87,39 +89,68 @@ class Living:
 
     def look(self) -> None:
         """Looks at all repositories until two looks agree, at most five times. Raises Gone and
-        Corrupt for what is missing or damaged; nothing may be deleted then.
+        Corrupt for what is missing or damaged, NotFound if the repository itself is deleted
+        meanwhile; nothing may be removed then.
         """
         before: dict[str, Roots] = {}
         for _ in range(_LOOKS):
-            seen: dict[str, Roots] = {}
+            self._look_at_uploads()
             for repository in self._core.repositories.all():
-                self._look_at_uncommitted(repository)
-            for repository in self._core.repositories.all():
-                roots = roots_of(self._core, repository, self._rules(repository), self._now)
-                self._look_at_trees(repository, roots.trees)
-                seen[repository.partition] = roots
+                self._look_at_staged(repository)
+            seen = self._look_at_references()
             if _references(seen) == _references(before):
                 break
             before = seen
+        if self._collected.partition not in seen:
+            raise NotFound("repository not found", kind="repository_not_found")
         self.found.repositories = len(seen)
         self.found.commits = sum(roots.commits for roots in seen.values())
         self.found.active_commits = sum(roots.active for roots in seen.values())
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""
+        if not self._marks:
+            return  # another engine has read the ranges
         for marks in self._marks.values():
             marks.forget_unused()
         for folder in self._folder.iterdir():
             if folder.name not in self._marks:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _look_at_uncommitted(self, repository: Repository) -> None:
-        relative = map(self._namespace.relative, upload_addresses(self._core, repository))
-        uploads = pa.array([address for address in relative if address is not None], pa.string())
-        staged = [hashes_of(uploads), *self._staged(repository)]
-        known = distinct(staged)
+    def _look_at_uploads(self) -> None:
+        self._add(hashes_of(pa.array(upload_addresses(self._core, self._namespace), pa.string())))
+
+    def _look_at_staged(self, repository: Repository) -> None:
+        self._add(*self._staged(repository))
+
+    def _add(self, *found: Hashes) -> None:
+        known = distinct(found)
         self.hashes.append(known)
         self.found.uncommitted = max(self.found.uncommitted, len(known))
+
+    def _look_at_references(self) -> dict[str, Roots]:
+        """Returns the roots of all repositories, by partition; not of those that are deleted while
+        they are read, in which a commit may be missing.
+        """
+        seen: dict[str, Roots] = {}
+        for repository in self._core.repositories.all():
+            try:
+                roots = roots_of(self._core, repository, self._rules(repository), self._now)
+            except Gone:
+                if self._is_there(repository):
+                    raise
+            else:
+                if self._is_there(repository):
+                    self._look_at_trees(repository, roots.trees)
+                    seen[repository.partition] = roots
+        return seen
+
+    def _is_there(self, repository: Repository) -> bool:
+        try:
+            found = self._core.repositories.get(repository.id)
+        except (NotFound, Gone):
+            return False
+        return found.partition == repository.partition
 
     def _staged(self, repository: Repository) -> Iterator[Hashes]:
         """Yields what lies in staging areas, each for itself: what a newer area hides will still

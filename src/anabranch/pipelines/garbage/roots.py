@@ -15,6 +15,7 @@ from typing import NamedTuple
 from anabranch.model.branch import Branch
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.versioning.core import Core
 from anabranch.versioning.retention import active_commits, line_of
 
@@ -32,16 +33,15 @@ class Roots(NamedTuple):
     active: int
 
 
-def upload_addresses(core: Core, repository: Repository) -> Iterator[str]:
-    """Yields the full addresses of uploads in parts that are under way or were a while ago. Where
-    it is not known of which repository they are, they count for each.
+def upload_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
+    """Yields the addresses in a namespace of uploads in parts that are under way or were a while
+    ago; and of those of which it is not known to what repository they belong.
     """
-    root = repository.storage_namespace.rstrip("/")
     for upload in core.uploads.all():
-        if not upload.partition:
-            yield f"{root}/{upload.address}"
-        elif upload.block:
-            yield upload.block
+        block = upload.block if upload.partition else namespace.stem + upload.address
+        relative = namespace.relative(block)
+        if relative is not None:
+            yield relative
 
 
 def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
