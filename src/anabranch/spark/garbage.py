@@ -21,7 +21,7 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
 from anabranch.pipelines.garbage.listing import LISTING, listed
 from anabranch.pipelines.garbage.living import Living
 from anabranch.pipelines.garbage.marking import Listed
@@ -85,7 +85,7 @@ class SparkMarking:
         there = self._listing
         if there is None:
             batches = list(listed(self._lake.blocks, self._namespace))
-            there = self._spark.createDataFrame(pa.Table.from_batches(batches, schema=LISTING))
+            there = self._frame(pa.Table.from_batches(batches, schema=LISTING))
         there = there.select("address", "size", "mtime")
         old = there.where(f"mtime < {before}")
         self._old = old.mapInArrow(_hashed, _HASHED)
@@ -108,10 +108,8 @@ class SparkMarking:
             living.read_ranges = before
         watching.begin("comparing", 0)
         marks = in_tasks(self._spark, self._shares(), _marks, "hash BIGINT")
-        uncommitted = pa.Table.from_batches(
-            [_hash_batch(hashes) for hashes in living.hashes], schema=_HASH_ARROW
-        )
-        alive = marks.unionAll(self._spark.createDataFrame(uncommitted))
+        uncommitted = pa.Table.from_batches([_hash_batch(distinct(living.hashes))])
+        alive = marks.unionAll(self._frame(uncommitted))
         dead = self._old.join(alive, "hash", "left_anti").orderBy("address").toArrow()
         for batch in dead.select(_HASHED_ARROW.names).to_batches():
             hashes = pa.array(batch.column("hash").to_numpy().view(np.uint64))
@@ -119,6 +117,16 @@ class SparkMarking:
             yield pa.RecordBatch.from_arrays(
                 [*columns, hashes], schema=LISTING.append(pa.field("hash", pa.uint64()))
             )
+
+    def _frame(self, table: pa.Table) -> DataFrame:
+        """Returns a table as a DataFrame, all of it: PySpark 4.1 leaves out what follows a batch
+        without rows. Raises Corrupt if it is not whole all the same: a mark that is lost is an
+        object that is lost.
+        """
+        frame = self._spark.createDataFrame(table.combine_chunks())
+        if frame.count() != table.num_rows:
+            raise Corrupt(f"Spark has taken in other than all of {table.num_rows} rows")
+        return frame
 
     def _planned(
         self, repository: Repository, ranges: Iterable[kernel.RangeInfo]
