@@ -25,7 +25,7 @@ from anabranch.model.repository import Repository
 from anabranch.records.parquet import parquet_table
 from anabranch.versioning.core import Core
 from anabranch.versioning.entries import entry_from
-from anabranch.versioning.retention import active_commits, line_of
+from anabranch.versioning.retention import active_commits, lines_of
 
 __all__ = ["GarbagePreparation", "UncommittedPage"]
 
@@ -77,7 +77,7 @@ class GarbagePreparation:
         branches = list(self._core.branches.all(found))
         tagged = [tag.commit_id for tag in self._core.tags.all(found)]
         # commits last: every commit that a branch or a tag named is among them
-        lines = {commit.id: line_of(commit) for commit in self._core.commits.all(found)}
+        lines = lines_of(self._core.commits, found)
         active = active_commits(lines, branches, tagged, rules, self._clock())
         rows = [f"{name},false,{lines[name].metarange_id}\n" for name in sorted(active)]
         run_id = self._core.identifiers.descending_xid()

@@ -15,9 +15,11 @@ from typing import NamedTuple
 from anabranch.errors import Gone
 from anabranch.model.branch import Branch
 from anabranch.model.commit import COMMIT_VERSION, Commit
+from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.versioning.commits import Commits
 
-__all__ = ["DAY_SECONDS", "Line", "active_commits", "line_of"]
+__all__ = ["DAY_SECONDS", "Line", "active_commits", "line_of", "lines_of"]
 
 DAY_SECONDS = 86_400
 
@@ -40,6 +42,23 @@ def line_of(commit: Commit) -> Line:
     first_parent = commit.parents[-1 if last_first else 0] if commit.parents else ""
     created = commit.creation_date + commit.nanos / 1e9
     return Line(created, first_parent, commit.metarange_id)
+
+
+def lines_of(commits: Commits, repository: Repository) -> dict[str, Line]:
+    """Returns the lines of all commits of a repository, by id.
+
+    A scan is no snapshot: of two commits that are made while it goes on it may find the second
+    alone. So first parents that it has passed by are looked up.
+    """
+    lines = {commit.id: line_of(commit) for commit in commits.all(repository)}
+    pending = [line.first_parent for line in lines.values()]
+    for parent in pending:
+        if parent and parent not in lines:
+            commit = commits.find(repository, parent)
+            if commit is not None:
+                lines[parent] = line_of(commit)
+                pending.append(lines[parent].first_parent)
+    return lines
 
 
 def active_commits(

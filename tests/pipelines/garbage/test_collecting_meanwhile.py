@@ -160,6 +160,25 @@ def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake,
     assert lake.objects.open("sea", "early", "a").read_bytes() == b"1"
 
 
+def test_commits_that_a_scan_has_passed_by(old_lake, tmp_path):
+    """Of two commits that are made during a scan of commits, by id, it may find the second."""
+    lake = old_lake
+    lake.garbage_rules.set("sea", RetentionRules(30))
+    made = []
+    for number in range(3):
+        put_old(lake, "main", "a", b"%d" % number)
+        made.append(lake.commits.commit("sea", "main", message="m", committer="me").id)
+    real = lake.core.commits.all
+    lake.core.commits.all = lambda repository: (
+        commit for commit in real(repository) if commit.id not in made[:2]
+    )
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+    with collector.mark("sea") as run:
+        assert run.summary.candidates.objects == 0
+        assert run.summary.found.active_commits == 4
+    assert lake.garbage_preparation.commits("sea").run_id
+
+
 def test_a_commit_in_the_middle_of_a_look(old_lake, tmp_path):
     lake = old_lake
     lake.garbage_rules.set("sea", RetentionRules(1))

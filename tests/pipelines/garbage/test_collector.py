@@ -300,6 +300,7 @@ def test_a_commit_that_is_missing_fails_the_run(lake, collector):
     sea = lake.core.repositories.get("sea")
 
     lake.keyvalue.apply([Write(sea.partition, keys.commit(first.id), None)])
+    lake.core.commits._cache.clear()
     lake.garbage_rules.set("sea", RetentionRules(1))
     with pytest.raises(Gone, match=first.id):
         collector.mark("sea")

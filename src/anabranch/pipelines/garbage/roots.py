@@ -17,7 +17,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.versioning.core import Core
-from anabranch.versioning.retention import active_commits, line_of
+from anabranch.versioning.retention import active_commits, lines_of
 
 __all__ = ["Roots", "roots_of", "staging_areas", "upload_addresses"]
 
@@ -58,7 +58,7 @@ def roots_of(core: Core, repository: Repository, rules: RetentionRules | None, n
     branches = list(core.branches.all(repository))
     tagged = {tag.id: tag.commit_id for tag in core.tags.all(repository)}
     # commits come last: every commit that a branch or a tag named is among them
-    lines = {commit.id: line_of(commit) for commit in core.commits.all(repository)}
+    lines = lines_of(core.commits, repository)
     active = active_commits(lines, branches, tagged.values(), rules, now)
     trees = frozenset(lines[commit_id].metarange_id for commit_id in active)
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
