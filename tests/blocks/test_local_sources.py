@@ -55,6 +55,15 @@ class TestListing:
         assert names(sources, f"local://{outside}/a") == ["a-b", "a.csv", "a/x", "a0"]
         assert names(sources, f"local://{outside}/b/c") == ["c.txt", "c/d/e"]
 
+    def test_tells_what_lies_directly_in_a_folder(self, sources, outside):
+        base = f"local://{outside}/"
+        assert sources.children(f"{base}b/") == [f"{base}b/c.txt", f"{base}b/c/"]
+        assert sources.children(f"{base}a") == [
+            f"{base}{name}" for name in ("a-b", "a.csv", "a/", "a0")
+        ]
+        with pytest.raises(NotFound):
+            sources.children(f"{base}nowhere/")
+
     def test_tells_a_changed_file_from_what_it_was(self, sources, outside):
         address = f"local://{outside}/z"
         before = sources.find(address)

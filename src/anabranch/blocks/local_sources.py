@@ -63,6 +63,21 @@ class LocalSources:
         except OSError as error:
             raise _unreadable(error, base) from error
 
+    def children(self, prefix: str) -> Sequence[str]:
+        """Returns the addresses that begin so of what lies directly in a folder, in order; those
+        of folders end with a slash. Raises as `list` does.
+        """
+        root, below = self._allowed(prefix)
+        folder, _, start = below.rpartition("/")
+        base = prefix[: base_length(prefix)]
+        try:
+            with _opened(root, folder) as descriptor:
+                return [base + name for name in reversed(_names(descriptor, start))]
+        except NOT_THERE as error:
+            raise NotFound(f"{base}: there is no such folder", kind="source_not_found") from error
+        except OSError as error:
+            raise _unreadable(error, base) from error
+
     def find(self, address: str) -> Source:
         """Returns the file at an address. Raises NotFound where there is none."""
         self._allowed(address)

@@ -16,8 +16,17 @@ from __future__ import annotations
 from anabranch.spark.changes import changes
 from anabranch.spark.imports import import_listing
 from anabranch.spark.objects import objects
+from anabranch.spark.prefixes import prefix_listing
 from anabranch.spark.s3a import configure
 from anabranch.spark.server import Server
 from anabranch.spark.transactions import transaction
 
-__all__ = ["Server", "changes", "configure", "import_listing", "objects", "transaction"]
+__all__ = [
+    "Server",
+    "changes",
+    "configure",
+    "import_listing",
+    "objects",
+    "prefix_listing",
+    "transaction",
+]

@@ -206,10 +206,11 @@ def _left_out(told: Iterable[Any]) -> tuple[dict[str, int], list[tuple[str, str]
 
 
 def _refused(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
-    reasons = ", ".join(f"{number} with {reason}" for reason, number in sorted(skipped.items()))
+    reasons = ", ".join(f"{each} with {reason}" for reason, each in sorted(skipped.items()))
     first = "; ".join(f"{path[:200]!r}: {reason}" for path, reason in shown)
+    number = sum(skipped.values())
     return Invalid(
-        f"{sum(skipped.values())} rows of the listing can be no objects: {reasons}. "
+        f"{number} row{'' if number == 1 else 's'} of the listing can be no objects: {reasons}. "
         f"The first: {first}",
         kind="unfit_rows",
         hint="Correct the listing, or leave them out by unfit='skip'.",

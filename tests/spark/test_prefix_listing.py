@@ -1,0 +1,71 @@
+"""Files below a folder, listed by tasks, come onto a branch as the server imports them."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+import anabranch.spark
+from anabranch.blocks.local import LocalBlocks
+from anabranch.errors import Denied, Invalid, NotFound
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake, open_lake
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.landing import ImportRequest
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def outside(tmp_path):
+    folder = tmp_path / "outside"
+    for number in range(70):
+        path = folder / f"day={number % 7}" / f"{number}.csv" if number else folder / "top"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x" * number)
+        os.utime(path, ns=(0, 1_700_000_000_123_456_000 + number * 1_000))
+    return folder
+
+
+@pytest.fixture
+def lake(tmp_path, outside):
+    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.branches.create("sea", "other", "main")
+        yield lake
+
+
+def test_the_tree_is_that_of_the_servers_import(spark, lake, outside):
+    prefix = f"local://{outside}/"
+    listing = anabranch.spark.prefix_listing(spark, lake, prefix)
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="x")
+    assert made.objects == 70
+    source = ImportSource(type="common_prefix", path=prefix, destination="x")
+    request = ImportRequest(branch="other", sources=[source], committer="tester")
+    import_id = lake.imports.start("sea", request)
+    deadline = time.monotonic() + 60
+    while not (status := lake.imports.status("sea", "main", import_id)).ended:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert status.metarange_id == made.commit.metarange_id
+
+
+def test_names_that_are_not_utf8_are_rows_without_a_path(spark, lake, outside):
+    (outside / os.fsdecode(b"bad\xff")).write_bytes(b"")
+    listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/")
+    with pytest.raises(Invalid, match=r"1 row of the listing can be no objects: 1 with no path"):
+        anabranch.spark.import_listing(lake, "sea", "main", listing)
+
+
+def test_what_cannot_be_listed_is_told(spark, lake, outside, tmp_path):
+    with pytest.raises(NotFound):
+        anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/nowhere/")
+    with pytest.raises(Denied):
+        anabranch.spark.prefix_listing(spark, lake, f"local://{tmp_path}/")
+    with open_lake(tmp_path / "other") as other, pytest.raises(Denied):
+        anabranch.spark.prefix_listing(spark, other, f"local://{outside}/")
