@@ -15,6 +15,7 @@ pytestmark = pytest.mark.timeout(600)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
 OTHER_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
+FORMAT_PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
 def test_its_example_of_an_import_runs(spark, lake, tmp_path, capsys):
@@ -59,7 +60,7 @@ def test_its_table_has_all_functions_and_columns(spark, server, repository):
         "objects": anabranch.spark.objects(spark, source, repository.id, "main"),
         "changes": anabranch.spark.changes(spark, source, repository.id, "main", "main"),
     }
-    pages = PAGE + OTHER_PAGE
+    pages = PAGE + OTHER_PAGE + FORMAT_PAGE
     assert [x for x in anabranch.spark.__all__ if f"anabranch.spark.{x}(" not in pages] == []
     for name, table in functions.items():
         (line,) = re.findall(rf"^\| `{name}\(.*$", PAGE, re.MULTILINE)

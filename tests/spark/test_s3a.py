@@ -56,6 +56,12 @@ def test_it_changes_nothing_that_is_set():
     assert found[f"{S3A}access.key"] == KEYS[0]
 
 
+def test_more_packages():
+    plain = configured()["spark.jars.packages"]
+    found = configured(packages=["io.delta:delta-spark_4.1_2.13:4.4.0"])
+    assert found["spark.jars.packages"] == f"{plain},io.delta:delta-spark_4.1_2.13:4.4.0"
+
+
 def test_addresses_with_tls():
     found = configured("https://somewhere/")
     assert found[f"{S3A}endpoint"] == "https://somewhere"

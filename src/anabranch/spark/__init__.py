@@ -17,6 +17,7 @@ from anabranch.spark.changes import changes
 from anabranch.spark.imports import import_listing
 from anabranch.spark.objects import objects
 from anabranch.spark.prefixes import prefix_listing
+from anabranch.spark.registration import register
 from anabranch.spark.s3a import configure
 from anabranch.spark.server import Server
 from anabranch.spark.transactions import transaction
@@ -28,5 +29,6 @@ __all__ = [
     "import_listing",
     "objects",
     "prefix_listing",
+    "register",
     "transaction",
 ]

@@ -18,15 +18,15 @@ from anabranch.model.names import key_of, path_of
 from anabranch.spark.columns import CHANGES, CHANGES_ARROW, ENTRY_ARROW
 from anabranch.spark.objects import read_objects
 from anabranch.spark.pieces import ENTRIES, Pair, cut_difference
-from anabranch.spark.sources import Source, repository_of
+from anabranch.spark.sources import Repository, Source, repository_of
 from anabranch.spark.table_files import TableFiles, opened
-from anabranch.spark.tasks import in_tasks
+from anabranch.spark.tasks import Plan, in_tasks
 from anabranch.versioning.entries import entry_from
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["changes", "read_changes"]
+__all__ = ["changes", "plan_changes", "read_changes"]
 
 _BATCH = 10_000
 
@@ -46,11 +46,18 @@ def changes(
     it; null where there is nothing. References and errors are as there.
     """
     found = repository_of(source, repository)
+    return in_tasks(spark, *plan_changes(found, left, right, prefix, entries_per_task), CHANGES)
+
+
+def plan_changes(repository: Repository, left: str, right: str, prefix: str, entries: int) -> Plan:
+    """Returns how tasks compare two commits, about so many entries each. Ranges that both have are
+    in none of them.
+    """
     pieces = cut_difference(
-        found.ranges(left, prefix), found.ranges(right, prefix), entries_per_task
+        repository.ranges(left, prefix), repository.ranges(right, prefix), entries
     )
-    read = partial(read_changes, found.tables, found.storage_namespace, key_of(prefix))
-    return in_tasks(spark, pieces, read, CHANGES)
+    read = partial(read_changes, repository.tables, repository.storage_namespace, key_of(prefix))
+    return Plan(pieces, read)
 
 
 def read_changes(

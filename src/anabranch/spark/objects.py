@@ -14,14 +14,14 @@ from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType
 from anabranch.model.names import key_of
 from anabranch.spark.columns import OBJECTS, OBJECTS_ARROW
 from anabranch.spark.pieces import ENTRIES, Cut, cut
-from anabranch.spark.sources import Source, repository_of
+from anabranch.spark.sources import Repository, Source, repository_of
 from anabranch.spark.table_files import TableFiles, opened
-from anabranch.spark.tasks import in_tasks
+from anabranch.spark.tasks import Plan, in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["objects", "read_objects"]
+__all__ = ["objects", "plan_objects", "read_objects"]
 
 _BATCH = 20_000
 
@@ -43,9 +43,13 @@ def objects(
     that is missing or damaged fails the job with an error that names it.
     """
     found = repository_of(source, repository)
-    read = partial(read_objects, found.tables, found.storage_namespace, key_of(prefix))
-    pieces = cut(found.ranges(reference, prefix), entries_per_task)
-    return in_tasks(spark, pieces, read, OBJECTS)
+    return in_tasks(spark, *plan_objects(found, reference, prefix, entries_per_task), OBJECTS)
+
+
+def plan_objects(repository: Repository, reference: str, prefix: str, entries: int) -> Plan:
+    """Returns how tasks read the objects of a commit, of about so many entries each."""
+    read = partial(read_objects, repository.tables, repository.storage_namespace, key_of(prefix))
+    return Plan(cut(repository.ranges(reference, prefix), entries), read)
 
 
 def read_objects(

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid
+from anabranch.spark.java import provide_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,24 +43,28 @@ def configure(
     keys: tuple[str, str],
     *,
     repositories: Iterable[str] = (),
+    packages: Iterable[str] = (),
 ) -> SparkSession.Builder:
     """Sets all that S3A needs to reach the server at `endpoint`, as `http://HOST:8000`, with an
     access key and its secret; returns the builder.
 
     What the builder has already stays as it is. With `repositories`, address and keys are for
-    these alone, and all other buckets are elsewhere. The jars are asked for too
-    (`spark.jars.packages`), unless the builder says where jars are or PySpark has them.
+    these alone, and all other buckets are elsewhere. The jars are asked for too, and `packages`
+    beside them (`spark.jars.packages`), unless the builder says where jars are. Where there
+    is no Java, that of the extra `spark-jdk` is used, by this process's JAVA_HOME.
 
     Raises Invalid for an address that is none.
     """
     if not endpoint.startswith(("http://", "https://")):
         raise Invalid(f"{endpoint}: not the address of a server", hint="Begin it with http(s)://.")
+    provide_java(os.environ)  # Spark's launcher can be told by the environment alone
     # there is no public way to ask a builder what it has; classic and Connect both keep it here
     given: Mapping[str, object] = getattr(builder, "_options", {})
     settings = {**_access(endpoint, keys, list(repositories)), **_OUTPUT}
     settings[f"{_S3A}committer.name"] = "magic"
     if not any(name in given for name in _JARS):
-        settings.update(_packages())
+        wanted = ",".join((*_packages(), *packages))
+        settings |= {"spark.jars.packages": wanted} if wanted else {}
     for name, value in settings.items():
         if name not in given:
             builder = builder.config(name, value)
@@ -81,14 +87,16 @@ def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Ma
     return {f"{place}{name}": value for place in places for name, value in access.items()}
 
 
-def _packages() -> Iterator[tuple[str, str]]:
-    """Yields the setting that has Spark fetch S3A, of the Hadoop that PySpark carries."""
+def _packages() -> list[str]:
+    """Returns what Spark must fetch for S3A, of the Hadoop that PySpark carries; nothing where that
+    is not known, or S3A is there.
+    """
     found = importlib.util.find_spec("pyspark")
-    for place in (found.submodule_search_locations or []) if found else []:
-        jars = Path(place, "jars")
+    places = (found.submodule_search_locations if found else None) or []
+    for jars in (Path(place, "jars") for place in places):
         if any(jars.glob("hadoop-aws-*.jar")):
-            return
+            return []
         for jar in jars.glob("hadoop-client-api-*.jar"):
             version = jar.stem.removeprefix("hadoop-client-api-")
-            yield "spark.jars.packages", f"org.apache.hadoop:hadoop-aws:{version},{_CLOUD}"
-            return
+            return [f"org.apache.hadoop:hadoop-aws:{version}", _CLOUD]
+    return []

@@ -1,17 +1,25 @@
-"""Tasks: Spark reads pieces, each in a task of its own."""
+"""Tasks: what the driver plans, and Spark reads, each piece in a task of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["in_tasks"]
+__all__ = ["Plan", "in_tasks"]
+
 
 Piece = TypeVar("Piece")
+
+
+class Plan(NamedTuple):
+    """Pieces, and how a worker reads one; both can be pickled."""
+
+    pieces: Sequence[Any]
+    read: Callable[[Any], Iterable[pa.RecordBatch]]
 
 
 def in_tasks(

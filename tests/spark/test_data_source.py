@@ -1,0 +1,290 @@
+"""The format `anabranch`: it gives what the functions give, and reads only what it must."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from types import SimpleNamespace
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import datasource as filters
+
+import anabranch.spark
+from anabranch.blocks.table_addresses import tables_address
+from anabranch.errors import Invalid, NotSupported
+from anabranch.model.entry import Entry
+from anabranch.spark.asked import asked_of
+from anabranch.spark.data_source import PushingReader, data_source
+from anabranch.testing.tree_strategies import CUTS
+
+pytestmark = pytest.mark.timeout(600)
+
+# those of CUTS end ranges, so that the commits have many
+PATHS = sorted([*(key.decode() for key in CUTS), *(f"{a}/{n}" for a in "abc" for n in range(9))])
+FIXTURE = hypothesis.HealthCheck.function_scoped_fixture
+
+
+def put(lake, paths, version):
+    """Stages objects and commits them."""
+    for path in paths:
+        entry = Entry(address=path, address_type=1, size=version, mtime=9, checksum=f"{version}")
+        lake.core.changes.put(lake.repositories.get("sea"), "main", path, entry)
+    return lake.commits.commit("sea", "main", message=f"Version {version}", committer="c").id
+
+
+@pytest.fixture
+def filled(lake):
+    """The lake with the tags `before` and `after`, which differ in a path or two."""
+    put(lake, PATHS, 1)
+    lake.tags.create("sea", "before", "main")
+    put(lake, ["b/3", "b/new"], 2)
+    lake.tags.create("sea", "after", "main")
+    return lake
+
+
+@pytest.fixture
+def read(spark, tmp_path):
+    """Returns a function that reads from the lake."""
+    anabranch.spark.register(spark, tmp_path / "lake")
+    return reading(spark)
+
+
+@pytest.fixture
+def read_pushing(spark, tmp_path):
+    """Returns the same, where conditions are taken over."""
+    anabranch.spark.register(spark, tmp_path / "lake", push_filters=True)
+    yield reading(spark)
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def reading(spark):
+    """Returns a function that reads."""
+
+    def read(**options):
+        options = {name: str(value) for name, value in options.items()}
+        return spark.read.format("anabranch").options(repository="sea", **options).load()
+
+    return read
+
+
+def rows(table):
+    return [tuple(row) for row in table.collect()]
+
+
+def remove_tables(lake, reference, wanted):
+    """Removes the tables of a commit's ranges that are not wanted; returns how many those are."""
+    namespace = lake.repositories.get("sea").storage_namespace
+    tree = lake.core.trees.open(
+        lake.repositories.get("sea"), lake.commits.get("sea", reference).metarange_id
+    )
+    lost = [found for found in tree.ranges() if not wanted(found)]
+    for found in lost:
+        path = Path(lake.blocks.local_path(f"{tables_address(namespace)}/{found.id}"))
+        path.unlink(missing_ok=True)
+    return len(lost)
+
+
+def test_objects_are_those_of_the_function(spark, filled, read):
+    wanted = rows(anabranch.spark.objects(spark, filled, "sea", "after"))
+    table = read(reference="after", entries_per_task=7)
+    assert rows(table) == wanted
+    assert table.selectExpr("spark_partition_id() as task").distinct().count() > 1
+
+
+def test_one_table_in_many_queries(filled, read):  # noqa: ARG001  the lake is read
+    """What a condition left out of one query is there in the next, and in a join."""
+    table = read(reference="after").select("path")
+    some = [path for path in [*PATHS, "b/new"] if path.startswith("b/")]
+    assert table.where("path like 'b/%'").count() == len(some)
+    assert table.count() == len(PATHS) + 1
+    both = table.where("path like 'b/%'").union(table.where("path like 'c/1%'"))
+    wanted = some + [path for path in PATHS if path.startswith("c/1")]
+    assert sorted(row.path for row in both.collect()) == sorted(wanted)
+
+
+def test_a_prefix_skips_tables(filled, read):
+    assert remove_tables(filled, "after", lambda x: x.min_key <= b"b/zzz" and x.max_key >= b"b/")
+    found = [row.path for row in read(reference="after", prefix="b/").collect()]
+    assert found == sorted([*(path for path in PATHS if path.startswith("b/")), "b/new"])
+    with pytest.raises(PySparkException, match="Corrupt: no table"):
+        read(reference="after").collect()
+
+
+def test_conditions_that_are_taken_over_skip_tables(filled, read_pushing):
+    assert remove_tables(filled, "after", lambda x: x.min_key <= b"b/zzz" and x.max_key >= b"b/")
+
+    def found(condition):
+        table = read_pushing(reference="after").select("path", "size")
+        return rows(table.where(condition).where("size > 0"))
+
+    assert found("path like 'b/%' and path like 'b/n%'") == [("b/new", 2)]
+    assert found("path in ('b/1', 'b/3')") == [("b/1", 1), ("b/3", 2)]
+
+
+def test_why_conditions_are_not_taken_over_unasked(filled, read_pushing):
+    """When this fails, Spark has mended it: then push_filters can be what it does anyway."""
+    assert filled
+    table = read_pushing(reference="after")
+    assert table.where("path = 'b/new'").count() == 1
+    assert table.count() < len(PATHS) + 1
+
+
+def test_changes_skip_what_both_sides_have(spark, filled, read):
+    function = anabranch.spark.changes(spark, filled, "sea", "before", "after")
+    wanted = rows(function)
+    before = filled.commits.get("sea", "before").metarange_id
+    tree = filled.core.trees.open(filled.repositories.get("sea"), before)
+    shared = {found.id for found in tree.ranges()}
+    assert remove_tables(filled, "after", lambda found: found.id not in shared)
+    table = read(what="changes", left="before", right="after")
+    assert rows(table) == wanted
+    assert [row[:2] for row in wanted] == [("changed", "b/3"), ("added", "b/new")]
+    assert rows(table.where("path like 'b/n%'")) == wanted[1:]
+    assert rows(read(what="changes", left="after", right="after")) == []
+
+
+def test_commits_branches_tags_and_ranges(filled, read):
+    history = filled.commits.log("sea", "after", amount=10).items
+    assert rows(read(what="commits", reference="main")) == [
+        (
+            *(found.id, found.message, found.committer),
+            dt.datetime.fromtimestamp(found.creation_date),  # noqa: DTZ006  as PySpark shows it
+            *(list(found.parents), found.metadata, found.metarange_id, found.generation),
+        )
+        for found in history
+    ]
+    filled.branches.create("sea", "dev", "before")
+    filled.branches.create("sea", "hidden", "before", hidden=True)
+    before, after = (filled.tags.get("sea", name).commit_id for name in ("before", "after"))
+    assert rows(read(what="branches")) == [("dev", before), ("main", after)]
+    assert rows(read(what="tags")) == [("after", after), ("before", before)]
+    assert rows(read(what="tags").where("id like 'b%'")) == [("before", before)]
+    tree = filled.core.trees.open(filled.repositories.get("sea"), history[0].metarange_id)
+    assert rows(read(what="ranges", reference="main")) == [
+        (x.id, x.min_key.decode(), x.max_key.decode(), x.count, x.estimated_size)
+        for x in tree.ranges()
+    ]
+
+
+def test_a_reference_is_looked_up_once(filled, read):
+    table = read(reference="main")
+    put(filled, ["later"], 3)
+    assert "later" not in {row.path for row in table.collect()}
+    assert "later" in {row.path for row in read(reference="main").collect()}
+
+
+def test_through_a_server(spark, server, repository):
+    """Given by options, as SQL has it."""
+    anabranch.spark.register(spark)
+    spark.sql(f"""create or replace temporary view held using anabranch options (
+        server '{server.url}', access_key_id '{server.access_key_id}',
+        secret_access_key '{server.secret_access_key}', repository '{repository.id}',
+        reference 'main')""")
+    found = spark.sql("select path, size from held where path like 'a/%'").collect()
+    assert [tuple(row) for row in found] == [("a/1", 14), ("a/2", 14)]
+    source = anabranch.spark.Server(server.url, *server.auth)
+    anabranch.spark.register(spark, source)
+    options = {"repository": repository.id, "reference": "main"}
+    commits = spark.read.format("anabranch").options(what="commits", **options).load()
+    assert rows(commits.select("id")) == [(x.id,) for x in repository.ref("main").log()]
+    branches = spark.read.format("anabranch").options(what="branches", **options).load()
+    assert rows(branches) == [("main", repository.ref("main").get_commit().id)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"refrence": "main"}, "refrence: no such option"),
+        ({}, "the option reference is missing"),
+        ({"what": "weather"}, "weather: not one of objects"),
+        ({"what": "changes", "left": "main"}, "the option right is missing"),
+        ({"reference": "main", "entries_per_task": "many"}, "entries_per_task"),
+        ({"reference": "main", "server": "http://somewhere"}, "belong together"),
+        ({"reference": "main", "repository": ""}, "the option repository is missing"),
+    ],
+)
+def test_options_that_are_refused(options, message):
+    with pytest.raises(Invalid, match=message):
+        asked_of({"repository": "sea", **options}, "/lake")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "nothing"}, "NotFound"),
+        ({"refrence": "main"}, "refrence: no such option"),
+        ({"reference": "main", "lake": "/nowhere"}, "no lake is there"),
+        ({"branch": "main"}, "makes a stream of changes"),
+    ],
+)
+def test_what_cannot_be_read(read, filled, options, message):  # noqa: ARG001  the lake is read
+    with pytest.raises(PySparkException, match=message):
+        read(**options).collect()
+
+
+def test_sparks_that_are_too_old():
+    with pytest.raises(NotSupported, match=r"4\.0\.2 is too old"):
+        anabranch.spark.register(SimpleNamespace(version="4.0.2"))
+
+
+def test_no_place():
+    with pytest.raises(Invalid, match="neither a server nor a lake"):
+        asked_of({"repository": "sea"}, None)
+    assert data_source(None).name() == "anabranch"
+
+
+pieces = st.sampled_from(["", "a", "a/", "b/", "b/3", "c/1", "zzz", *PATHS[:3]])
+conditions = st.lists(
+    st.one_of(
+        st.builds(filters.StringStartsWith, st.just(("path",)), pieces),
+        st.builds(filters.EqualTo, st.just(("path",)), st.sampled_from(PATHS)),
+        st.builds(
+            filters.In, st.just(("path",)), st.lists(st.sampled_from(PATHS), min_size=1).map(tuple)
+        ),
+        st.builds(filters.EqualTo, st.just(("checksum",)), st.sampled_from(["1", "2"])),
+        st.builds(filters.StringStartsWith, st.just(("checksum",)), st.sampled_from(["1", "2"])),
+    ),
+    max_size=4,
+)
+
+
+def holds(condition, row):
+    """Returns whether a row fulfils a condition, as Spark would see it."""
+    value = row[condition.attribute[0]]
+    match condition:
+        case filters.StringStartsWith():
+            return value.startswith(condition.value)
+        case filters.In():
+            return value in condition.value
+    return value == condition.value
+
+
+@hypothesis.settings(suppress_health_check=[FIXTURE], max_examples=60)
+@given(pieces, conditions)
+def test_conditions_that_are_taken_over_are_fulfilled(filled, tmp_path, prefix, given_conditions):
+    """What the reader gives, and Spark then keeps, is what a plain filter keeps."""
+    assert filled
+    options = {"lake": f"{tmp_path}/lake", "repository": "sea", "reference": "after"}
+
+    def found(prefix, pushed):
+        reader = PushingReader(asked_of({**options, "prefix": prefix}, None))
+        left = list(reader.pushFilters(pushed))
+        batches = [batch for piece in reader.partitions() for batch in reader.read(piece)]
+        objects = [row for batch in batches for row in batch.to_pylist()]
+        return [row for row in objects if all(holds(one, row) for one in left)], left
+
+    everything, _ = found("", [])
+    wanted = [
+        row
+        for row in everything
+        if row["path"].startswith(prefix) and all(holds(one, row) for one in given_conditions)
+    ]
+    got, left = found(prefix, given_conditions)
+    assert got == wanted
+    assert all(
+        one.attribute != ("path",) or not isinstance(one, filters.StringStartsWith) for one in left
+    )

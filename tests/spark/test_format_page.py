@@ -1,0 +1,52 @@
+"""The page about the format `anabranch`: its examples run, and its table tells all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from anabranch.spark.readings import READINGS
+
+pytestmark = pytest.mark.timeout(600)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
+(EXAMPLE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+STREAM = EXAMPLE.index("steps = (")
+
+
+def printed(example, spark, server, repository, capfd):
+    """Returns what an example prints, without the lines of its tables."""
+    repository.tag("v1").create("main~1")
+    for old, new in (
+        ("http://HOST:8000", server.url),
+        ("SECRET_ACCESS_KEY", server.secret_access_key),
+        ("ACCESS_KEY_ID", server.access_key_id),
+        ("rides-of-the-city", repository.id),
+        ("rides/", "a/"),
+    ):
+        assert old in example
+        example = example.replace(old, new)
+    exec(example, {"spark": spark})  # noqa: S102  the point of the test
+    return re.sub(r"[ +|-]+", " ", capfd.readouterr().out)
+
+
+def test_its_example_runs(spark, server, repository, capfd):
+    told = printed(EXAMPLE[:STREAM], spark, server, repository, capfd)
+    assert re.search(r"text/plain 2 *$", told, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_its_stream_runs(spark, server, repository, capfd):
+    """Slow: Spark gives its worker ten seconds to start, which a machine at work may not do."""
+    told = printed(EXAMPLE, spark, server, repository, capfd)
+    assert f"{repository.ref('main').get_commit().id} added 1" in told
+
+
+@pytest.mark.parametrize("what", READINGS)
+def test_its_table_tells_all(what):
+    (line,) = re.findall(rf"^\| [^|]*`{what}`[^|]*\|.*$", PAGE, re.MULTILINE)
+    if "as the function" not in line and "those of `changes`" not in line:
+        names = re.findall(r"(\w+) (?:STRING|BIGINT|TIMESTAMP|ARRAY|MAP)", READINGS[what].schema)
+        assert [name for name in names if name not in line] == []
