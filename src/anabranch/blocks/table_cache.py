@@ -2,6 +2,7 @@
 
 Tables are named by what is in them and never change. Those of a local folder are used where they
 lie; those of any other store are kept in a folder of this machine, which all its processes share.
+Where the disk has no room for one, it is brought into memory instead, past the folder.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from anabranch.blocks.cached_files import CachedFiles
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.local_folders import sync_folder
+from anabranch.blocks.passing_files import PassingFiles, is_full
 from anabranch.blocks.table_addresses import table_address, tables_address
 from anabranch.errors import Corrupt, Gone
 
@@ -26,6 +28,7 @@ __all__ = ["TableCache"]
 _SCRATCH = "scratch-"
 _PIECE_BYTES = 1 << 20
 _UPLOADS = 8
+_LEAST_GRACE_SECONDS = 2.0
 
 
 class TableCache:
@@ -47,6 +50,7 @@ class TableCache:
         self._store = store
         self._local = store if isinstance(store, LocalBlocks) else None
         self._files = CachedFiles(folder, capacity_bytes, grace_seconds)
+        self._passing = PassingFiles(max(grace_seconds, _LEAST_GRACE_SECONDS))
         self._verify = verify
 
     def locate(self, storage_namespace: str, table_id: str) -> str:
@@ -57,11 +61,7 @@ class TableCache:
         """
         address = table_address(storage_namespace, table_id)
         if self._local is None:
-            return self._files.bring(
-                table_id,
-                lambda descriptor: self._download(address, descriptor),
-                lambda path: self._check(address, path, table_id),
-            )
+            return self._bring(address, table_id)
         path = self._local.local_path(address)
         if not os.path.exists(path):
             raise _missing(address)
@@ -130,6 +130,19 @@ class TableCache:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
         return removed
+
+    def _bring(self, address: str, table_id: str) -> str:
+        how = (
+            table_id,
+            lambda descriptor: self._download(address, descriptor),
+            lambda path: self._check(address, path, table_id),
+        )
+        try:
+            return self._files.bring(*how)
+        except OSError as error:
+            if not is_full(error):
+                raise
+        return self._passing.bring(*how)
 
     def _is_scratch(self, folder: str) -> bool:
         return os.path.dirname(folder) == self._files.folder
