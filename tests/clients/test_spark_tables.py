@@ -1,0 +1,126 @@
+"""Tables of Delta Lake and Iceberg on branches: the page's examples, in sessions of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from lakefs_sdk.exceptions import ApiException
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+PROJECT = Path(__file__).parent.parent.parent
+PAGE = (PROJECT / "docs" / "spark-tables.md").read_text(encoding="utf-8")
+DELTA, ICEBERG, READ_ICEBERG = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+DELTA_TWICE = """
+spark.range(5).write.format("delta").mode("append").save("s3a://rides-of-the-city/one/trips")
+spark.range(7).write.format("delta").mode("append").save("s3a://rides-of-the-city/two/trips")
+print("two", spark.read.format("delta").load("s3a://rides-of-the-city/two/trips").count())
+"""
+
+
+@pytest.fixture
+def run(server, repo, tmp_path):
+    """Returns a function that runs a program of the page's, and returns what it prints."""
+    jars = PROJECT / ".components" / "jars"
+    if not jars.is_dir():
+        pytest.skip("Spark needs the jars that `make components` fetches")
+    settings = {
+        "spark.driver.extraClassPath": f"{jars}/*",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    own = 'SparkSession.builder.master("local[2]")'
+    own += "".join(f".config({name!r}, {value!r})" for name, value in settings.items())
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+    def running(*parts):
+        program = "\n".join(parts)
+        for old, new in (
+            ("SparkSession.builder", own),
+            ("rides-of-the-city", repo.id),
+            ("http://HOST:8000", server.url),
+            ("SECRET_ACCESS_KEY", server.secret_access_key),
+            ("ACCESS_KEY_ID", server.access_key_id),
+        ):
+            program = program.replace(old, new)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return running
+
+
+def test_the_versions_are_those_of_the_jars():
+    pom = (PROJECT / "tools" / "spark" / "pom.xml").read_text(encoding="utf-8")
+    for name, version in re.findall(r"packages=\[\"[\w.]+:([\w.-]+):([\d.]+)\"\]", PAGE):
+        listed = (PROJECT / "tools" / "spark" / "jars.sha256").read_text(encoding="utf-8")
+        assert f"<artifactId>{name}</artifactId>" in pom
+        assert f"  {name}-{version}.jar\n" in listed
+
+
+def test_delta(run, server, repo):
+    """The example; then another reader on main; then two branches that both write."""
+    code, _, errors = run(DELTA)
+    assert code == 0, errors
+    options = {
+        "AWS_ENDPOINT_URL": server.url,
+        "AWS_ACCESS_KEY_ID": server.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": server.secret_access_key,
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+    }
+    table = DeltaTable(f"s3://{repo.id}/main/trips", storage_options=options)
+    assert table.version() == 2
+    assert table.to_pyarrow_table().num_rows == 1500
+
+    for name in ("one", "two"):
+        repo.branch(name)
+    session = DELTA[: DELTA.index("with ")]
+    code, told, errors = run(session, DELTA_TWICE)
+    assert code == 0, errors
+    assert "two 1507" in told
+    for name in ("one", "two"):
+        repo.commit(f"Trips of {name}", name)
+    repo.merge("one")
+    with pytest.raises(ApiException) as caught:
+        repo.merge("two")
+    assert caught.value.status == 409
+    assert f"_delta_log/{3:020}.json" in caught.value.body
+
+
+def test_iceberg(run, repo):
+    """The example; then what becomes of the table when its branch is deleted."""
+    repo.branch("night")
+    code, _, errors = run(ICEBERG)
+    assert code == 0, errors
+    assert all(path.startswith("iceberg/city/trips/") for path in repo.paths("night"))
+    repo.commit("Trips", "night")
+    repo.merge("night")
+    session = ICEBERG[: ICEBERG.index("spark.range")]
+    later = 'spark.sql("insert into main.city.trips values (1, 1.0)")'
+    code, _, errors = run(session, READ_ICEBERG, later)
+    assert code == 0, errors
+    assert [x.path for x in repo.sdk.branches_api.diff_branch(repo.id, "night").results]
+    repo.sdk.branches_api.delete_branch(repo.id, "night")
+    code, _, errors = run(session, READ_ICEBERG)
+    assert code != 0
+    assert "night" in errors
