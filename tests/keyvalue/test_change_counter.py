@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 import multiprocessing
 import os
 import signal
-import struct
-import time
 from pathlib import Path
 
 import apsw
@@ -17,6 +14,7 @@ from anabranch.errors import Busy
 from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.testing.acknowledging import Acknowledged, die_between, read, write
 
 spawn = multiprocessing.get_context("spawn")
 
@@ -102,12 +100,6 @@ def test_a_file_that_cannot_be_made_is_told_of(database):
         SQLiteStore(database)
 
 
-def die_between(database):
-    store = SQLiteStore(database)
-    store._writer._changes.end = lambda: os.kill(os.getpid(), signal.SIGKILL)
-    store.apply([Write("p", b"k", b"two")])
-
-
 def test_a_writer_killed_after_its_commit_and_before_it_counted_it(database, sqlite):
     sqlite.apply([Write("p", b"k", b"one")])
     assert sqlite.get("p", b"k") == b"one"
@@ -118,44 +110,6 @@ def test_a_writer_killed_after_its_commit_and_before_it_counted_it(database, sql
     assert sqlite.get("p", b"k") == b"two"
     sqlite.apply([Write("p", b"k", b"three")])
     assert [sqlite.get("p", b"k") for _ in range(2)] == [b"three"] * 2
-
-
-class Acknowledged:
-    """For each writer, the number that was acknowledged to it last; shared by processes."""
-
-    def __init__(self, path):
-        with Path(path).open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), 16)
-
-    def __getitem__(self, index):
-        return struct.unpack_from("Q", self._map, index * 8)[0]
-
-    def __setitem__(self, index, value):
-        struct.pack_into("Q", self._map, index * 8, value)
-
-
-def write(database, path, index):
-    """Counts upwards until killed."""
-    acknowledged = Acknowledged(path)
-    store = SQLiteStore(database)
-    for value in range(acknowledged[index] + 1, 1 << 60):
-        store.apply([Write("p", b"%d" % index, b"%d" % value)])
-        acknowledged[index] = value
-        if value % 10 == 0:
-            time.sleep(0.002)  # readers keep what they read meanwhile
-
-
-def read(database, path, stop):
-    """Looks for what is older than what was acknowledged before it was asked for."""
-    acknowledged = Acknowledged(path)
-    while not stop.is_set():
-        store = SQLiteStore(database)
-        for _ in range(2_000):
-            for index in (0, 1):
-                least = acknowledged[index]
-                value = int(store.get("p", b"%d" % index) or 0)
-                assert value >= least, f"{value} after {least} was acknowledged"
-        store.close()
 
 
 def test_nobody_is_given_what_is_older_than_what_was_acknowledged_to_anybody(
