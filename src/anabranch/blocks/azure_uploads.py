@@ -17,8 +17,8 @@ from anabranch.blocks.azure_access import AzureAccess
 from anabranch.blocks.azure_blocks import ABORTED, FILLING, Block, block_list, read_blocks
 from anabranch.blocks.http_pool import HttpAnswer
 from anabranch.blocks.object_addresses import Location
-from anabranch.blocks.object_errors import gone, too_short
 from anabranch.blocks.objects import Objects
+from anabranch.blocks.part_sources import read_source
 from anabranch.blocks.patience import Patience
 from anabranch.blocks.signed_requests import SignedRequests, code_of, expect
 from anabranch.blocks.spooled import spooled
@@ -104,13 +104,7 @@ class AzureUploads:
     ) -> Part:
         """Stores bytes of another block as a part. They come by here, for their MD5."""
         self._blocks(location, upload_id)
-        found = self._objects.head(source)
-        if found is None:
-            raise gone(source.address)
-        end = found.size if length is None else start + length
-        if not 0 <= start <= end <= found.size:
-            raise too_short(source.address, found.size)
-        chunks = self._objects.open(source, start, end)
+        chunks = read_source(self._objects, source, start, length)
         return self.put(location, upload_id, number, chunks, None)
 
     def parts(self, location: Location, upload_id: str) -> list[Part]:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from anabranch.blocks.gcs_access import GcsAccess
 from anabranch.blocks.object_addresses import Location
-from anabranch.blocks.object_errors import gone, too_short
 from anabranch.blocks.objects import Objects
+from anabranch.blocks.part_sources import read_source
 from anabranch.blocks.patience import Patience
 from anabranch.blocks.s3_uploads import S3Uploads
 from anabranch.blocks.signed_requests import SignedRequest, SignedRequests
@@ -61,13 +61,7 @@ class GcsUploads(S3Uploads):
     ) -> Part:
         """Stores bytes of another block as a part. They come by here: Google copies no parts."""
         self.parts(location, upload_id)
-        found = self._objects.head(source)
-        if found is None:
-            raise gone(source.address)
-        end = found.size if length is None else start + length
-        if not 0 <= start <= end <= found.size:
-            raise too_short(source.address, found.size)
-        chunks = self._objects.open(source, start, end)
+        chunks = read_source(self._objects, source, start, length)
         return self.put(location, upload_id, number, chunks, None)
 
     def complete(

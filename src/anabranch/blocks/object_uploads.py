@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anabranch.blocks.object_addresses import Location
-from anabranch.blocks.object_errors import gone, too_short
 from anabranch.blocks.objects import Objects
+from anabranch.blocks.part_sources import read_source
 from anabranch.blocks.spooled import spooled
 from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
 from anabranch.blocks.upload_folder import in_upload, is_in_upload
@@ -89,13 +89,7 @@ class ObjectUploads:
     ) -> Part:
         """Stores bytes of another block as a part."""
         self._require(location, upload_id)
-        found = self._objects.head(source)
-        if found is None:
-            raise gone(source.address)
-        end = found.size if length is None else start + length
-        if not 0 <= start <= end <= found.size:
-            raise too_short(source.address, found.size)
-        chunks = self._objects.open(source, start, end)
+        chunks = read_source(self._objects, source, start, length)
         return self.put(location, upload_id, number, chunks, None)
 
     def parts(self, location: Location, upload_id: str) -> list[Part]:
