@@ -18,11 +18,10 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.imports import ImportStatus
 from anabranch.model.repository import Repository
 from anabranch.records import lakefs_pb2 as records
+from anabranch.records.timestamps import read_time, write_time
 from anabranch.versioning import encoding, keys
 
 __all__ = ["ImportRecords", "StoredImport"]
-
-_NANOSECONDS = 1_000_000_000
 
 
 class StoredImport(NamedTuple):
@@ -83,9 +82,7 @@ def _status_bytes(status: ImportStatus) -> bytes:
         metarange_id=status.metarange_id,
         error=status.error,
     )
-    seconds = int(status.updated_at)
-    message.updated_at.seconds = seconds
-    message.updated_at.nanos = int((status.updated_at - seconds) * _NANOSECONDS)
+    write_time(message.updated_at, status.updated_at)
     if status.commit is not None:
         message.commit.ParseFromString(encoding.commit_bytes(status.commit))
     return message.SerializeToString(deterministic=True)
@@ -102,7 +99,7 @@ def _status_from(raw: bytes) -> ImportStatus:
         commit = encoding.commit_from(message.commit.SerializeToString())
     return ImportStatus(
         id=message.id,
-        updated_at=message.updated_at.seconds + message.updated_at.nanos / _NANOSECONDS,
+        updated_at=read_time(message.updated_at),
         completed=message.completed,
         progress=message.progress,
         metarange_id=message.metarange_id,

@@ -22,6 +22,7 @@ from anabranch.model.names import key_of
 from anabranch.model.preparation import Preparation, PreparationTask
 from anabranch.model.repository import Repository
 from anabranch.records import lakefs_pb2 as records
+from anabranch.records.timestamps import read_time, write_time
 from anabranch.versioning import keys
 
 __all__ = ["INTERRUPTED_SECONDS", "PreparationTasks"]
@@ -84,9 +85,7 @@ def _write(repository: Repository, task: PreparationTask) -> Write:
     message.task.status_code = task.status_code
     message.task.operation = _OPERATION
     message.task.owner_instance_id = task.owner
-    seconds = int(task.updated_at)
-    message.task.updated_at.seconds = seconds
-    message.task.updated_at.nanos = int((task.updated_at - seconds) * 1e9)
+    write_time(message.task.updated_at, task.updated_at)
     if task.result is not None:
         message.info.run_id = task.result.run_id
         message.info.gc_commits_location = task.result.commits
@@ -110,7 +109,7 @@ def _task_from(raw: bytes) -> PreparationTask:
         )
     return PreparationTask(
         id=message.task.id,
-        updated_at=message.task.updated_at.seconds + message.task.updated_at.nanos / 1e9,
+        updated_at=read_time(message.task.updated_at),
         done=message.task.done,
         result=result,
         error=message.task.error_msg,
