@@ -12,24 +12,6 @@ import pytest
 from anabranch.cli.counting import counting
 from anabranch.cli.output import Output
 from anabranch.testing.scripted_socket import ScriptedSocket, answer
-from anabranch.testing.server import running_server
-
-
-@pytest.fixture(scope="module")
-def outside(tmp_path_factory):
-    """The folder that the server may import from."""
-    return tmp_path_factory.mktemp("outside")
-
-
-@pytest.fixture(scope="module")
-def importing(outside, tmp_path_factory):
-    """A server that may import."""
-    settings = {
-        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
-        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(outside),
-    }
-    with running_server(tmp_path_factory.mktemp("lake"), env=settings) as server:
-        yield server
 
 
 @pytest.fixture

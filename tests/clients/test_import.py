@@ -18,23 +18,6 @@ from anabranch.testing.server import running_server
 POLL = timedelta(milliseconds=50)
 
 
-@pytest.fixture(scope="module")
-def outside(tmp_path_factory) -> Path:
-    """The folder that the server may import from."""
-    return tmp_path_factory.mktemp("outside")
-
-
-@pytest.fixture(scope="module")
-def importing(outside, tmp_path_factory):
-    """A server that may import."""
-    settings = {
-        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
-        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(outside),
-    }
-    with running_server(tmp_path_factory.mktemp("lake"), env=settings) as server:
-        yield server
-
-
 @pytest.fixture
 def client(importing):
     return Client(

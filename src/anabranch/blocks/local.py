@@ -319,8 +319,7 @@ class LocalBlocks:
 
     def _is_source(self, address: str) -> bool:
         """Returns whether an address is of a file outside of the store that may be read."""
-        inside = f"{SCHEME}{self._root}/"
-        return self.sources.owns(address) and not address.startswith(inside)
+        return self.sources.owns(address) and not address.startswith(f"{SCHEME}{self._root}/")
 
     def _pieces(self, address: str, start: int, length: int | None) -> Pieces:
         if self._is_source(address):

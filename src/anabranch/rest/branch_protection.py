@@ -17,6 +17,7 @@ from anabranch.rest.answer import Answer, json_answer
 from anabranch.rest.call import Call
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import HEADER, InRepository
+from anabranch.rest.preflight import permitted
 from anabranch.rest.resources import on_repository
 
 __all__ = ["OPERATIONS"]
@@ -83,10 +84,6 @@ def delete_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
     protection.replace(repository, left, if_match=rules.etag)
 
 
-def may_set_rules(_: Call[InRepository, None]) -> None:
-    """Tells that the caller may set rules: that was asked before this is called."""
-
-
 def _on_the_wire(rules: ProtectionRules) -> list[BranchProtectionRule]:
     return [BranchProtectionRule(pattern) for pattern in rules.patterns]
 
@@ -131,7 +128,7 @@ OPERATIONS = (
         params=InRepository,
         status=204,
         quick=True,
-        handler=may_set_rules,
+        handler=permitted,
     ),
     Operation(
         id="internalGetBranchProtectionRules",

@@ -12,6 +12,7 @@ from anabranch.model.retention import MAX_DAYS, RetentionRules
 from anabranch.rest.call import Call
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import InRepository
+from anabranch.rest.preflight import permitted
 from anabranch.rest.resources import on_repository
 
 __all__ = ["OPERATIONS"]
@@ -53,10 +54,6 @@ def set_rules(call: Call[InRepository, GarbageCollectionRules]) -> None:
 def delete_rules(call: Call[InRepository, None]) -> None:
     """Deletes the rules."""
     call.services.catalog.garbage_rules.delete(call.params.repository)
-
-
-def may_set_rules(_: Call[InRepository, None]) -> None:
-    """Tells that the caller may set rules: that was asked before this is called."""
 
 
 _RULES = "/repositories/{repository}/settings/gc_rules"
@@ -109,7 +106,7 @@ OPERATIONS = (
         params=InRepository,
         status=204,
         quick=True,
-        handler=may_set_rules,
+        handler=permitted,
     ),
     Operation(
         id="internalGetGarbageCollectionRules",

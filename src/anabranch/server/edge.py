@@ -54,7 +54,7 @@ from anabranch.server.workers import Workers
 __all__ = ["BEGUN", "Edge", "Rest"]
 
 Scope = dict[str, Any]
-Rest: TypeAlias = Callable[[Receive, Send], Awaitable[None]]
+Rest: TypeAlias = Callable[[Receive, Send], Awaitable[object]]
 """What is still to be done for a request."""
 
 BEGUN = "anabranch.begun"
@@ -139,7 +139,7 @@ class Edge:
         path = None if found is None else found[0]
         invocation = path.invocations.get(scope["method"]) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
-            return partial(self._answer_page, request_id, scope)
+            return partial(self._answer_others, request_id, scope)
         if not invocation.operation.quick:
             return partial(self._answer_slowly, invocation, request_id, scope, began)
         request = Request(
@@ -210,11 +210,6 @@ class Edge:
         with self._metrics.running("api", operation):
             status = await self._answer_others(request_id, scope, receive, send)
         self._answered("api", operation, status, began, scope, request_id)
-
-    async def _answer_page(
-        self, request_id: bytes, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        await self._answer_others(request_id, scope, receive, send)
 
     async def _answer_others(
         self, request_id: bytes, scope: Scope, receive: Receive, send: Send
