@@ -28,6 +28,10 @@ from anabranch.model.uri import LakeUri, parse_uri
         ("lakefs://repo/main~2^2/k", ("repo", "main~2^2", "k")),
         ("lakefs://repo/main@/k", ("repo", "main@", "k")),
         ("lakefs://repo/main$", ("repo", "main$")),
+        ("lakefs://image:v1", ("image", "v1")),
+        ("lakefs://image:v1/a:b", ("image", "v1", "a:b")),
+        ("lakefs://image:dev:v1/", ("image", "dev:v1")),
+        ("lakefs://image/v1/a", ("image", "v1", "a")),
         ("lakefs://repo/a?b#c%20/k", ("repo", "a?b#c%20", "k")),
     ],
 )

@@ -2,7 +2,8 @@
 
 Three parts and no escapes. What follows the third slash of the address is the key of an object,
 or the beginning of many keys, letter by letter: ``?``, ``#``, ``%20``, spaces and further slashes
-are part of it. The ref is a name or an expression; it holds no slash.
+are part of it. The ref is a name or an expression; it holds no slash. An image may also be written
+as ``lakefs://image:TAG[/KEY]``.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ import msgspec
 from anabranch.errors import Invalid
 from anabranch.model.names import check_repository
 
-__all__ = ["SCHEME", "LakeUri", "parse_uri"]
+__all__ = ["IMAGES", "SCHEME", "LakeUri", "parse_uri"]
 
 SCHEME = "lakefs://"
+
+IMAGES = "image"
+"""The repository whose tags are images."""
+
+_IMAGE = f"{SCHEME}{IMAGES}:"
 
 _SHAPE = f"Write it like {SCHEME}my-repository/main/folder/file.parquet."
 _ALMOST_SCHEME = re.compile(r"(lakefs:|lakefs/|//)/*", re.IGNORECASE)
@@ -55,6 +61,8 @@ def parse_uri(text: str, base: str = "") -> LakeUri:
         text = base + text
     if not text.startswith(SCHEME):
         raise _without_scheme(text)
+    if text.startswith(_IMAGE) and text != _IMAGE:
+        text = f"{SCHEME}{IMAGES}/{text[len(_IMAGE) :]}"
     repository, _, rest = text.removeprefix(SCHEME).partition("/")
     ref, _, key = rest.partition("/")
     _check_repository(text, repository)
