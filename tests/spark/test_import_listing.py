@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,8 +18,8 @@ import anabranch.spark
 from anabranch import _kernel as kernel
 from anabranch.errors import DirtyBranch, Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry
+from anabranch.pipelines.imports.listings import WRITTEN, Fitting
 from anabranch.spark.imports import _sorted
-from anabranch.spark.listings import WRITTEN_ARROW, Fitting
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -124,7 +126,7 @@ def test_a_listing_needs_three_columns(spark, lake):
         anabranch.spark.import_listing(lake, "sea", "main", listing.select("path"))
 
 
-def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake):
+def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_path):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
         row("b", address="s3://old", day=8),
@@ -139,7 +141,12 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake):
     listing = spark.createDataFrame(good + bad, SCHEMA).repartition(3)
     before = lake.branches.get("sea", "main")
     with pytest.raises(Invalid, match="8 rows of the listing can be no objects") as caught:
-        anabranch.spark.import_listing(lake, "sea", "main", listing)
+        anabranch.spark.import_listing(
+            lake, "sea", "main", listing, left_out=tmp_path / "left-out.parquet"
+        )
+    left = pq.read_table(tmp_path / "left-out.parquet")
+    assert sorted(left["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
+    assert Counter(left["reason"].to_pylist())["no path"] == 2
     assert "2 with a path that came before" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
@@ -213,7 +220,5 @@ def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path
     )
     assert made.objects == 400_000
     whole = _sorted(listing).coalesce(1).sort("path").toArrow()
-    reader = pa.RecordBatchReader.from_batches(
-        WRITTEN_ARROW, Fitting("").batches(whole.to_batches())
-    )
+    reader = pa.RecordBatchReader.from_batches(WRITTEN, Fitting("").batches(whole.to_batches()))
     assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Invalid, NotFound, NotSupported
-from anabranch.model.commit import Commit
-from anabranch.model.imports import ImportSource
-from anabranch.pipelines.imports.landing import ImportRequest, Landing, require_clean
+from anabranch.errors import Invalid, NotSupported
+from anabranch.pipelines.imports.landed_listing import (
+    Imported,
+    ListingRequest,
+    Unfit,
+    WrittenListing,
+    land,
+)
+from anabranch.pipelines.imports.left_out import writing_left_out
+from anabranch.pipelines.imports.listings import LEFT_OUT, OPTIONAL, SHOWN, WRITTEN, Fitting
 from anabranch.spark.borders import joined
-from anabranch.spark.listings import COLUMNS, OPTIONAL, SHOWN, WRITTEN_ARROW, Fitting
 from anabranch.spark.pieces import Range
-from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.trees import translated
 
 if TYPE_CHECKING:
@@ -32,6 +37,17 @@ if TYPE_CHECKING:
     from anabranch.library import Lake
 
 __all__ = ["Imported", "import_listing"]
+
+_COLUMNS = {
+    "path": "STRING",
+    "physical_address": "STRING",
+    "size": "BIGINT",
+    "checksum": "STRING",
+    "last_modified": "TIMESTAMP",
+    "metadata": "MAP<STRING, STRING>",
+    "content_type": "STRING",
+}
+"""What a listing has, in Spark's types."""
 
 _TOLD = pa.schema(
     [
@@ -43,30 +59,18 @@ _TOLD = pa.schema(
         ("min_key", pa.binary()),
         ("max_key", pa.binary()),
         ("size", pa.int64()),
+        ("physical_address", pa.string()),
+        ("last_modified", pa.timestamp("us", "UTC")),
     ]
 )
-"""What a task tells: its ranges, how many rows it left out for each reason, and some of them."""
+"""What a task tells: its ranges, how many rows it left out for each reason, and some of them; with
+no task's name, a row for the file of all that are left out.
+"""
 
 _TOLD_SPARK = (
     "task STRING, reason STRING, path STRING, number BIGINT, range STRING, min_key BINARY, "
-    "max_key BINARY, size BIGINT"
+    "max_key BINARY, size BIGINT, physical_address STRING, last_modified TIMESTAMP"
 )
-
-
-class Imported(NamedTuple):
-    """What an import brought: the commit, how many objects, how many rows were left out for each
-    reason, and the first of those, as (path, reason).
-    """
-
-    commit: Commit
-    objects: int
-    skipped: Mapping[str, int]
-    shown: Sequence[tuple[str, str]]
-
-
-class _Gathered(NamedTuple):
-    metarange_id: str
-    tables: list[str]
 
 
 def import_listing(
@@ -79,7 +83,8 @@ def import_listing(
     message: str = "",
     metadata: Mapping[str, str] | None = None,
     committer: str = "",
-    unfit: Literal["fail", "skip"] = "fail",
+    unfit: Unfit = "fail",
+    left_out: Path | None = None,
     force: bool = False,
 ) -> Imported:
     """Brings what a listing names onto a branch, in place of all that is under `destination`.
@@ -88,55 +93,70 @@ def import_listing(
     size (bytes), and perhaps checksum, last_modified, metadata and content_type. Rows that can be
     no objects fail the import, or are skipped: without a path, address or size, with a negative
     one, over 1,024 bytes of path, or with a path that came before, of which the newest is taken.
+    All of them are written to the file `left_out`, if there is one; they come through the driver.
 
     Raises Invalid for such rows and for columns that are missing, NotFound for an empty listing,
     NotSupported for a lake whose tables are not in a folder, DirtyBranch, ReadOnlyRepository
     without `force`. The branch is then as it was.
     """
     core = lake.core
-    found = core.repositories.get(repository)
-    check_writable(found, force=force)
-    require_clean(core, found, branch)
-    if lake.blocks.local_path(f"{found.storage_namespace.rstrip('/')}/_") is None:
-        raise NotSupported(
-            f"{found.storage_namespace}: workers cannot write into this store",
-            hint="Import through the server: importStart, or the command `import`.",
-        )
-    if unfit not in {"fail", "skip"}:
-        raise Invalid(f"unfit is {unfit!r}, neither 'fail' nor 'skip'", kind="invalid_choice")
-    request = ImportRequest(
+    request = ListingRequest(
         branch=branch,
-        sources=[ImportSource(type="common_prefix", path="", destination=destination)],
-        committer=committer,
+        destination=destination,
         message=message,
         metadata=metadata or {},
+        committer=committer,
+        unfit=unfit,
+        left_out=left_out,
+        force=force,
     )
-    prefix = f"{destination}/" if destination and not destination.endswith("/") else destination
-    with core.trees.scratch() as folder, translated():
-        told = _sorted(listing).mapInArrow(_writing(prefix, folder), _TOLD_SPARK).collect()
-        skipped, shown = _left_out(told)
-        if skipped and unfit == "fail":
-            raise _refused(skipped, shown)
-        ranges = joined(_by_task(told), folder)
-        if not ranges:
-            raise NotFound("the listing has no objects", kind="nothing_to_import")
+
+    def write(folder: str) -> WrittenListing:
+        found = core.repositories.get(repository)
+        if lake.blocks.local_path(f"{found.storage_namespace.rstrip('/')}/_") is None:
+            raise NotSupported(
+                f"{found.storage_namespace}: workers cannot write into this store",
+                hint="Import through the server: importStart, or the command `import`.",
+            )
+        return _write(listing, request, folder)
+
+    return land(core, repository, request, write)
+
+
+def _write(listing: DataFrame, request: ListingRequest, folder: str) -> WrittenListing:
+    """Writes a listing's tables into a folder that all workers see."""
+    work = _writing(request.prefix, folder, tell_all=request.left_out is not None)
+    with translated():
+        told = _sorted(listing).mapInArrow(work, _TOLD_SPARK).toArrow()
+        _write_left_out(told.filter(pc.is_null(told["task"])), request.left_out)
+        rows = told.filter(pc.is_valid(told["task"])).to_pylist()
+        skipped, shown = _left_out(rows)
+        tasks = _by_task(rows)
+        if not tasks or (skipped and request.unfit == "fail"):  # the rest would be for nothing
+            return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
+        ranges = joined(tasks, folder)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
-        gathered = _Gathered(metarange_id, [*{each.id for each in ranges}, metarange_id])
-        landing = Landing(core, found, request, folder, gathered)
-        commit = landing.commit()
-    landing.remember(commit.creation_date)
-    return Imported(commit, sum(each.entries for each in ranges), skipped, shown)
+    tables = [*{each.id for each in ranges}, metarange_id]
+    return WrittenListing(
+        metarange_id, tables, sum(each.entries for each in ranges), skipped, shown
+    )
+
+
+def _write_left_out(told: pa.Table, path: Path | None) -> None:
+    with writing_left_out(path) as write:
+        for batch in told.select(LEFT_OUT.names).cast(LEFT_OUT).to_batches():
+            write(batch)
 
 
 def _sorted(listing: DataFrame) -> DataFrame:
     """Returns a listing by path, the newest first where one comes twice."""
     there = {name.lower() for name in listing.columns}
-    missing = [name for name in COLUMNS if name not in there and name not in OPTIONAL]
+    missing = [name for name in _COLUMNS if name not in there and name not in OPTIONAL]
     if missing:
         raise Invalid(f"the listing has no column {', '.join(missing)}", kind="invalid_listing")
     columns = [
         f"CAST({name if name in there else 'NULL'} AS {kind}) AS {name}"
-        for name, kind in COLUMNS.items()
+        for name, kind in _COLUMNS.items()
     ]
     return (
         listing.selectExpr(*columns)
@@ -148,15 +168,16 @@ def _sorted(listing: DataFrame) -> DataFrame:
 
 
 def _writing(
-    prefix: str, folder: str
+    prefix: str, folder: str, *, tell_all: bool
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Returns what a task does: it writes its rows as ranges into the folder, and tells of it."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not Path(folder).is_dir():
             raise NotSupported(f"this worker does not see the lake's folder: {folder}")
-        fitting = Fitting(prefix)
-        reader = pa.RecordBatchReader.from_batches(WRITTEN_ARROW, fitting.batches(batches))
+        left: list[pa.RecordBatch] = []
+        fitting = Fitting(prefix, left.append) if tell_all else Fitting(prefix)
+        reader = pa.RecordBatchReader.from_batches(WRITTEN, fitting.batches(batches))
         rows = [
             {
                 "range": made.id,
@@ -171,6 +192,10 @@ def _writing(
         rows += [{"reason": reason, "path": path} for path, reason in fitting.shown]
         task = uuid.uuid4().hex
         yield pa.RecordBatch.from_pylist([{"task": task, **row} for row in rows], schema=_TOLD)
+        for batch in left:
+            nothing = {field.name: pa.nulls(batch.num_rows, field.type) for field in _TOLD}
+            columns = {**nothing, **dict(zip(batch.schema.names, batch.columns, strict=True))}
+            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_TOLD)
 
     return run
 
@@ -203,15 +228,3 @@ def _left_out(told: Iterable[Any]) -> tuple[dict[str, int], list[tuple[str, str]
         elif row["reason"] is not None:
             shown.append((row["path"], row["reason"]))
     return dict(counts), sorted(shown)[:SHOWN]
-
-
-def _refused(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
-    reasons = ", ".join(f"{each} with {reason}" for reason, each in sorted(skipped.items()))
-    first = "; ".join(f"{path[:200]!r}: {reason}" for path, reason in shown)
-    number = sum(skipped.values())
-    return Invalid(
-        f"{number} row{'' if number == 1 else 's'} of the listing can be no objects: {reasons}. "
-        f"The first: {first}",
-        kind="unfit_rows",
-        hint="Correct the listing, or leave them out by unfit='skip'.",
-    )

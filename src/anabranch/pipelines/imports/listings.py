@@ -1,14 +1,15 @@
-"""Listings: what to import, as a DataFrame, made fit for tables batch by batch.
+"""Listings: rows of what to import, made fit for tables batch by batch, for every engine.
 
-A row that can be no object of a branch is left out and counted, with the reason; the first of each
-task are shown. Batches come sorted by path, so that of a path that comes twice the second is known.
+A row that can be no object of a branch is left out and counted, with the reason; the first are
+shown. Batches come sorted by path, the newest first where one comes twice, so that of such a path
+all rows but the first are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,27 +17,44 @@ import pyarrow.compute as pc
 from anabranch.model.entry import AddressType
 from anabranch.model.names import MAX_PATH_BYTES
 
-__all__ = ["COLUMNS", "OPTIONAL", "SHOWN", "WRITTEN_ARROW", "Fitting"]
+__all__ = [
+    "LEFT_OUT",
+    "LISTED",
+    "OPTIONAL",
+    "ORDER",
+    "SHOWN",
+    "WRITTEN",
+    "Fitting",
+    "Shown",
+]
 
-COLUMNS = {
-    "path": "STRING",
-    "physical_address": "STRING",
-    "size": "BIGINT",
-    "checksum": "STRING",
-    "last_modified": "TIMESTAMP",
-    "metadata": "MAP<STRING, STRING>",
-    "content_type": "STRING",
-}
-"""What a listing has, in Spark's types."""
+_TIME = pa.timestamp("us", "UTC")
+
+LISTED = pa.schema(
+    [
+        ("path", pa.string()),
+        ("physical_address", pa.string()),
+        ("size", pa.int64()),
+        ("checksum", pa.string()),
+        ("last_modified", _TIME),
+        ("metadata", pa.map_(pa.string(), pa.string())),
+        ("content_type", pa.string()),
+    ]
+)
+"""What a listing has."""
 
 OPTIONAL = frozenset({"checksum", "last_modified", "metadata", "content_type"})
+"""Columns that need not be there."""
 
-WRITTEN_ARROW = pa.schema(
+ORDER = (("path", "ascending"), ("last_modified", "descending"), ("physical_address", "ascending"))
+"""How rows are sorted; nothing comes first where it ascends, last where it descends."""
+
+WRITTEN = pa.schema(
     [
         ("path", pa.string()),
         ("physical_address", pa.string()),
         ("address_type", pa.int32()),
-        ("last_modified", pa.timestamp("us", "UTC")),
+        ("last_modified", _TIME),
         ("size", pa.int64()),
         ("checksum", pa.string()),
         ("metadata", pa.map_(pa.string(), pa.string())),
@@ -45,22 +63,40 @@ WRITTEN_ARROW = pa.schema(
 )
 """What the kernel writes."""
 
+LEFT_OUT = pa.schema(
+    [
+        ("path", pa.string()),
+        ("physical_address", pa.string()),
+        ("size", pa.int64()),
+        ("last_modified", _TIME),
+        ("reason", pa.string()),
+    ]
+)
+"""A row that was left out, and why."""
+
 SHOWN = 10
+
+Shown: TypeAlias = tuple[str, str]
+"""A path and why it was left out."""
 
 
 class Fitting:
     """Takes the rows that can be entries. `prefix` comes before every path; `counts` are those
-    left out, by reason, and `shown` the first of them: (path, reason).
+    left out, by reason, and `shown` the first of them, in the order of paths. `told` hears of all
+    of them, in batches of LEFT_OUT.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(
+        self, prefix: str, told: Callable[[pa.RecordBatch], None] = lambda _: None
+    ) -> None:
         self.counts: Counter[str] = Counter()
-        self.shown: list[tuple[str, str]] = []
+        self.shown: list[Shown] = []
         self._prefix = prefix
+        self._told = told
         self._last: str | None = None
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yields what the kernel writes, of batches of a listing that are sorted by path."""
+        """Yields what the kernel writes, of batches of LISTED in their order."""
         for batch in batches:
             fit = batch
             for reason, wrong in _CHECKS.items():
@@ -73,14 +109,15 @@ class Fitting:
     def _without(self, batch: pa.RecordBatch, wrong: Any, reason: str) -> pa.RecordBatch:
         """Returns a batch without the rows that are wrong, which are counted."""
         wrong = pc.fill_null(wrong, False)
-        number = pc.sum(wrong).as_py() or 0
-        if not number:
+        if not pc.any(wrong, min_count=0).as_py():
             return batch
-        self.counts[reason] += number
-        left = SHOWN - len(self.shown)
-        if left > 0:
-            paths = batch.column("path").filter(wrong)[:left].to_pylist()
-            self.shown += [(path or "", reason) for path in paths]
+        left = batch.filter(wrong)
+        self.counts[reason] += left.num_rows
+        paths = left.column("path")[:SHOWN].to_pylist()
+        self.shown = sorted([*self.shown, *((path or "", reason) for path in paths)])[:SHOWN]
+        columns = [left.column(field.name).cast(field.type) for field in list(LEFT_OUT)[:-1]]
+        reasons = pa.repeat(pa.scalar(reason), left.num_rows)
+        self._told(pa.RecordBatch.from_arrays([*columns, reasons], schema=LEFT_OUT))
         return batch.filter(pc.invert(wrong))
 
     def _repeated(self, batch: pa.RecordBatch) -> Any:
@@ -92,19 +129,18 @@ class Fitting:
         return pc.equal(path, before)
 
     def _written(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = {name: batch.column(name) for name in COLUMNS}
+        columns = {field.name: batch.column(field.name) for field in LISTED}
         if self._prefix:
             columns["path"] = pc.binary_join_element_wise(self._prefix, columns["path"], "")
         rows = batch.num_rows
         columns["address_type"] = pa.repeat(pa.scalar(AddressType.FULL.value, pa.int32()), rows)
         columns["last_modified"] = pc.fill_null(
-            columns["last_modified"].cast(pa.timestamp("us", "UTC")),
-            pa.scalar(0, pa.timestamp("us", "UTC")),
+            columns["last_modified"].cast(_TIME), pa.scalar(0, _TIME)
         )
         for name in ("checksum", "content_type"):
             columns[name] = pc.fill_null(columns[name], "")
         return pa.RecordBatch.from_arrays(
-            [columns[field.name].cast(field.type) for field in WRITTEN_ARROW], schema=WRITTEN_ARROW
+            [columns[field.name].cast(field.type) for field in WRITTEN], schema=WRITTEN
         )
 
 
@@ -113,7 +149,7 @@ def _lengths(batch: pa.RecordBatch, prefix: str) -> Any:
 
 
 def _nothing(column: pa.Array) -> Any:
-    return pc.or_kleene(pc.is_null(column), pc.equal(column, ""))
+    return pc.or_kleene(pc.is_null(column), pc.equal(pc.binary_length(column), 0))
 
 
 _CHECKS: dict[str, Callable[[pa.RecordBatch, str], Any]] = {
