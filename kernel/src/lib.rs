@@ -7,6 +7,7 @@
 //! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
 //! - [`tree`]: all records of one commit, and what is done with them.
 //! - [`arrow`]: records as columns, to and from whoever works with those.
+//! - [`signing`]: signatures over requests of S3.
 //! - [`text`]: how numbers, times and keys are written for those who read text.
 
 pub mod arrow;
@@ -14,6 +15,7 @@ pub mod checksum;
 pub mod codec;
 pub mod error;
 pub mod ranges;
+pub mod signing;
 pub mod table;
 pub mod text;
 pub mod tree;

@@ -1,4 +1,5 @@
-"""The kernel: SSTables of object metadata and the trees made of them (written in Rust).
+"""The kernel, written in Rust: SSTables of object metadata, the trees made of them, checksums and
+signatures.
 
 A *table* is one RocksDB-compatible SSTable file, named by the digest of its records. A *range* is
 a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
@@ -284,6 +285,38 @@ def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
 
 def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
     """Writes the metarange of ranges in order and returns its id."""
+
+# --- signatures of version 4 -----------------------------------------------------------------
+
+def joined_headers(pairs: Iterable[tuple[bytes | str, bytes | str]]) -> dict[str, str]:
+    """Returns headers by lower-case name, with a character for each byte (Latin-1); the values of
+    a name that comes several times are trimmed and joined by commas, in order. Text that is not
+    Latin-1 stands for its UTF-8.
+    """
+
+def canonical_request(
+    method: str,
+    path: str,
+    query: str,
+    headers: dict[str, str],
+    signed_headers: str,
+    payload: str,
+    *,
+    as_sent: bool = False,
+) -> str:
+    """Returns the canonical form of a request, of which the headers `name;name` are signed: path
+    and query decoded and encoded anew, parameters sorted without X-Amz-Signature, spaces in
+    headers folded; or, with `as_sent`, the parameters sorted and all else as it is. All text is
+    Latin-1, a character for each byte; raises ValueError for other text.
+
+    [AWS, "Signature Version 4 signing process for Amazon S3"]
+    """
+
+def signature_v4(key: bytes, timestamp: str, scope: str, canonical: str) -> str:
+    """Returns the signature over a canonical request in hexadecimal, by the key of 32 bytes that
+    was derived for the scope `YYYYMMDD/region/service/aws4_request`. Raises ValueError for a key
+    of another length.
+    """
 
 # --- checksums -------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ mod diffs;
 mod errors;
 mod identities;
 mod listing;
+mod signing;
 mod tables;
 mod trees;
 mod values;
@@ -23,5 +24,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     diffs::register(module)?;
     writes::register(module)?;
     arrow::register(module)?;
-    checksums::register(module)
+    checksums::register(module)?;
+    signing::register(module)
 }

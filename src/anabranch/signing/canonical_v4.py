@@ -12,20 +12,16 @@ process for Amazon S3"]
 from __future__ import annotations
 
 import hashlib
-import re
 
+from anabranch import _kernel as kernel
 from anabranch.signing.credential_scope import Scope
-from anabranch.signing.encoding import canonical_pairs, canonical_path, query_pairs
 from anabranch.signing.request import Request
 
-__all__ = ["ALGORITHM", "UNSIGNED", "canonical_request", "string_to_sign"]
+__all__ = ["ALGORITHM", "UNSIGNED", "canonical_request", "sign_canonical", "string_to_sign"]
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"
 """In place of the body's digest: it is not signed."""
-
-_SIGNATURE = "X-Amz-Signature="
-_SPACES = re.compile(r"[ \t\r\n\v\f]+")
 
 
 def canonical_request(
@@ -37,39 +33,25 @@ def canonical_request(
     A header that is signed and not there counts as empty, for clients drop empty ones on sending.
     The parameter X-Amz-Signature is left out, which is the signature itself.
     """
-    headers = request.headers
-    query = _without_signature(request.query) if request.query else ""
-    lines = [request.method]
-    if as_sent:
-        lines += (
-            request.path or "/",
-            _sorted([(name, value) for name, _, value in query_pairs(query)]),
-        )
-        for name in signed_headers.split(";"):
-            lines.append(f"{name}:{headers.get(name, '')}")
-    else:
-        lines += (canonical_path(request.path), _sorted(canonical_pairs(query)) if query else "")
-        for name in signed_headers.split(";"):
-            value = headers.get(name, "")
-            if "  " in value or "\t" in value:
-                value = _SPACES.sub(" ", value)
-            lines.append(f"{name}:{value}")
-    lines += ("", signed_headers, payload)
-    return "\n".join(lines)
+    return kernel.canonical_request(
+        request.method,
+        request.path,
+        request.query,
+        request.headers,
+        signed_headers,
+        payload,
+        as_sent=as_sent,
+    )
+
+
+def sign_canonical(key: bytes, timestamp: str, scope: Scope, canonical: str) -> str:
+    """Returns the signature over a canonical form, in hexadecimal: that of its `string_to_sign`,
+    with the scope's key.
+    """
+    return kernel.signature_v4(key, timestamp, scope.text, canonical)
 
 
 def string_to_sign(timestamp: str, scope: Scope, canonical: str) -> str:
     """Returns what is signed in the end; `timestamp` is `YYYYMMDDTHHMMSSZ`."""
     digest = hashlib.sha256(canonical.encode("latin-1")).hexdigest()
     return f"{ALGORITHM}\n{timestamp}\n{scope.text}\n{digest}"
-
-
-def _without_signature(query: str) -> str:
-    if _SIGNATURE not in query:
-        return query
-    return "&".join([part for part in query.split("&") if not part.startswith(_SIGNATURE)])
-
-
-def _sorted(pairs: list[tuple[str, str]]) -> str:
-    pairs.sort()
-    return "&".join([f"{name}={value}" for name, value in pairs])

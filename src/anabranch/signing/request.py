@@ -6,16 +6,16 @@ between the wire and the signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
 
+from anabranch import _kernel as kernel
+
 __all__ = ["HeaderPairs", "Request", "joined_headers"]
 
 HeaderPairs: TypeAlias = Iterable[tuple[bytes | str, bytes | str]]
-
-_SPACE = " \t\r\n\v\f"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     query: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     bucket: str = ""
 
     @classmethod
@@ -56,13 +56,7 @@ def joined_headers(headers: HeaderPairs) -> dict[str, str]:
     """Returns headers by lower-case name; the values of a name that comes several times are
     trimmed and joined by commas, in order (RFC 9110, 5.3, and AWS's canonical headers).
     """
-    joined: dict[str, str] = {}
-    for raw_name, raw_value in headers:
-        name = (str(raw_name, "latin-1") if type(raw_name) is bytes else _text(raw_name)).lower()
-        value = str(raw_value, "latin-1") if type(raw_value) is bytes else _text(raw_value)
-        value = value.strip(_SPACE)
-        joined[name] = f"{joined[name]},{value}" if name in joined else value
-    return joined
+    return kernel.joined_headers(headers)
 
 
 def _text(raw: bytes | str) -> str:

@@ -6,7 +6,6 @@ It makes the same canonical form as those who verify. The path of a URL must be 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -16,7 +15,7 @@ from anabranch.signing.canonical_v4 import (
     ALGORITHM,
     UNSIGNED,
     canonical_request,
-    string_to_sign,
+    sign_canonical,
 )
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope
@@ -71,7 +70,8 @@ def sign_request(
     names = ";".join(sorted(request.headers))
     scope = Scope(timestamp[:8], signer.region)
     key = derive(signer.secret, scope)
-    signature = _sign(key, timestamp, scope, canonical_request(request, names, payload))
+    canonical = canonical_request(request, names, payload)
+    signature = sign_canonical(key, timestamp, scope, canonical)
     sent["Authorization"] = (
         f"{ALGORITHM} Credential={signer.access_key_id}/{scope.text}, SignedHeaders={names}, "
         f"Signature={signature}"
@@ -110,11 +110,6 @@ def presign(
     query = f"{parts.query}&{added}" if parts.query else added
     request = Request.received(method, parts.path, query, sent.items())
     canonical = canonical_request(request, names, UNSIGNED)
-    signature = _sign(derive(signer.secret, scope), timestamp, scope, canonical)
+    signature = sign_canonical(derive(signer.secret, scope), timestamp, scope, canonical)
     path = parts.path or "/"
     return f"{parts.scheme}://{parts.netloc}{path}?{query}&X-Amz-Signature={signature}"
-
-
-def _sign(key: bytes, timestamp: str, scope: Scope, canonical: str) -> str:
-    text = string_to_sign(timestamp, scope, canonical)
-    return hmac.digest(key, text.encode("latin-1"), "sha256").hex()

@@ -19,7 +19,12 @@ from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
 from anabranch.s3.signatures.instants import check_skew, parse_date_header
 from anabranch.s3.signatures.verified import Verified
-from anabranch.signing.canonical_v4 import ALGORITHM, canonical_request, string_to_sign
+from anabranch.signing.canonical_v4 import (
+    ALGORITHM,
+    canonical_request,
+    sign_canonical,
+    string_to_sign,
+)
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope, parse_credential
 from anabranch.signing.instants import parse_compact, write_compact
@@ -91,18 +96,14 @@ def check_claim(
     if secret is None:
         raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=claim.access_key_id)
     key = keys.find(secret, claim.scope)
-    given = claim.signature.encode("latin-1")
     canonical = canonical_request(request, claim.signed_headers, claim.payload)
-    text = string_to_sign(claim.timestamp, claim.scope, canonical)
-    if not _signs(key, text, given):
+    if not _signs(key, canonical, claim):
         sent = canonical_request(request, claim.signed_headers, claim.payload, as_sent=True)
-        if sent == canonical or not _signs(
-            key, string_to_sign(claim.timestamp, claim.scope, sent), given
-        ):
+        if sent == canonical or not _signs(key, sent, claim):
             raise S3Error(
                 "SignatureDoesNotMatch",
                 AWSAccessKeyId=claim.access_key_id,
-                StringToSign=text,
+                StringToSign=string_to_sign(claim.timestamp, claim.scope, canonical),
                 SignatureProvided=claim.signature,
                 CanonicalRequest=canonical,
             )
@@ -114,9 +115,9 @@ def check_claim(
     )
 
 
-def _signs(key: bytes, text: str, signature: bytes) -> bool:
-    expected = hmac.digest(key, text.encode("latin-1"), "sha256").hex()
-    return hmac.compare_digest(expected.encode("ascii"), signature)
+def _signs(key: bytes, canonical: str, claim: Claim) -> bool:
+    expected = sign_canonical(key, claim.timestamp, claim.scope, canonical)
+    return hmac.compare_digest(expected.encode(), claim.signature.encode("latin-1"))
 
 
 def _check_signed_headers(claim: Claim, request: Request) -> None:
