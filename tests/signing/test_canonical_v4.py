@@ -29,9 +29,7 @@ def modelled(request, names, payload, *, as_sent):
         return quote(unquote_to_bytes(text.encode("latin-1")), safe=safe)
 
     parts = [part for part in request.query.split("&") if part]
-    pairs = [
-        part.partition("=")[::2] for part in parts if not part.startswith("X-Amz-Signature=")
-    ]
+    pairs = [part.partition("=")[::2] for part in parts if not part.startswith("X-Amz-Signature=")]
     path, values = request.path or "/", dict(request.headers)
     if not as_sent:
         path = encoded(path, safe="/")
