@@ -103,6 +103,11 @@ def test_committing_a_tree_that_exists(sea):
     url = f"{sea.path}/branches/main/commits"
     made = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
     assert made.json()["meta_range_id"] == tree
+    for unknown in ("0" * 64, "../../x", "x"):
+        asked = {"source_metarange": unknown}
+        refused = sea.api.post(url, params=asked, json={"message": "no tree"})
+        assert refused.status_code == (404 if unknown.isdigit() else 400), refused.text
+    assert sea.api.get(f"{sea.path}/refs/main/commits").json()["results"][0] == made.json()
     sea.put("dirt")
     refused = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
     assert refused.status_code == 400

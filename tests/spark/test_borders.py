@@ -51,6 +51,6 @@ def test_they_are_those_of_one_writer(chosen, large, cuts):
                     for each in tree.ranges()
                 ]
             )
-        ranges = joined(tasks, folder)
+        ranges = joined(tasks, folder, lambda name: f"{folder}/{name}")
         metarange = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
         assert metarange == kernel.write_tree(records, other).metarange_id

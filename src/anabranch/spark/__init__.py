@@ -20,9 +20,13 @@ from anabranch.spark.prefixes import prefix_listing
 from anabranch.spark.registration import register
 from anabranch.spark.s3a import configure
 from anabranch.spark.server import Server
+from anabranch.spark.stores import AzureStore, GoogleStore, S3Store
 from anabranch.spark.transactions import transaction
 
 __all__ = [
+    "AzureStore",
+    "GoogleStore",
+    "S3Store",
     "Server",
     "changes",
     "configure",

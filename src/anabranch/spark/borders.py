@@ -9,7 +9,8 @@ out is what one writer of all records would have written.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from anabranch import _kernel as kernel
 from anabranch.spark.pieces import Range
@@ -28,9 +29,11 @@ def ends_a_range(key: bytes) -> bool:
     return state % _RAGGEDNESS == 0
 
 
-def joined(tasks: Iterable[Sequence[Range]], folder: str) -> list[Range]:
-    """Returns the ranges of one tree, given those of each task, in order. All lie in `folder`, and
-    so do the new ones.
+def joined(
+    tasks: Iterable[Sequence[Range]], folder: str, locate: Callable[[str], str]
+) -> list[Range]:
+    """Returns the ranges of one tree, given those of each task, in order. Those are where `locate`
+    says; new ones are written into `folder`.
     """
     ranges: list[Range] = []
     open_run: list[Range] = []
@@ -39,16 +42,16 @@ def joined(tasks: Iterable[Sequence[Range]], folder: str) -> list[Range]:
             if open_run:
                 open_run.append(found)
                 if ends_a_range(found.max_key):
-                    ranges += _cut_anew(open_run, folder)
+                    ranges += _cut_anew(open_run, folder, locate)
                     open_run = []
             else:
                 ranges.append(found)
         if ranges and not open_run and not ends_a_range(ranges[-1].max_key):
             open_run = [ranges.pop()]
-    return ranges + list(_cut_anew(open_run, folder))
+    return ranges + list(_cut_anew(open_run, folder, locate))
 
 
-def _cut_anew(run: Sequence[Range], folder: str) -> Iterator[Range]:
+def _cut_anew(run: Sequence[Range], folder: str, locate: Callable[[str], str]) -> Iterator[Range]:
     """Yields the ranges that the records of a run of them make when they are written as one."""
     if len(run) <= 1:
         yield from run
@@ -56,9 +59,12 @@ def _cut_anew(run: Sequence[Range], folder: str) -> Iterator[Range]:
     with tempfile.TemporaryDirectory(prefix="anabranch-spark-") as own:
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*found) for found in run], own)
 
-        def locate(table_id: str) -> str:
-            return f"{own if table_id == metarange_id else folder}/{table_id}"
+        def path(table_id: str) -> str:
+            if table_id == metarange_id:
+                return f"{own}/{table_id}"
+            new = f"{folder}/{table_id}"
+            return new if Path(new).exists() else locate(table_id)
 
-        tree = kernel.Tables().tree(metarange_id, locate)
+        tree = kernel.Tables().tree(metarange_id, path)
         for made in kernel.write_ranges_arrow(tree.scan(decoded=False), folder):
             yield Range(made.id, made.min_key, made.max_key, made.count, made.estimated_size)

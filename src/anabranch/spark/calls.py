@@ -21,6 +21,7 @@ from anabranch.errors import (
     Conflict,
     Corrupt,
     Denied,
+    DirtyBranch,
     Gone,
     Invalid,
     MergeConflict,
@@ -28,6 +29,8 @@ from anabranch.errors import (
     NotFound,
     OutcomeUnknown,
     PreconditionFailed,
+    ProtectedBranch,
+    ReadOnlyRepository,
     Unauthenticated,
 )
 from anabranch.model.secret import Secret
@@ -92,17 +95,23 @@ class Calls:
             yield from page["results"]
             more, after = page["pagination"]["has_more"], page["pagination"]["next_offset"]
 
-    def change(self, method: str, *segments: str, body: Mapping[str, Any] | None = None) -> None:
-        """Makes a request that changes something. Raises OutcomeUnknown when it was sent and no
-        answer came.
+    def change(
+        self,
+        method: str,
+        *segments: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Makes a request that changes something; returns what is answered. Raises OutcomeUnknown
+        when it was sent and no answer came.
         """
-        request = self._request(method, segments, None)
+        request = self._request(method, segments, query)
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=_CHANGE_SECONDS):  # noqa: S310
-                pass
+            with urllib.request.urlopen(request, timeout=_CHANGE_SECONDS) as answer:  # noqa: S310
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise self._refusal(error) from error
         except (OSError, http.client.HTTPException) as error:
@@ -129,8 +138,9 @@ class Calls:
         if kind == MergeConflict.kind or "conflicts" in told:
             paths = told.get("conflicts") or ()
             return MergeConflict(message, paths=paths, count=told.get("conflict_count", len(paths)))
-        if kind == NoChanges.kind:
-            return NoChanges(message)
+        for named in (NoChanges, DirtyBranch, ProtectedBranch, ReadOnlyRepository):
+            if kind == named.kind:
+                return named(message)
         found = _ERRORS.get(error.code, Busy)
         return found(message, kind=kind, hint=error.headers.get("X-Anabranch-Hint"))
 

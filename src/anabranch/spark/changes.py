@@ -19,6 +19,7 @@ from anabranch.spark.columns import CHANGES, CHANGES_ARROW, ENTRY_ARROW
 from anabranch.spark.objects import read_objects
 from anabranch.spark.pieces import ENTRIES, Pair, cut_difference
 from anabranch.spark.sources import Repository, Source, repository_of
+from anabranch.spark.stores import Opener
 from anabranch.spark.table_files import TableFiles, opened
 from anabranch.spark.tasks import Plan, in_tasks
 from anabranch.versioning.entries import entry_from
@@ -40,12 +41,13 @@ def changes(
     *,
     prefix: str = "",
     entries_per_task: int = ENTRIES,
+    store: Opener | None = None,
 ) -> DataFrame:
     """Returns what must change in `left` to make it `right`, as a two-dot difference has it: change
     (added, removed or changed), path, and what `left` and `right` hold there, as `objects` tells
     it; null where there is nothing. References and errors are as there.
     """
-    found = repository_of(source, repository)
+    found = repository_of(source, repository, store)
     return in_tasks(spark, *plan_changes(found, left, right, prefix, entries_per_task), CHANGES)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Invalid
 from anabranch.pipelines.imports.landed_listing import (
+    Ground,
     Imported,
+    LakeGround,
     ListingRequest,
     Unfit,
     WrittenListing,
@@ -29,12 +32,15 @@ from anabranch.pipelines.imports.left_out import writing_left_out
 from anabranch.pipelines.imports.listings import LEFT_OUT, OPTIONAL, SHOWN, WRITTEN, Fitting
 from anabranch.spark.borders import joined
 from anabranch.spark.pieces import Range
+from anabranch.spark.served_ground import ServedGround
+from anabranch.spark.server import Server
+from anabranch.spark.sources import Stores, tables_of
+from anabranch.spark.stores import Opener
+from anabranch.spark.table_files import FolderTables, StoredTables, WritableTables
 from anabranch.versioning.trees import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from anabranch.library import Lake
 
 __all__ = ["Imported", "import_listing"]
 
@@ -74,11 +80,12 @@ _TOLD_SPARK = (
 
 
 def import_listing(
-    lake: Lake,
+    source: Stores | Server,
     repository: str,
     branch: str,
     listing: DataFrame,
     *,
+    store: Opener | None = None,
     destination: str = "",
     message: str = "",
     metadata: Mapping[str, str] | None = None,
@@ -89,6 +96,10 @@ def import_listing(
 ) -> Imported:
     """Brings what a listing names onto a branch, in place of all that is under `destination`.
 
+    `source` is a lake, or whatever has its core and its blocks open in the driver, or a server.
+    `store` is how workers reach the object store that the repository lies in; a server needs one,
+    and so does a lake that is in no folder. Tables go straight there.
+
     The listing has the columns path (behind the destination and a slash), physical_address and
     size (bytes), and perhaps checksum, last_modified, metadata and content_type. Rows that can be
     no objects fail the import, or are skipped: without a path, address or size, with a negative
@@ -96,10 +107,9 @@ def import_listing(
     All of them are written to the file `left_out`, if there is one; they come through the driver.
 
     Raises Invalid for such rows and for columns that are missing, NotFound for an empty listing,
-    NotSupported for a lake whose tables are not in a folder, DirtyBranch, ReadOnlyRepository
-    without `force`. The branch is then as it was.
+    NotSupported without a store where one is needed, DirtyBranch, ReadOnlyRepository without
+    `force`. The branch is then as it was.
     """
-    core = lake.core
     request = ListingRequest(
         branch=branch,
         destination=destination,
@@ -111,21 +121,27 @@ def import_listing(
         force=force,
     )
 
+    ground: Ground
+    if isinstance(source, Server):
+        ground = ServedGround(source, repository, store)
+        tables: FolderTables | StoredTables = ground.tables
+    else:
+        namespace = source.core.repositories.get(repository).storage_namespace
+        tables = tables_of(source.blocks, namespace, store)
+        ground = LakeGround(source.core, repository, adopted=isinstance(tables, StoredTables))
+
     def write(folder: str) -> WrittenListing:
-        found = core.repositories.get(repository)
-        if lake.blocks.local_path(f"{found.storage_namespace.rstrip('/')}/_") is None:
-            raise NotSupported(
-                f"{found.storage_namespace}: workers cannot write into this store",
-                hint="Import through the server: importStart, or the command `import`.",
-            )
-        return _write(listing, request, folder)
+        place = tables if isinstance(tables, StoredTables) else FolderTables(folder)
+        return _write(listing, request, folder, place)
 
-    return land(core, repository, request, write)
+    return land(ground, request, write)
 
 
-def _write(listing: DataFrame, request: ListingRequest, folder: str) -> WrittenListing:
-    """Writes a listing's tables into a folder that all workers see."""
-    work = _writing(request.prefix, folder, tell_all=request.left_out is not None)
+def _write(
+    listing: DataFrame, request: ListingRequest, folder: str, tables: WritableTables
+) -> WrittenListing:
+    """Writes a listing's tables; the folder is for the driver's own."""
+    work = _writing(request.prefix, tables, tell_all=request.left_out is not None)
     with translated():
         told = _sorted(listing).mapInArrow(work, _TOLD_SPARK).toArrow()
         _write_left_out(told.filter(pc.is_null(told["task"])), request.left_out)
@@ -134,12 +150,12 @@ def _write(listing: DataFrame, request: ListingRequest, folder: str) -> WrittenL
         tasks = _by_task(rows)
         if not tasks or (skipped and request.unfit == "fail"):  # the rest would be for nothing
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
-        ranges = joined(tasks, folder)
+        with tables.located() as locate:
+            ranges = joined(tasks, folder, locate)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
-    tables = [*{each.id for each in ranges}, metarange_id]
-    return WrittenListing(
-        metarange_id, tables, sum(each.entries for each in ranges), skipped, shown
-    )
+    made = {*(each.id for each in ranges), metarange_id}
+    here = [table_id for table_id in made if Path(folder, table_id).exists()]
+    return WrittenListing(metarange_id, here, sum(each.entries for each in ranges), skipped, shown)
 
 
 def _write_left_out(told: pa.Table, path: Path | None) -> None:
@@ -168,13 +184,11 @@ def _sorted(listing: DataFrame) -> DataFrame:
 
 
 def _writing(
-    prefix: str, folder: str, *, tell_all: bool
+    prefix: str, tables: WritableTables, *, tell_all: bool
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Returns what a task does: it writes its rows as ranges into the folder, and tells of it."""
+    """Returns what a task does: it writes its rows as ranges, and tells of them."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if not Path(folder).is_dir():
-            raise NotSupported(f"this worker does not see the lake's folder: {folder}")
         left: list[pa.RecordBatch] = []
         fitting = Fitting(prefix, left.append) if tell_all else Fitting(prefix)
         reader = pa.RecordBatchReader.from_batches(WRITTEN, fitting.batches(batches))
@@ -186,7 +200,7 @@ def _writing(
                 "number": made.count,
                 "size": made.estimated_size,
             }
-            for made in kernel.write_ranges_arrow(reader, folder)
+            for made in tables.written(partial(kernel.write_ranges_arrow, reader))
         ]
         rows += [{"reason": reason, "number": number} for reason, number in fitting.counts.items()]
         rows += [{"reason": reason, "path": path} for path, reason in fitting.shown]

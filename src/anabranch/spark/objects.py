@@ -15,6 +15,7 @@ from anabranch.model.names import key_of
 from anabranch.spark.columns import OBJECTS, OBJECTS_ARROW
 from anabranch.spark.pieces import ENTRIES, Cut, cut
 from anabranch.spark.sources import Repository, Source, repository_of
+from anabranch.spark.stores import Opener
 from anabranch.spark.table_files import TableFiles, opened
 from anabranch.spark.tasks import Plan, in_tasks
 
@@ -34,15 +35,17 @@ def objects(
     *,
     prefix: str = "",
     entries_per_task: int = ENTRIES,
+    store: Opener | None = None,
 ) -> DataFrame:
     """Returns the objects of the commit that a reference means, those whose path begins with
     `prefix`: path, physical_address, last_modified, size (bytes), checksum, metadata,
-    content_type. What is staged on a branch is in no commit.
+    content_type. What is staged on a branch is in no commit. A lake that is in no folder needs the
+    `store` by which workers reach it.
 
     The reference is looked up at once; tables are read when Spark runs. Raises NotFound; a table
     that is missing or damaged fails the job with an error that names it.
     """
-    found = repository_of(source, repository)
+    found = repository_of(source, repository, store)
     return in_tasks(spark, *plan_objects(found, reference, prefix, entries_per_task), OBJECTS)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
+from anabranch.errors import AnabranchError
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
 from anabranch.model.page import MAX_AMOUNT, Page
@@ -20,7 +21,7 @@ from anabranch.versioning.log import log
 if TYPE_CHECKING:
     from anabranch.library import Lake
 
-__all__ = ["LakeReferences", "Pointer", "References", "ServedReferences"]
+__all__ = ["LakeReferences", "Pointer", "References", "ServedReferences", "throw_away"]
 
 _COMMITTER = "spark"
 
@@ -206,3 +207,11 @@ def _pointers(list_after: Callable[[str], Page[Branch] | Page[Tag]]) -> Iterator
 def _commit_of(told: Mapping[str, object]) -> Commit:
     """Returns a commit of the wire, where its tree has another name."""
     return msgspec.convert({**told, "metarange_id": told["meta_range_id"]}, Commit)
+
+
+def throw_away(references: References, name: str, error: BaseException) -> None:
+    """Deletes a branch because of an error, to which is noted when that cannot be done."""
+    try:
+        references.delete_branch(name)
+    except AnabranchError as second:
+        error.add_note(f"The hidden branch {name} could not be deleted: {second}")

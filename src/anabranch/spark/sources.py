@@ -5,22 +5,38 @@ A lake is open in the driver's process, its tables in a folder; a server is aske
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import NotSupported
 from anabranch.model.names import key_of
 from anabranch.spark.pieces import Range, ranges_of
 from anabranch.spark.references import LakeReferences, References, ServedReferences
 from anabranch.spark.server import Server
-from anabranch.spark.table_files import FolderTables, TableFiles
+from anabranch.spark.stores import Opener
+from anabranch.spark.table_files import FolderTables, StoredTables, TableFiles
+from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
 
 if TYPE_CHECKING:
     from anabranch.library import Lake
 
-__all__ = ["Repository", "Source", "references_of", "repository_of"]
+__all__ = ["Repository", "Source", "Stores", "references_of", "repository_of", "tables_of"]
+
+
+class Stores(Protocol):
+    """What is open in the driver's process: a lake, or the stores of a server's settings."""
+
+    @property
+    def core(self) -> Core:
+        """Histories and references."""
+
+    @property
+    def blocks(self) -> BlockStore:
+        """Bytes."""
+
 
 Source: TypeAlias = "Lake | Server"
 
@@ -51,18 +67,29 @@ def references_of(source: Source, repository: str) -> References:
     return LakeReferences(source, repository)
 
 
-def repository_of(source: Source, name: str) -> Repository:
-    """Returns a repository. Raises NotFound, and NotSupported for a lake whose tables are not in a
-    folder.
+def repository_of(source: Source, name: str, store: Opener | None = None) -> Repository:
+    """Returns a repository. Raises NotFound, and NotSupported for a lake whose tables are in no
+    folder, without a `store`.
     """
     references = references_of(source, name)
     if isinstance(source, Server):
         return Repository(references, source.storage_namespace(name), source.tables(name))
     namespace = source.repositories.get(name).storage_namespace
-    folder = source.blocks.local_path(tables_address(namespace))
-    if folder is None:
+    return Repository(references, namespace, tables_of(source.blocks, namespace, store))
+
+
+def tables_of(
+    blocks: BlockStore, storage_namespace: str, store: Opener | None
+) -> FolderTables | StoredTables:
+    """Returns the tables that lie in a storage namespace, as tasks reach them. Raises NotSupported
+    where they cannot.
+    """
+    folder = blocks.local_path(tables_address(storage_namespace))
+    if folder is not None:
+        return FolderTables(folder)
+    if store is None:
         raise NotSupported(
-            f"{namespace}: workers cannot read this store",
-            hint="Read through a server: anabranch.spark.Server.",
+            f"{storage_namespace}: workers do not know how to reach this store",
+            hint="Give it as `store`, such as anabranch.spark.S3Store(…).",
         )
-    return Repository(references, namespace, FolderTables(folder))
+    return StoredTables(store, storage_namespace)

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError, MergeConflict, NoChanges
-from anabranch.spark.references import References
+from anabranch.spark.references import throw_away
 from anabranch.spark.sources import Source, references_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def transaction(
     try:
         yield name
     except BaseException as error:
-        _throw_away(references, name, error)
+        throw_away(references, name, error)
         raise
     try:
         with suppress(NoChanges):
@@ -67,7 +67,7 @@ def transaction(
             references.merge(name, branch, words, told)
     except MergeConflict as error:
         if not keep_conflicting:
-            _throw_away(references, name, error)
+            throw_away(references, name, error)
         raise _told_clearly(error, repository, branch, name, kept=keep_conflicting) from error
     except AnabranchError as error:
         error.add_note(f"What the transaction did is on the hidden branch {name} of {repository}.")
@@ -80,14 +80,6 @@ def transaction(
             f"{repository}: {name} is merged into {branch}, but was not deleted: {error}",
             stacklevel=3,
         )
-
-
-def _throw_away(references: References, name: str, error: BaseException) -> None:
-    """Deletes a branch because of an error, to which is noted when that cannot be done."""
-    try:
-        references.delete_branch(name)
-    except AnabranchError as second:
-        error.add_note(f"The hidden branch {name} could not be deleted: {second}")
 
 
 def _told_clearly(

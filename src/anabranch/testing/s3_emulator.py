@@ -46,14 +46,16 @@ _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class EmulatedS3(S3Service):
-    """A server that runs on `port` of 127.0.0.1; `answer` may be set to answer in its place."""
+    """A server that runs on `port` of 127.0.0.1; `answer` may be set to answer in its place, and
+    may have it answer all the same by `pass_on`.
+    """
 
     product = "moto"
 
     def __init__(self, application: _Wsgi) -> None:
         super().__init__()
         self.answer: _Wsgi | None = None
-        self._application = application
+        self.pass_on = application
         self._lock = threading.Lock()
         self.google = GoogleAccount.new()
 
@@ -91,7 +93,7 @@ class EmulatedS3(S3Service):
         with self._lock:
             refusal = refused or (None if self.answer else _refusal(environ))
             if refusal is None:
-                return list((self.answer or self._application)(environ, start))
+                return list((self.answer or self.pass_on)(environ, start))
             status, code = refusal
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start(status, [("Content-Type", "application/xml")])

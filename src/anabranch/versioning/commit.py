@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from anabranch.errors import DirtyBranch, NoChanges
+from anabranch.blocks.table_addresses import table_address
+from anabranch.errors import DirtyBranch, Gone, NoChanges, NotFound
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
@@ -64,8 +65,9 @@ class Committing:
     ) -> Commit:
         """Commits what is staged on a branch, or, given `source_metarange`, that tree.
 
-        Raises NoChanges when the tree would be the head's (unless `allow_empty`), and
-        DirtyBranch when changes are staged beside a source metarange.
+        Raises NoChanges when the tree would be the head's (unless `allow_empty`),
+        DirtyBranch when changes are staged beside a source metarange, and NotFound when that is
+        not in the repository's store.
         """
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
@@ -75,7 +77,7 @@ class Committing:
                     stored.branch,
                     "cannot use source MetaRange on a branch with uncommitted changes",
                 )
-                metarange_id = self._trees.open(repository, source_metarange).metarange_id
+                metarange_id = self._there(repository, source_metarange)
             else:
                 metarange_id = self._apply_staged(repository, stored.branch, head)
             if metarange_id == head.metarange_id and not allow_empty:
@@ -90,6 +92,20 @@ class Committing:
             )
 
         return self.advance(repository, branch, make)
+
+    def _there(self, repository: Repository, metarange_id: str) -> str:
+        """Returns the id of a tree that a client has named, if the repository's store has it.
+
+        Raises Invalid for what is no id, NotFound.
+        """
+        table_address(repository.storage_namespace, metarange_id)
+        try:
+            return self._trees.open(repository, metarange_id).metarange_id
+        except Gone as error:
+            raise NotFound(
+                f"the tree {metarange_id} is not in the repository's store",
+                kind="metarange_not_found",
+            ) from error
 
     def advance(
         self,

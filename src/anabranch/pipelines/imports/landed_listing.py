@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -15,7 +16,16 @@ from anabranch.pipelines.imports.landing import ImportRequest, Landing, require_
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 
-__all__ = ["Imported", "ListingRequest", "Unfit", "WrittenListing", "land", "refused"]
+__all__ = [
+    "Ground",
+    "Imported",
+    "LakeGround",
+    "ListingRequest",
+    "Unfit",
+    "WrittenListing",
+    "land",
+    "refused",
+]
 
 Unfit = Literal["fail", "skip"]
 
@@ -41,9 +51,23 @@ class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
             return self.destination
         return f"{self.destination}/"
 
+    @property
+    def landed(self) -> ImportRequest:
+        """Returns the same as every import is asked for."""
+        source = ImportSource(type="common_prefix", path="", destination=self.destination)
+        return ImportRequest(
+            branch=self.branch,
+            sources=[source],
+            committer=self.committer,
+            message=self.message,
+            metadata=self.metadata,
+        )
+
 
 class WrittenListing(NamedTuple):
-    """A listing as tables in a folder: so many objects, and what was left out."""
+    """A listing as a tree: which of its tables are in the folder, so many objects, and what was
+    left out.
+    """
 
     metarange_id: str
     tables: Sequence[str]
@@ -63,45 +87,81 @@ class Imported(NamedTuple):
     shown: Sequence[tuple[str, str]]
 
 
+class Ground(Protocol):
+    """The repository that listings land in."""
+
+    def require_clean(self, request: ListingRequest) -> None:
+        """Raises what the import would come to in the end: NotFound for the branch,
+        ReadOnlyRepository without `force`, DirtyBranch.
+        """
+
+    def folder(self) -> AbstractContextManager[str]:
+        """Gives a folder for tables, for as long as it is entered."""
+
+    def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
+        """Returns the commit that the branch was moved to. Raises as above; the branch is then as
+        it was.
+        """
+
+
+class LakeGround:
+    """A repository whose stores are open here. If `adopted`, tables come into the repository's
+    store from elsewhere: all of them are there but those that are written into the folder.
+    """
+
+    def __init__(self, core: Core, repository: str, *, adopted: bool = False) -> None:
+        self._core = core
+        self._repository = core.repositories.get(repository)
+        self._adopted = adopted
+
+    def require_clean(self, request: ListingRequest) -> None:
+        """Raises what the import would come to in the end."""
+        check_writable(self._repository, force=request.force)
+        require_clean(self._core, self._repository, request.branch)
+
+    def folder(self) -> AbstractContextManager[str]:
+        """Gives a folder of the cache."""
+        return self._core.trees.scratch()
+
+    def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
+        """Returns the commit that the branch was moved to."""
+        tables = _Tables(written.metarange_id, list(written.tables))
+        if self._adopted:
+            self._core.trees.adopt(self._repository, folder, tables)
+        landing = Landing(
+            *(self._core, self._repository, request.landed, folder, tables), adopted=self._adopted
+        )
+        commit = landing.commit()
+        landing.remember(commit.creation_date)
+        return commit
+
+
 class _Tables(NamedTuple):
     metarange_id: str
     tables: list[str]
 
 
 def land(
-    core: Core, repository: str, request: ListingRequest, write: Callable[[str], WrittenListing]
+    ground: Ground, request: ListingRequest, write: Callable[[str], WrittenListing]
 ) -> Imported:
     """Puts a listing that `write` writes into a folder onto a branch, in place of all that is
     under the destination.
 
-    Raises NotFound for the repository, the branch and an empty listing, ReadOnlyRepository without
-    `force`, DirtyBranch, Invalid for rows that can be no objects. The branch is then as it was.
+    Raises NotFound for the branch and an empty listing, ReadOnlyRepository without `force`,
+    DirtyBranch, Invalid for rows that can be no objects. The branch is then as it was.
     """
     if request.unfit not in {"fail", "skip"}:
         raise Invalid(
             f"unfit is {request.unfit!r}, neither 'fail' nor 'skip'", kind="invalid_choice"
         )
-    found = core.repositories.get(repository)
-    check_writable(found, force=request.force)
-    require_clean(core, found, request.branch)
-    source = ImportSource(type="common_prefix", path="", destination=request.destination)
-    landed = ImportRequest(
-        branch=request.branch,
-        sources=[source],
-        committer=request.committer,
-        message=request.message,
-        metadata=request.metadata,
-    )
-    with core.trees.scratch() as folder:
+    ground.require_clean(request)
+    with ground.folder() as folder:
         written = write(folder)
         if written.skipped and request.unfit == "fail":
             raise refused(written.skipped, written.shown)
         if not written.objects:
             raise NotFound("the listing has no objects", kind="nothing_to_import")
-        tables = _Tables(written.metarange_id, list(written.tables))
-        landing = Landing(core, found, landed, folder, tables)
-        commit = landing.commit()
-    landing.remember(commit.creation_date)
+        commit = ground.commit(request, folder, written)
     return Imported(commit, written.objects, written.skipped, written.shown)
 
 

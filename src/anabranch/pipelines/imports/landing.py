@@ -18,10 +18,10 @@ from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.trees import NewTables, translated
 
-__all__ = ["ImportRequest", "Landing", "require_clean"]
+__all__ = ["DEFAULT_MESSAGE", "ImportRequest", "Landing", "require_clean"]
 
 _BETWEEN_LOOKS = 1_024
-_DEFAULT_MESSAGE = "Import objects"
+DEFAULT_MESSAGE = "Import objects"
 _STRATEGY = {".lakefs.merge.strategy": "source-wins"}
 _LAST_IMPORT = ".lakefs.last.import.timestamp"
 
@@ -64,6 +64,8 @@ class Landing:
         folder: str,
         gathered: NewTables,
         look: Callable[[], None] = lambda: None,
+        *,
+        adopted: bool = False,
     ) -> None:
         self._core = core
         self._repository = repository
@@ -71,7 +73,7 @@ class Landing:
         self._folder = folder
         self._gathered = gathered
         self._look = look
-        self._adopted = ""
+        self._adopted = gathered.metarange_id if adopted else ""
         self._made: dict[str, str] = {}
 
     def commit(self, completion: Completion | None = None) -> Commit:
@@ -84,7 +86,7 @@ class Landing:
             core.committing.require_clean(repository, stored.branch)
             return core.commits.make(
                 committer=request.committer,
-                message=request.message or _DEFAULT_MESSAGE,
+                message=request.message or DEFAULT_MESSAGE,
                 metarange_id=self._replaced(head.metarange_id),
                 metadata={**request.metadata, **_STRATEGY},
                 parents=[head],
@@ -109,14 +111,14 @@ class Landing:
     def _replace(self, head: str) -> str:
         trees, repository = self._core.trees, self._repository
         if head == kernel.EMPTY_TREE_ID:
-            self._adopted = trees.adopt(repository, self._folder, self._gathered)
+            self._adopted = self._adopted or trees.adopt(repository, self._folder, self._gathered)
             return self._adopted
         prefixes = [
             destination_of(source)
             for source in self._request.sources
             if source.type == "common_prefix"
         ]
-        if self._adopted:  # and then another commit came first
+        if self._adopted:  # by the caller; or another commit came first
             imported = trees.open(repository, self._adopted)
         else:
             imported = trees.open_in(self._folder, self._gathered.metarange_id)

@@ -1,0 +1,232 @@
+"""Imports by tasks into buckets: of a lake that lies in one, and of a server that does."""
+
+from __future__ import annotations
+
+import uuid
+
+import lakefs
+import pytest
+from lakefs.client import Client
+
+import anabranch.spark
+from anabranch.errors import DirtyBranch, Invalid, NotFound, NotSupported
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.spark.served_ground import ServedGround
+from anabranch.testing.s3_service import CREDENTIALS
+from anabranch.testing.server import running_server
+
+pytestmark = pytest.mark.timeout(600)
+
+COLUMNS = (
+    "concat('p', lpad(id % 7, 2, '0'), '/f', lpad(id, 6, '0')) AS path",
+    "concat('s3://elsewhere/', id) AS physical_address",
+    "id AS size",
+    "md5(string(id)) AS checksum",
+    "timestamp_seconds(1700000000 + id) AS last_modified",
+)
+
+
+@pytest.fixture(scope="module")
+def listing(spark):
+    """3,000 objects in no order, in three partitions."""
+    return spark.range(0, 3_000, 1, 3).selectExpr(*COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def bucket(s3_service):
+    name = f"tasks-{uuid.uuid4().hex[:12]}"
+    s3_service.make_bucket(name)
+    return name
+
+
+@pytest.fixture(scope="module")
+def store(s3_service):
+    return anabranch.spark.S3Store(
+        endpoint=s3_service.endpoint,
+        region=s3_service.region,
+        access_key_id=CREDENTIALS.access_key_id,
+        secret_access_key=CREDENTIALS.secret.reveal(),
+        path_style=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def served(s3_service, tmp_path_factory):
+    """A server over the bucket, as Spark knows it."""
+    folder = tmp_path_factory.mktemp("lake")
+    with running_server(folder, env=s3_service.settings) as server:
+        yield anabranch.spark.Server(server.url, *server.auth)
+
+
+@pytest.fixture
+def repository(served, bucket):
+    """A new repository of that server, through the wrapper `lakefs`."""
+    return made_on(served, f"s3://{bucket}")
+
+
+def made_on(served, root):
+    keys = {"username": "AKIAJTESTTESTTESTTEQ", "password": "a-secret-that-is-known-to-every-test"}
+    client = Client(host=served.url, **keys)
+    name = f"repository-{uuid.uuid4().hex}"
+    return lakefs.Repository(name, client=client).create(f"{root}/{name}")
+
+
+def branches(repository):
+    return {each.id for each in repository.branches(max_amount=100)}
+
+
+def tree_of(lake, listing, **options):
+    """Returns what the same import gives in a lake in a folder."""
+    return anabranch.spark.import_listing(lake, "sea", "main", listing, **options).commit
+
+
+def test_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp_path):
+    with Lake(
+        MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"
+    ) as remote:
+        remote.repositories.create("land", f"s3://{bucket}/land")
+        with pytest.raises(NotSupported, match="do not know how to reach") as refused:
+            anabranch.spark.import_listing(remote, "land", "main", listing)
+        assert "S3Store" in refused.value.hint
+        for part in (listing, listing.where("size < 50")):  # onto nothing, and onto a commit
+            options = {"destination": "in", "committer": "me", "message": "m"}
+            made = anabranch.spark.import_listing(
+                remote, "land", "main", part, store=store, **options
+            )
+            assert made.commit.metarange_id == tree_of(lake, part, **options).metarange_id
+        objects = anabranch.spark.objects(spark, remote, "land", "main", store=store)
+        assert objects.count() == 50
+
+
+def test_through_a_server(spark, lake, listing, served, repository, store):
+    made = anabranch.spark.import_listing(
+        *(served, repository.id, "main", listing), store=store, message="All", metadata={"k": "v"}
+    )
+    assert made.objects == 3_000
+    assert made.commit.message == "All"
+    assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
+    first = tree_of(lake, listing)
+    assert made.commit.metarange_id == first.metarange_id
+    head = repository.branch("main").head.get_commit()
+    assert (head.id, len(head.parents)) == (made.commit.id, 1)
+    part = listing.where("size % 2 = 0")
+    second = anabranch.spark.import_listing(
+        *(served, repository.id, "main", part), store=store, destination="p03"
+    ).commit
+    assert second.parents == (made.commit.id,)
+    assert second.metarange_id == tree_of(lake, part, destination="p03").metarange_id
+    assert branches(repository) == {"main"}
+    assert anabranch.spark.objects(spark, served, repository.id, "main").count() > 3_000
+
+
+def test_google_s_storage(lake, listing, emulated_s3, tmp_path):
+    store = anabranch.spark.GoogleStore(
+        credentials_json=emulated_s3.google.file, endpoint=emulated_s3.endpoint
+    )
+    emulated_s3.make_bucket("tasks-of-google")
+    with running_server(tmp_path, env=emulated_s3.google_settings) as server:
+        served = anabranch.spark.Server(server.url, *server.auth)
+        repository = made_on(served, "gs://tasks-of-google")
+        made = anabranch.spark.import_listing(
+            served, repository.id, "main", listing, store=store
+        ).commit
+        assert made.metarange_id == tree_of(lake, listing).metarange_id
+        assert len(list(repository.branch("main").objects(max_amount=10))) == 10
+
+
+def test_azure_s_storage(lake, listing, azure, tmp_path):
+    settings = azure.settings
+    names = ("STORAGE_ACCOUNT", "STORAGE_ACCESS_KEY", "TEST_ENDPOINT_URL")
+    account, key, endpoint = (settings[f"ANABRANCH_BLOCKSTORE_AZURE_{name}"] for name in names)
+    store = anabranch.spark.AzureStore(account=account, access_key=key, endpoint=endpoint)
+    azure.make_container("tasks-of-azure")
+    with running_server(tmp_path, env=settings) as server:
+        served = anabranch.spark.Server(server.url, *server.auth)
+        root = f"https://{account}.blob.core.windows.net/tasks-of-azure"
+        repository = made_on(served, root)
+        made = anabranch.spark.import_listing(
+            served, repository.id, "main", listing, store=store
+        ).commit
+        assert made.metarange_id == tree_of(lake, listing).metarange_id
+
+
+def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
+    """The first request of each kind is answered that there are too many."""
+    emulated_s3.make_bucket("tasks-throttled")
+    asked = set()
+
+    def throttling(environ, start):
+        what = (environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        if what in asked:
+            return emulated_s3.pass_on(environ, start)
+        asked.add(what)
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start("503 Slow Down", [("Content-Type", "application/xml")])
+        return [b"<Error><Code>SlowDown</Code></Error>"]
+
+    store = anabranch.spark.S3Store(
+        endpoint=emulated_s3.endpoint,
+        access_key_id=CREDENTIALS.access_key_id,
+        secret_access_key=CREDENTIALS.secret.reveal(),
+        path_style=True,
+    )
+    blocks = emulated_s3.blocks()
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"s"
+    ) as remote:
+        remote.repositories.create("land", "s3://tasks-throttled/land")
+        emulated_s3.answer = throttling
+        try:
+            made = anabranch.spark.import_listing(remote, "land", "main", listing, store=store)
+        finally:
+            emulated_s3.answer = None
+        assert made.commit.metarange_id == tree_of(lake, listing).metarange_id
+        assert len([each for each in asked if each[0] == "PUT"]) >= 2
+
+
+def test_what_is_refused_through_a_server(listing, served, repository, store):
+    bring = anabranch.spark.import_listing
+    with pytest.raises(NotSupported, match="must reach this store"):
+        bring(served, repository.id, "main", listing)
+    with pytest.raises(Invalid, match="committer"):
+        bring(served, repository.id, "main", listing, store=store, committer="me")
+    with pytest.raises(NotFound):
+        bring(served, repository.id, "nowhere", listing, store=store)
+    before = repository.branch("main").head.id
+    with pytest.raises(Invalid, match="3000 rows"):
+        bring(
+            served,
+            repository.id,
+            "main",
+            listing.selectExpr("path", "physical_address", "-1 - size AS size"),
+            store=store,
+        )
+    repository.branch("main").object("staged").upload(b"x")
+    with pytest.raises(DirtyBranch):
+        bring(served, repository.id, "main", listing, store=store)
+    assert repository.branch("main").head.id == before
+    assert branches(repository) == {"main"}
+
+
+def test_a_commit_that_comes_first_stays(listing, served, repository, store, monkeypatch):
+    """Somebody commits when the tree is already made from the head before."""
+    main = repository.branch("main")
+    take, once = ServedGround._take, []
+
+    def late(self, name, tree, request):
+        take(self, name, tree, request)
+        if not once:
+            once.append(name)
+            main.object("theirs").upload(b"theirs")
+            main.commit("Theirs")
+
+    monkeypatch.setattr(ServedGround, "_take", late)
+    made = anabranch.spark.import_listing(
+        served, repository.id, "main", listing, store=store, destination="in"
+    )
+    paths = {each.path for each in main.objects(max_amount=10)}
+    assert "in/p00/f000000" in paths
+    assert main.object("theirs").reader().read() == b"theirs"
+    assert main.head.get_commit().parents == list(made.commit.parents)
+    assert branches(repository) == {"main"}
