@@ -13,10 +13,10 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from anabranch import _kernel as kernel
 from anabranch.access.kept_key import kept_key
@@ -28,6 +28,8 @@ from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.pipelines.imports.imports import Imports
+from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest, Unfit
+from anabranch.pipelines.imports.listing_engine import import_listed
 from anabranch.versioning.core import Core
 
 __all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
@@ -62,6 +64,46 @@ class Lake(Catalog):
             clock=clock,
         )
         self.imports = Imports(core, blocks, clock)
+
+    def import_listing(
+        self,
+        repository: str,
+        branch: str,
+        listing: Any,
+        *,
+        inventory: bool = False,
+        prefix: str = "",
+        destination: str = "",
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        committer: str = "",
+        unfit: Unfit = "fail",
+        left_out: Path | None = None,
+        force: bool = False,
+    ) -> Imported:
+        """Brings what a listing names onto a branch by one commit, in this process: files of
+        Parquet, ORC or CSV, whatever gives an Arrow stream, or with `inventory` the place of an S3
+        Inventory, of which the keys that begin with `prefix` are taken. For the others, see
+        ListingRequest.
+
+        Raises NotFound for what is not there and for an empty listing, Invalid for what can be no
+        listing, for rows that can be no objects and without the libraries that it needs, Corrupt
+        for files that cannot be read, DirtyBranch, ReadOnlyRepository without `force`. The branch
+        is then as it was.
+        """
+        request = ListingRequest(
+            branch=branch,
+            destination=destination,
+            message=message,
+            metadata=metadata or {},
+            committer=committer,
+            unfit=unfit,
+            left_out=left_out,
+            force=force,
+        )
+        return import_listed(
+            self.core, self.blocks, repository, request, listing, inventory=inventory, prefix=prefix
+        )
 
     def close(self) -> None:
         """Finishes what goes on and closes the stores; imports that go on are interrupted."""
