@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from anabranch._kernel import Tables, Tree, encode_entry, write_arrow, write_tree
+from anabranch._kernel import (
+    Layer,
+    Tables,
+    Tree,
+    encode_entry,
+    write_arrow,
+    write_layers,
+    write_tree,
+)
 
 if TYPE_CHECKING:
     from anabranch._kernel import Value
@@ -160,6 +168,29 @@ def measure_merges(lake: Lake, base: Tree) -> None:
         measure(f"compare {name}", "page", 1, partial(compare, source))
 
 
+def measure_layers(base: Tree) -> None:
+    moved = partial(Layer, base, prefix=b"warehouse/", target=b"lake/", namespace="s3://bucket/a")
+    day = b"warehouse/events/day=100/"
+
+    def write(*layers: Layer) -> None:
+        with tempfile.TemporaryDirectory() as fresh:
+            write_layers(layers, fresh)
+
+    def odd(name: bytes) -> bool:
+        return name.endswith(b"7.parq")
+
+    measure("layers: a tree moved", "entry", ENTRIES, lambda: write(moved()))
+    measure(
+        "layers: two, one over the other", "entry", 2 * ENTRIES, lambda: write(moved(), moved())
+    )
+    measure(
+        "layers: moved, names asked for", "entry", ENTRIES, lambda: write(moved(leave_out=odd)), 1
+    )
+    measure("layers: taken as it is", "tree", 1, lambda: write(Layer(base)))
+    over = Layer(base, prefix=day, target=day, namespace="s3://bucket/b")
+    measure("layers: 4,800 over one as it is", "tree", 1, lambda: write(Layer(base), over))
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if sys.argv[1:] else None) as folder:
         lake = Lake(Path(folder))
@@ -172,6 +203,7 @@ def main() -> None:
         measure_changes(lake, base)
         measure_merges(lake, base)
         measure_writes(base)
+        measure_layers(base)
 
 
 if __name__ == "__main__":

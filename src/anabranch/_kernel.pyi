@@ -286,6 +286,75 @@ def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
 def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
     """Writes the metarange of ranges in order and returns its id."""
 
+# --- layers ----------------------------------------------------------------------------------
+
+@final
+class Layer:
+    """The entries of a tree whose keys begin with `prefix`, which is replaced by `target`.
+
+    With `single` only the entry with the key `prefix` is meant. Addresses that are relative to
+    the storage `namespace` are made full (`AddressType.FULL`); with None they stay as they are.
+    `leave_out` is asked for each name, which is what a key has behind the prefix, from any
+    thread; where it returns a true value, the entry is left out. It costs about two
+    microseconds an entry.
+
+    A layer with an unchanged prefix, without a namespace and without `leave_out`, is *taken as
+    it is*: whole ranges of it are reused unread. Its tables must be ones that the new tree's
+    repository has.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        prefix: bytes = b"",
+        target: bytes = b"",
+        single: bool = False,
+        namespace: str | None = None,
+        leave_out: Callable[[bytes], object] | None = None,
+    ) -> None: ...
+
+@final
+class LayerCounts:
+    """What was met in a layer."""
+
+    found: int
+    """Its entries, those that are left out or unfit not among them."""
+    left_out: int
+    shadowed: int
+    """Entries whose key is one of a layer above too."""
+    shadowed_keys: list[bytes]
+    """The first ten of their new keys."""
+    unfit: int
+    """Entries whose new key would be empty or too long, which are not in the tree."""
+    unfit_keys: list[bytes]
+    """The first ten of their old keys."""
+    size: int
+    """The sizes of the objects found, in bytes; 0 for a layer that is taken as it is."""
+    shadowed_size: int
+    """The sizes of the objects shadowed."""
+
+def write_layers(
+    layers: Sequence[Layer],
+    folder: str,
+    *,
+    longest_key: int = 1024,
+    look: Callable[[int], object] | None = None,
+) -> tuple[Written, list[LayerCounts]]:
+    """Writes the tree of layers laid over each other into `folder`: of the entries of one key
+    that of the last layer counts, also where their identities are equal.
+
+    Returns what was written, without the tables of layers that are taken as they are, and the
+    counts of each layer. The tree is the one that `write_tree` makes of the same entries, byte
+    for byte: it depends on what the layers hold alone, not on how their trees are cut. Entries
+    keep their identities, of which the address is no part. An unfit key is no error; who has
+    found one uses no such tree.
+
+    `look` is called about every 16,000 entries, with how many more of all layers were passed;
+    what it raises ends the work, as does what `leave_out` raises. Raises KernelError for values
+    that are no entries.
+    """
+
 # --- signatures of version 4 -----------------------------------------------------------------
 
 def joined_headers(pairs: Iterable[tuple[bytes | str, bytes | str]]) -> dict[str, str]:

@@ -5,6 +5,7 @@ mod checksums;
 mod diffs;
 mod errors;
 mod identities;
+mod layers;
 mod listing;
 mod signing;
 mod tables;
@@ -23,6 +24,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     listing::register(module)?;
     diffs::register(module)?;
     writes::register(module)?;
+    layers::register(module)?;
     arrow::register(module)?;
     checksums::register(module)?;
     signing::register(module)

@@ -15,6 +15,7 @@ pub struct RangeWriter {
     open: Option<TableWriter>,
     ranges: Vec<RangeInfo>,
     written: Vec<String>,
+    closed: u64,
     survey: BlockSurvey,
     hash_states: Vec<u64>,
 }
@@ -26,6 +27,7 @@ impl RangeWriter {
             open: None,
             ranges: Vec::new(),
             written: Vec::new(),
+            closed: 0,
             survey: BlockSurvey::default(),
             hash_states: Vec::new(),
         }
@@ -82,8 +84,19 @@ impl RangeWriter {
     pub fn add_range(&mut self, info: RangeInfo) -> Result<()> {
         self.close()?;
         self.check_begins(&info.min_key)?;
+        self.closed += info.count as u64;
         self.ranges.push(info);
         Ok(())
+    }
+
+    /// Returns how many records have been added, those of whole ranges included.
+    pub fn count(&self) -> u64 {
+        self.closed + self.open.as_ref().map_or(0, TableWriter::count)
+    }
+
+    /// Returns whether no range is being filled, so that the next record begins one.
+    pub fn is_between_ranges(&self) -> bool {
+        self.open.is_none()
     }
 
     /// Ends the range being filled, if there is one.
@@ -95,6 +108,7 @@ impl RangeWriter {
         if write_table_file(&self.folder, &table)? {
             self.written.push(table.id.clone());
         }
+        self.closed += table.count;
         self.ranges.push(RangeInfo {
             id: table.id,
             min_key: table.min_key,

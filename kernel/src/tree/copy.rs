@@ -1,6 +1,7 @@
 //! Copies records of a tree into a new one, in the largest pieces that there are.
 
 use super::cursor::TreeCursor;
+use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
 use crate::ranges::RangeWriter;
 
@@ -11,34 +12,43 @@ pub fn copy_through(
     end: Option<&[u8]>,
     out: &mut RangeWriter,
 ) -> Result<()> {
-    let ends_behind = |key: &[u8]| end.is_none_or(|end| key <= end);
-    while from.key().is_some_and(ends_behind) {
-        if let Some(info) = from.whole_range()
-            && ends_behind(&info.max_key)
-        {
-            out.add_range(info.clone())?;
-            from.skip_ranges(1);
-            continue;
-        }
-        from.enter()?;
-        let blocks = blocks_within(from, &ends_behind);
-        if blocks > 0 {
-            copy_blocks(from, blocks, out)?;
-            from.skip_blocks(blocks)?;
-        } else {
-            copy_record(from, out)?;
-        }
+    let fits = |key: &[u8]| end.is_none_or(|end| key <= end);
+    while from.key().is_some_and(fits) {
+        copy_piece(from, &fits, |_, _| true, out)?;
     }
     Ok(())
 }
 
-/// Returns how many blocks that lie ahead are to be copied whole.
-fn blocks_within(from: &TreeCursor, ends_behind: &impl Fn(&[u8]) -> bool) -> usize {
-    let mut count = 0;
-    while from
-        .blocks_end(count + 1)
-        .is_some_and(|end| ends_behind(&end))
+/// Copies the largest piece that lies ahead and has only keys that fit, which that of the record
+/// must; keys that fit are not parted by others. A range is taken by its id if it is to be `taken`.
+pub fn copy_piece(
+    from: &mut TreeCursor,
+    fits: &impl Fn(&[u8]) -> bool,
+    taken: impl Fn(&RangeInfo, &RangeWriter) -> bool,
+    out: &mut RangeWriter,
+) -> Result<()> {
+    if let Some(info) = from.whole_range()
+        && fits(&info.max_key)
+        && taken(info, out)
     {
+        out.add_range(info.clone())?;
+        from.skip_ranges(1);
+        return Ok(());
+    }
+    from.enter()?;
+    match blocks_within(from, fits) {
+        0 => copy_record(from, out),
+        blocks => {
+            copy_blocks(from, blocks, out)?;
+            from.skip_blocks(blocks)
+        }
+    }
+}
+
+/// Returns how many blocks that lie ahead are to be copied whole.
+fn blocks_within(from: &TreeCursor, fits: &impl Fn(&[u8]) -> bool) -> usize {
+    let mut count = 0;
+    while from.blocks_end(count + 1).is_some_and(|end| fits(&end)) {
         count += 1;
     }
     count

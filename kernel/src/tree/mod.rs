@@ -4,7 +4,8 @@
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
 //!   and [`s3_xml`].
 //! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
-//! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three.
+//! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three,
+//!   [`layers`] one of parts of many.
 
 mod changes;
 mod copy;
@@ -27,6 +28,7 @@ mod window;
 pub mod apply;
 pub mod compare;
 pub mod diff;
+pub mod layers;
 pub mod load;
 pub mod merge;
 pub mod s3_xml;

@@ -1,0 +1,188 @@
+//! Walks the entries of one layer in the order of their new keys, which is that of the old ones.
+
+use super::address::put_full;
+use super::layer::Layer;
+use crate::codec::{EntryView, RangeInfo, decode_value, encode_value};
+use crate::error::{Error, Result};
+use crate::ranges::{RangeWriter, break_after};
+use crate::tree::TreeCursor;
+use crate::tree::copy::copy_piece;
+
+/// At most so many keys of a kind are remembered.
+pub const SHOWN: usize = 10;
+
+/// What was met in a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Entries that the layer has, those that were left out or unfit not among them.
+    pub found: u64,
+    /// Entries that were left out.
+    pub left_out: u64,
+    /// Entries under one of a layer above.
+    pub shadowed: u64,
+    /// The first of their keys.
+    pub shadowed_keys: Vec<Vec<u8>>,
+    /// Entries whose new key would be empty or too long.
+    pub unfit: u64,
+    /// The first of their old keys.
+    pub unfit_keys: Vec<Vec<u8>>,
+    /// The sizes of the objects found, in bytes; 0 for a layer that is taken as it is.
+    pub size: i128,
+    /// The sizes of the objects shadowed.
+    pub shadowed_size: i128,
+}
+
+/// A walk that stands on an entry, or behind the last.
+pub struct Walk<'a> {
+    layer: &'a Layer,
+    longest: usize,
+    cursor: TreeCursor,
+    /// The new key of the entry.
+    pub key: Vec<u8>,
+    pub seen: Seen,
+    data: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl<'a> Walk<'a> {
+    /// Returns the walk on its first entry. Keys of more than `longest` bytes are unfit.
+    pub fn open(layer: &'a Layer, longest: usize) -> Result<Walk<'a>> {
+        let mut cursor = layer.tree.cursor();
+        cursor.seek(&layer.prefix)?;
+        let mut walk = Walk {
+            layer,
+            longest,
+            cursor,
+            key: Vec::new(),
+            seen: Seen::default(),
+            data: Vec::new(),
+            value: Vec::new(),
+        };
+        walk.settle()?;
+        Ok(walk)
+    }
+
+    /// Returns whether it is behind the last entry.
+    pub fn is_over(&self) -> bool {
+        self.key.is_empty()
+    }
+
+    /// Adds the entry, and those behind it up to the key `limit` and without it, as many as can be
+    /// taken at once. Returns how many there were.
+    pub fn add(&mut self, limit: Option<&[u8]>, out: &mut RangeWriter) -> Result<u64> {
+        if self.layer.is_kept() {
+            return self.add_piece(limit, out);
+        }
+        let size = self.put_value()?;
+        let added = out.add(&self.key, &self.value);
+        added.map_err(|error| self.blame(error))?;
+        self.seen.found += 1;
+        self.seen.size += i128::from(size);
+        self.forward()?;
+        Ok(1)
+    }
+
+    /// Passes over the entry, which lies under one of a layer above.
+    pub fn shadow(&mut self) -> Result<()> {
+        let size = self.size()?;
+        self.seen.found += 1;
+        self.seen.shadowed += 1;
+        self.seen.shadowed_size += i128::from(size);
+        if !self.layer.is_kept() {
+            self.seen.size += i128::from(size);
+        }
+        remember(&mut self.seen.shadowed_keys, &self.key);
+        self.forward()
+    }
+
+    /// A range is taken whole if it would be made just so of its entries.
+    fn add_piece(&mut self, limit: Option<&[u8]>, out: &mut RangeWriter) -> Result<u64> {
+        let before = out.count();
+        let fits = |key: &[u8]| {
+            key.starts_with(&self.layer.prefix) && limit.is_none_or(|limit| key < limit)
+        };
+        let would_be = |info: &RangeInfo, out: &RangeWriter| {
+            out.is_between_ranges() && break_after(&info.max_key, 0)
+        };
+        let copied = copy_piece(&mut self.cursor, &fits, would_be, out);
+        copied.map_err(|error| self.blame(error))?;
+        let added = out.count() - before;
+        self.seen.found += added;
+        self.settle()?;
+        Ok(added)
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        self.cursor.next()?;
+        self.settle()
+    }
+
+    /// Goes forward to an entry that counts, and makes its new key.
+    fn settle(&mut self) -> Result<()> {
+        self.key.clear();
+        while let Some(key) = self.cursor.key() {
+            let Some(name) = self.layer.name(key) else {
+                break;
+            };
+            let left_out = match &self.layer.leave_out {
+                Some(leave_out) => leave_out.leaves_out(name)?,
+                None => false,
+            };
+            if left_out {
+                self.seen.left_out += 1;
+            } else {
+                let length = self.layer.target.len() + name.len();
+                if length > 0 && (length <= self.longest || self.layer.is_kept()) {
+                    self.key.extend_from_slice(&self.layer.target);
+                    self.key.extend_from_slice(name);
+                    return Ok(());
+                }
+                self.seen.unfit += 1;
+                remember(&mut self.seen.unfit_keys, key);
+            }
+            self.cursor.next()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the entry's new value and returns the object's size.
+    fn put_value(&mut self) -> Result<i64> {
+        let raw = self.cursor.value()?;
+        let malformed = || Error::Invalid("a value is malformed".into());
+        let (identity, data) = decode_value(raw).ok_or_else(malformed)?;
+        self.value.clear();
+        let size = match &self.layer.namespace {
+            Some(namespace) => {
+                self.data.clear();
+                let size = put_full(&mut self.data, data, namespace)?;
+                encode_value(identity, &self.data, &mut self.value);
+                size
+            }
+            None => {
+                self.value.extend_from_slice(raw);
+                EntryView::decode(data)?.size
+            }
+        };
+        Ok(size)
+    }
+
+    fn size(&mut self) -> Result<i64> {
+        let malformed = || Error::Invalid("a value is malformed".into());
+        let (_, data) = decode_value(self.cursor.value()?).ok_or_else(malformed)?;
+        Ok(EntryView::decode(data)?.size)
+    }
+
+    /// Keys come in the order in which they lie, and values are the table's: it is to blame.
+    fn blame(&self, error: Error) -> Error {
+        match error {
+            Error::Order(reason) | Error::Invalid(reason) => self.cursor.corrupt(&reason),
+            other => other,
+        }
+    }
+}
+
+fn remember(keys: &mut Vec<Vec<u8>>, key: &[u8]) {
+    if keys.len() < SHOWN {
+        keys.push(key.to_vec());
+    }
+}
