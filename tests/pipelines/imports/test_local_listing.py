@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Corrupt, DirtyBranch, Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry
-from anabranch.pipelines.imports.landed_listing import ListingRequest
+from anabranch.pipelines.imports.landed_listing import LakeGround, ListingRequest
 from anabranch.pipelines.imports.listing_order import ROOM, Room, in_order
 from anabranch.pipelines.imports.listing_sources import ListingSource
 from anabranch.pipelines.imports.listings import LISTED
@@ -76,7 +76,7 @@ def imported(lake, source, *, room=ROOM, **fields):
         return lake.import_listing("sea", "main", source, **fields)
     request = ListingRequest(branch="main", **fields)
     rows = ListingSource(source).rows(lake.blocks)
-    return import_listing(lake.core, "sea", rows, request, room=room)
+    return import_listing(LakeGround(lake.core, "sea"), rows, request, room=room)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid
-from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest
+from anabranch.pipelines.imports.landed_listing import Imported, LakeGround, ListingRequest
 from anabranch.versioning.core import Core
 
 if TYPE_CHECKING:
@@ -38,4 +38,5 @@ def import_listed(
             hint="pip install 'anabranch[local]'",
         ) from error
     source = engine.ListingSource(listing, inventory=inventory, prefix=prefix)
-    return engine.import_listing(core, repository, source.rows(blocks), request, telling=telling)
+    ground = LakeGround(core, repository)
+    return engine.import_listing(ground, source.rows(blocks), request, telling=telling)

@@ -1,7 +1,7 @@
 """The local engine of listings: rows in any number onto a branch, in this process, without Spark.
 
     rows = ListingSource("listing.parquet").rows(blocks)
-    imported = import_listing(core, "sea", rows, ListingRequest(branch="main"))
+    imported = import_listing(LakeGround(core, "sea"), rows, ListingRequest(branch="main"))
 
 Rows stay columns of Arrow all the way: they are sorted in bounded memory, made fit, and handed to
 the kernel, which writes the tables. What comes out has the ids that Spark, the server's import and
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.pipelines.imports.landed_listing import (
+    Ground,
     Imported,
     ListingRequest,
     WrittenListing,
@@ -26,7 +27,6 @@ from anabranch.pipelines.imports.left_out import writing_left_out
 from anabranch.pipelines.imports.listing_order import ROOM, Room, in_order
 from anabranch.pipelines.imports.listing_sources import ListingSource
 from anabranch.pipelines.imports.listings import WRITTEN, Fitting
-from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
 
 __all__ = ["ListingSource", "Rows", "Telling", "import_listing"]
@@ -46,8 +46,7 @@ class Telling:
 
 
 def import_listing(
-    core: Core,
-    repository: str,
+    ground: Ground,
     rows: Rows,
     request: ListingRequest,
     *,
@@ -67,7 +66,7 @@ def import_listing(
         with writing_left_out(request.left_out) as left_out:
             return _write(rows(work), folder, request.prefix, room, told, left_out)
 
-    return land(core, repository, request, write)
+    return land(ground, request, write)
 
 
 def _write(
