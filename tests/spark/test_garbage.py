@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import random
 import time
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
@@ -14,12 +15,10 @@ from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.listing import LISTING, listed
 from anabranch.pipelines.garbage.namespace import namespace_of
-from anabranch.spark.garbage import SparkMarking
-from anabranch.testing.garbage import DAY, addresses, stored
+from anabranch.spark.garbage import SparkEngine
+from anabranch.testing.garbage import RefusingStore, addresses, aged, live_at_random, stored
 
 pytestmark = pytest.mark.timeout(600)
-
-AGES = 30 * DAY
 
 
 @pytest.fixture
@@ -55,24 +54,16 @@ def history(lake):
     return table, dead.entry.address
 
 
-def aged(lake):
-    """Makes all objects look old."""
-    then = time.time() - AGES
-    for name in stored(lake, "local://sea"):
-        if name.startswith("data/"):
-            os.utime(lake.blocks.local_path(f"local://sea/{name}"), (then, then))
-
-
 def test_both_engines_find_the_same(spark, lake, history, collector):
     _, revived = history
-    aged(lake)
+    aged(lake, "local://sea")
     with collector.mark("sea", grace_seconds=-5) as run:
         local = run.summary
         expected = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
     assert len(expected) > 60
-    marking = SparkMarking(spark, lake, "sea", entries_per_task=20)
+    engine = SparkEngine(spark, entries_per_task=20, slices=5)
     time.sleep(1.1)  # runs of one second do not know each other's order
-    with collector.mark("sea", grace_seconds=-5, marking=marking) as run:
+    with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
         found = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
         summary = run.summary
     assert found == expected
@@ -84,11 +75,11 @@ def test_both_engines_find_the_same(spark, lake, history, collector):
 
 def test_a_listing_comes_from_anywhere_and_a_sweep_goes_on(spark, lake, history, collector):
     table, _ = history
-    aged(lake)
+    aged(lake, "local://sea")
     listing = spark.createDataFrame(table)
-    marking = SparkMarking(spark, lake, "sea", listing=listing)
+    engine = SparkEngine(spark, listing=listing)
     options = {"grace_seconds": -5, "window_seconds": -5}
-    with collector.mark("sea", marking=marking, **options) as run:
+    with collector.mark("sea", engine=engine, **options) as run:
         dead = addresses(run.due())
         assert run.sweep().swept.objects == len(dead) > 60
     assert not dead & stored(lake, "local://sea")
@@ -108,5 +99,72 @@ def test_a_lost_range_fails_by_name(spark, lake, collector):
     Path(lake.blocks.local_path(f"local://sea/_lakefs/{lost}")).unlink()
     before = stored(lake, "local://sea")
     with pytest.raises(PySparkException, match=lost):
-        collector.mark("sea", marking=SparkMarking(spark, lake, "sea"))
+        collector.mark("sea", engine=SparkEngine(spark))
     assert before <= stored(lake, "local://sea")
+
+
+@pytest.mark.usefixtures("history")
+def test_tasks_sweep_and_look_at_what_lives(spark, lake, collector):
+    aged(lake, "local://sea")
+    engine = SparkEngine(spark, tasks=2, entries_per_task=20)
+    options = {"grace_seconds": -5, "window_seconds": -5}
+    with collector.mark("sea", engine=engine, **options) as run:
+        dead = sorted(addresses(run.due()))
+        assert len(dead) > 60
+        revived = dead[0]
+        lake.staging.stage(
+            "sea", "main", "again", address=f"local://sea/{revived}", checksum="0" * 32, size=1
+        )
+        began = time.monotonic()
+        summary = run.sweep(rate=40)
+        assert time.monotonic() - began >= (len(dead) - 1) / 40
+    assert (summary.swept.objects, summary.revived) == (len(dead) - 1, 1)
+    assert summary.swept.bytes == summary.due.bytes - 4
+    assert stored(lake, "local://sea") & set(dead) == {revived}
+    assert not [name for name in stored(lake, "local://sea") if "/listing/" in name]
+
+
+@pytest.mark.usefixtures("history")
+def test_a_sweep_that_ends_in_the_middle_is_taken_up_by_the_next(spark, lake, collector):
+    aged(lake, "local://sea")
+    options = {"grace_seconds": -5, "window_seconds": -5}
+    root = lake.blocks.local_path("local://sea/_").removesuffix("/sea/_")
+    failing = SparkEngine(spark, RefusingStore(root, 10), tasks=2)
+    run = collector.mark("sea", engine=failing, **options)
+    dead = addresses(run.due())
+    with pytest.raises(PySparkException, match="no more today"):
+        run.sweep(rate=20)
+    left = dead & stored(lake, "local://sea")
+    assert 0 < len(left) < len(dead)
+    assert run.summary.state == "failed"
+    time.sleep(1.1)  # runs of one second do not know each other's order
+    with collector.mark("sea", engine=SparkEngine(spark), **options) as run:
+        # what a task of the first sweep was about to remove it may have removed meanwhile
+        due = addresses(run.due())
+        assert due <= left
+        assert run.sweep().swept.objects == len(due)
+    assert not dead & stored(lake, "local://sea")
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(30))])
+def test_after_any_history_both_engines_tell_the_same(spark, lake, collector, seed):
+    lake.repositories.create("land", "local://land")
+    live_at_random(lake, random.Random(seed), steps=60)
+    aged(lake, "local://sea")
+    told = []
+    for engine in (None, SparkEngine(spark, entries_per_task=20, slices=7)):
+        time.sleep(1.1)  # runs of one second do not know each other's order
+        with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
+            rows = [
+                tuple(row.values())[:3] for batch in run.candidates() for row in batch.to_pylist()
+            ]
+            summary = msgspec.to_builtins(run.summary)
+        for name in ("run_id", "engine", "started_at", "ended_at", "candidates_location"):
+            del summary[name]
+        for name in ("clock_ahead_seconds", "next_due_at"):
+            del summary[name]
+        for name in ("ranges_read", "addresses"):
+            del summary["found"][name]
+        told.append((rows, summary))
+    assert told[0] == told[1]
+    assert told[0][0]

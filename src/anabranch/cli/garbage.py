@@ -17,7 +17,7 @@ from anabranch.cli.steps import Relay, steps
 from anabranch.cli.table import Column
 
 if TYPE_CHECKING:
-    from anabranch.pipelines.garbage.collector import Run
+    from anabranch.pipelines.garbage.run import Run
     from anabranch.pipelines.garbage.summary import Amount, Summary
 
 __all__ = ["COMMAND"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.model.preparation import Preparation
@@ -66,9 +67,25 @@ class TaskStatus(InRepository, frozen=True, kw_only=True):
     task_id: str = field(name="id")
 
 
-def prepare_commits(call: Call[InRepository, None]) -> GarbageCollectionPrepareResponse:
+class PrepareCommits(InRepository, frozen=True, kw_only=True):
+    """Parameters of prepareGarbageCollectionCommits."""
+
+    every: Annotated[
+        bool,
+        Meta(
+            description="also commits that have expired, and not to fail without rules; "
+            "lakeFS does not have this"
+        ),
+    ] = False
+
+
+def prepare_commits(call: Call[PrepareCommits, None]) -> GarbageCollectionPrepareResponse:
     """Writes the active commits down."""
-    return _shown(call, call.services.catalog.garbage_preparation.commits(call.params.repository))
+    asked = call.params
+    prepared = call.services.catalog.garbage_preparation.commits(
+        asked.repository, every=asked.every
+    )
+    return _shown(call, prepared)
 
 
 def start_preparing(call: Call[InRepository, None]) -> TaskCreation:
@@ -104,7 +121,7 @@ def prepare_uncommitted(
 
 
 def _shown(
-    call: Call[InRepository, None] | Call[TaskStatus, None], prepared: Preparation
+    call: Call[PrepareCommits, None] | Call[TaskStatus, None], prepared: Preparation
 ) -> GarbageCollectionPrepareResponse:
     return GarbageCollectionPrepareResponse(
         run_id=prepared.run_id,
@@ -125,7 +142,7 @@ OPERATIONS = (
         path=_COMMITS,
         summary="save lists of active commits for garbage collection",
         permission=_MAY_COMMITS,
-        params=InRepository,
+        params=PrepareCommits,
         status=201,
         response=GarbageCollectionPrepareResponse,
         handler=prepare_commits,

@@ -1,49 +1,54 @@
-"""Garbage collection on a cluster: the same as in one process, with marking in tasks.
+"""Garbage collection on a cluster: the same as in one process, with the work in tasks.
 
-    from anabranch.spark.garbage import SparkMarking
+    from anabranch.spark.garbage import SparkEngine
 
-    run = collector.mark("sea", marking=SparkMarking(spark, lake, "sea"))
+    with collector.mark("sea", engine=SparkEngine(spark)) as run:
+        run.sweep(rate=2000)
 
-The driver reads references and staged changes; tasks read ranges with the kernel and tell of each
-address as a hash; Spark joins these with the listing. What comes back is what is dead: writing it
-down, the restore window and the sweep are the collector's.
+Tasks list the store, read ranges with the kernel and tell of each address as a hash; Spark joins
+these with the listing; tasks remove what is dead. The driver reads references and staged changes,
+before the first object is removed and every minute after. The rules, the candidates that are
+written down and the restore window are the collector's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Corrupt
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.errors import Corrupt, NotSupported
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
-from anabranch.pipelines.garbage.listing import LISTING, listed
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
+from anabranch.pipelines.garbage.engine import Listed, Place
+from anabranch.pipelines.garbage.listing import LISTING
 from anabranch.pipelines.garbage.living import Living
-from anabranch.pipelines.garbage.marking import Listed
 from anabranch.pipelines.garbage.marks import marks_of_tree
-from anabranch.pipelines.garbage.namespace import Reading, namespace_of
+from anabranch.pipelines.garbage.namespace import Reading
 from anabranch.pipelines.garbage.watching import Watching
+from anabranch.spark.garbage_listing import HASHED, HASHED_ARROW, KeptListing, hashed
+from anabranch.spark.garbage_sweep import SparkSweep
 from anabranch.spark.pieces import ENTRIES, Range
-from anabranch.spark.sources import repository_of
+from anabranch.spark.sources import tables_of
+from anabranch.spark.stores import Opener
 from anabranch.spark.table_files import TableFiles, opened
 from anabranch.spark.tasks import in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from anabranch.library import Lake
+__all__ = ["SparkEngine"]
 
-__all__ = ["SparkMarking"]
-
-_HASHED = "address STRING, size BIGINT, mtime BIGINT, hash BIGINT"
-_HASHED_ARROW = LISTING.append(pa.field("hash", pa.int64()))
 _HASH_ARROW = pa.schema([("hash", pa.int64())])
 _BATCH = 1 << 16
+_SLICES = 256
+_LOCAL = "local://"
 
 
 class _Read(NamedTuple):
@@ -54,42 +59,51 @@ class _Read(NamedTuple):
     range: Range
 
 
-class SparkMarking:
-    """The engine on the caller's session. `listing` takes the place of the driver's own: a
-    DataFrame of address (relative to the namespace), size (bytes) and mtime (seconds since 1970),
-    of an inventory that was made before, for one. Tables must lie where every worker sees them.
+class SparkEngine:
+    """The engine on the caller's session, for one run. `store` is how workers reach the object
+    store, as `anabranch.spark.S3Store`; without, they must see the lake's folder at the same path.
+
+    `listing` takes the place of listing the store: a DataFrame of address (relative to the
+    namespace), size (bytes) and mtime (seconds since 1970), of an inventory that was made before,
+    for one. `slices` is in how many parts the store is listed, at most, and `tasks` how many at a
+    time remove; without, as many as Spark makes of a range of numbers.
     """
 
-    engine = "spark"
+    name = "spark"
 
     def __init__(
         self,
         spark: SparkSession,
-        lake: Lake,
-        repository: str,
+        store: Opener | None = None,
         *,
         listing: DataFrame | None = None,
         entries_per_task: int = ENTRIES,
+        slices: int = _SLICES,
+        tasks: int = 0,
     ) -> None:
         self._spark = spark
-        self._lake = lake
-        self._namespace = namespace_of(lake.repositories.get(repository), lake.blocks)
+        self._store = store
         self._listing = listing
         self._entries = entries_per_task
+        self._slices = slices
+        self._tasks = tasks
         self._reads: list[_Read] = []
+        self._place: Place | None = None
+        self._kept: KeptListing | None = None
         self._old: DataFrame | None = None
 
-    def list(self, folder: Path, before: int, watching: Watching) -> Listed:  # noqa: ARG002
-        """Lists the store on the driver, unless there is a listing."""
+    def list(self, place: Place, before: int, watching: Watching) -> Listed:
+        """Lists the store, unless there is a listing."""
         watching.begin("listing the store", 0)
-        there = self._listing
-        if there is None:
-            batches = list(listed(self._lake.blocks, self._namespace))
-            there = self._frame(pa.Table.from_batches(batches, schema=LISTING))
-        there = there.select("address", "size", "mtime")
-        old = there.where(f"mtime < {before}")
-        self._old = old.mapInArrow(_hashed, _HASHED)
-        counted = there.selectExpr(
+        self._place = place
+        if self._listing is None:
+            self._kept = self._listing_of(place)
+            there = self._kept.make(place.blocks, before, self._slices)
+            self._old = self._kept.frame()
+            return there
+        columns = self._listing.select("address", "size", "mtime")
+        self._old = columns.where(f"mtime < {before}").mapInArrow(hashed, HASHED)
+        counted = columns.selectExpr(
             "count(*)", "coalesce(sum(size), 0)", f"count_if(mtime >= {before})"
         )
         (row,) = counted.collect()
@@ -99,24 +113,57 @@ class SparkMarking:
         """Looks at what lives, and yields the listed objects that do not. Raises what a look
         raises; a table that is missing or damaged fails the job, which names it.
         """
-        assert self._old is not None  # noqa: S101  it lists first
-        before = living.read_ranges
-        living.read_ranges = self._planned
+        assert self._place is not None  # noqa: S101  it lists first
+        assert self._old is not None  # noqa: S101
         try:
-            living.look()
+            with living.reading(partial(self._plan, self._place)):
+                living.look()
+            watching.begin("comparing", 0)
+            marks = in_tasks(self._spark, self._shares(), _marks, "hash BIGINT")
+            uncommitted = pa.Table.from_batches([_hash_batch(distinct(living.hashes))])
+            alive = marks.unionAll(self._frame(uncommitted))
+            dead = self._old.join(alive, "hash", "left_anti").orderBy("address").toArrow()
         finally:
-            living.read_ranges = before
-        watching.begin("comparing", 0)
-        marks = in_tasks(self._spark, self._shares(), _marks, "hash BIGINT")
-        uncommitted = pa.Table.from_batches([_hash_batch(distinct(living.hashes))])
-        alive = marks.unionAll(self._frame(uncommitted))
-        dead = self._old.join(alive, "hash", "left_anti").orderBy("address").toArrow()
-        for batch in dead.select(_HASHED_ARROW.names).to_batches():
+            if self._kept is not None:
+                self._kept.forget(self._place.blocks)
+        for batch in dead.select(HASHED_ARROW.names).to_batches():
             hashes = pa.array(batch.column("hash").to_numpy().view(np.uint64))
             columns = [batch.column(field.name).cast(field.type) for field in LISTING]
             yield pa.RecordBatch.from_arrays(
                 [*columns, hashes], schema=LISTING.append(pa.field("hash", pa.uint64()))
             )
+
+    def sweeping(
+        self, place: Place, living: Living, watching: Watching, rate: float | None
+    ) -> SparkSweep:
+        """Returns a sweep by tasks."""
+        tasks = (
+            self._tasks
+            or self._spark.range(1 << 20)
+            .selectExpr("spark_partition_id() AS id")
+            .distinct()
+            .count()
+        )
+        store = self._opener(place.blocks, place.namespace.stem)
+        return SparkSweep(
+            self._spark, store, place.namespace, living, watching, tasks=tasks, rate=rate
+        )
+
+    def _listing_of(self, place: Place) -> KeptListing:
+        store = self._opener(place.blocks, place.namespace.stem)
+        return KeptListing(self._spark, store, place.namespace.stem, place.stem)
+
+    def _opener(self, blocks: BlockStore, stem: str) -> Opener:
+        """Returns how workers reach the store. Raises NotSupported where they cannot."""
+        if self._store is not None:
+            return self._store
+        path = blocks.local_path(f"{stem}_")
+        if path is None:
+            raise NotSupported(
+                f"{stem}: workers do not know how to reach this store",
+                hint="Give it as `store`, such as anabranch.spark.S3Store(…).",
+            )
+        return partial(LocalBlocks, path.removesuffix(f"{stem}_".removeprefix(_LOCAL)))
 
     def _frame(self, table: pa.Table) -> DataFrame:
         """Returns a table as a DataFrame, all of it: PySpark 4.1 leaves out what follows a batch
@@ -128,12 +175,12 @@ class SparkMarking:
             raise Corrupt(f"Spark has taken in other than all of {table.num_rows} rows")
         return frame
 
-    def _planned(
-        self, repository: Repository, ranges: Iterable[kernel.RangeInfo]
+    def _plan(
+        self, place: Place, repository: Repository, ranges: Iterable[kernel.RangeInfo]
     ) -> Iterable[Hashes]:
         """Leaves the ranges to tasks."""
-        files = repository_of(self._lake, repository.id).tables
-        reading = self._namespace.reading(repository)
+        files = tables_of(place.blocks, repository.storage_namespace, self._store)
+        reading = place.namespace.reading(repository)
         self._reads += [
             _Read(
                 files,
@@ -155,13 +202,6 @@ class SparkMarking:
             shares[-1].append(read)
             room -= read.range.entries
         return shares
-
-
-def _hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        columns = [batch.column(field.name).cast(field.type) for field in LISTING]
-        hashes = hashes_of(columns[0]).view(np.int64)
-        yield pa.RecordBatch.from_arrays([*columns, pa.array(hashes)], schema=_HASHED_ARROW)
 
 
 def _marks(reads: Iterable[_Read]) -> Iterator[pa.RecordBatch]:

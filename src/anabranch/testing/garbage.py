@@ -1,19 +1,37 @@
-"""For tests of garbage collection: a lake in memory, and what is in its store and in candidates."""
+"""For tests of garbage collection: a lake in memory, what is in its store and in candidates, lives
+at random, and a store that refuses.
+"""
 
 from __future__ import annotations
 
 import os
+import random
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
+from anabranch.errors import AnabranchError, Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
+from anabranch.model.retention import RetentionRules
 from anabranch.testing.lake import Clock
+from anabranch.testing.stores import FaultyBlocks, fail_at
 
-__all__ = ["DAY", "addresses", "memory_lake", "stored"]
+__all__ = [
+    "DAY",
+    "RefusingStore",
+    "addresses",
+    "aged",
+    "live_at_random",
+    "memory_lake",
+    "stored",
+]
 
 DAY = 86_400
 
@@ -40,3 +58,69 @@ def stored(lake: Lake, namespace: str) -> set[str]:
     """Returns what a store holds in a namespace, by relative address."""
     stem = f"{namespace}/"
     return {block.address.removeprefix(stem) for block in lake.blocks.list(stem)}
+
+
+def aged(lake: Lake, namespace: str) -> None:
+    """Makes all objects of a namespace in a local store look a month old."""
+    then = time.time() - 30 * DAY
+    for name in stored(lake, namespace):
+        if name.startswith("data/"):
+            path = lake.blocks.local_path(f"{namespace}/{name}")
+            assert path is not None, "the store is not local"
+            os.utime(path, (then, then))
+
+
+class RefusingStore:
+    """Opens the local store in `root`, which then removes some objects and refuses the next one.
+    It can be pickled: tasks open it, each anew.
+    """
+
+    def __init__(self, root: str, number: int) -> None:
+        self._root = root
+        self._number = number
+
+    def __call__(self) -> BlockStore:
+        """Returns the store."""
+        refusal = Denied("no more today", kind="storage_denied")
+        return FaultyBlocks(LocalBlocks(self._root), fail_at("delete", self._number, refusal))
+
+
+def live_at_random(lake: Lake, chance: random.Random, steps: int) -> None:
+    """Does so many things of all kinds in the repository `sea` of a lake, which another, `land`,
+    borrows objects from.
+    """
+    for number in range(steps):
+        branch = chance.choice(("main", "main", "dev", "x"))
+        path = chance.choice(("a", "b", "c/d", "c/e", "f"))
+        with suppress(AnabranchError):
+            _live(lake, chance, branch, path, number)
+    lake.objects.upload("sea", "main", "left", [b"a"])
+    lake.objects.upload("sea", "main", "left", [b"b"])
+
+
+def _live(lake: Lake, chance: random.Random, branch: str, path: str, number: int) -> None:
+    """Does one thing, which may be impossible."""
+    kind = chance.choice(("upload",) * 5 + ("commit",) * 2 + ("branch", "merge", "leave", "borrow"))
+    if kind == "upload":
+        lake.objects.upload("sea", branch, path, [b"%d" % number])
+    elif kind == "commit":
+        # dates lie far back, so that rules of days have let them go
+        date = 1_600_000_000 + number * DAY // 4
+        lake.commits.commit("sea", branch, message="m", committer="c", date=date)
+    elif kind == "branch":
+        lake.branches.create("sea", branch, "main")
+        lake.uploads.create("sea", branch, path)
+    elif kind == "merge":
+        lake.refs.merge("sea", branch, "main", committer="c", strategy="source-wins")
+        lake.tags.create("sea", f"t{number}", f"{branch}~1")
+    elif kind == "leave":
+        lake.garbage_rules.set("sea", RetentionRules(chance.randrange(9)))
+        lake.branches.delete("sea", branch)
+    else:
+        found = lake.objects.stat("sea", branch, path)
+        lake.staging.stage(
+            *("land", "main", path),
+            address=found.physical_address,
+            checksum=found.entry.checksum,
+            size=found.entry.size,
+        )

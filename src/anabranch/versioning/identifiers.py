@@ -13,7 +13,7 @@ import threading
 import uuid
 from collections.abc import Callable
 
-__all__ = ["Identifiers"]
+__all__ = ["Identifiers", "descending_time"]
 
 _YEAR_4000 = 64_060_588_800
 _WRAP = 1 << 32
@@ -23,6 +23,8 @@ _PARTITION_SECONDS = 3600
 _PAIRS = [a + b for a, b in itertools.product("0123456789abcdefghijklmnopqrstuv", repeat=2)]
 """The characters of ten bits in base32hex."""
 _SHIFTS = range(90, -1, -10)
+_TIME_DIGITS, _TIME_SPARE = 7, 3
+"""An xid's time is in so many digits, the last of which has bits of something else."""
 
 
 class Identifiers:
@@ -73,3 +75,12 @@ class Identifiers:
         number = (seconds % _WRAP) << 64 | self._process | next(self._counter) % (1 << 24)
         padded = number << 4  # 96 bits make 19 characters and a part of one
         return "".join([_PAIRS[padded >> shift & 1023] for shift in _SHIFTS])
+
+
+def descending_time(xid: str, near: float) -> int:
+    """Returns when a descending xid was made, in seconds since 1970: of all times that it may tell,
+    which come again after 136 years, the one nearest to `near`.
+    """
+    told = int(xid[:_TIME_DIGITS], 32) >> _TIME_SPARE
+    seconds = (_YEAR_4000 - told) % _WRAP
+    return seconds + round((near - seconds) / _WRAP) * _WRAP

@@ -215,7 +215,7 @@ collector = Collector(lake.core, lake.blocks, Path(sys.argv[1], "gc"), clock=tim
 with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
     print(run.summary.due.objects, flush=True)
     from anabranch.pipelines.garbage import sweep
-    sweep._BATCH = 5
+    sweep.BATCH = 5
     run.sweep(rate=10)
 """
 

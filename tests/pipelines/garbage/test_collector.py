@@ -356,7 +356,7 @@ def test_another_repository_that_is_being_deleted_is_no_hindrance(lake, clock, c
 
 def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
     slept = []
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweep._BATCH", 2)
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
 
     for _ in range(7):
         put(lake, "a")
@@ -371,7 +371,7 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
 
         sweep = Sweep(
             lake.blocks,
-            run._namespace,
+            run._place.namespace,
             run.living,
             run._watching,
             rate=4,
@@ -383,7 +383,7 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
 
 
 def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, monkeypatch):
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweep._BATCH", 2)
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
 
     dead = [put(lake, "a") for _ in range(6)]
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
@@ -392,7 +392,7 @@ def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, m
     with collector.mark("sea", window_seconds=0) as run:
         ticks = iter(range(0, 10_000, 61))
         sweep = Sweep(
-            lake.blocks, run._namespace, run.living, run._watching, ticks=lambda: next(ticks)
+            lake.blocks, run._place.namespace, run.living, run._watching, ticks=lambda: next(ticks)
         )
         going = sweep.remove(run.due())
         assert next(going).objects == 2

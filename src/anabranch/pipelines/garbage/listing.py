@@ -14,12 +14,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.pipelines.garbage.address_hashes import hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.watching import Watching
 
-__all__ = ["DATA", "LISTING", "Listing", "listed", "write_listing"]
+__all__ = ["DATA", "LISTING", "Listing", "listed", "listed_slice", "write_listing"]
 
 DATA = "data/"
 """Where objects lie, in a namespace."""
@@ -55,9 +55,21 @@ class Listing(NamedTuple):
 
 def listed(blocks: BlockStore, namespace: Namespace) -> Iterator[pa.RecordBatch]:
     """Yields what a store holds in a namespace's data folder, in order."""
-    stem = namespace.stem
-    blocks_there = blocks.list(f"{stem}{DATA}")
-    while rows := list(itertools.islice(blocks_there, _BATCH)):
+    return listed_slice(blocks, namespace.stem)
+
+
+def listed_slice(
+    blocks: BlockStore, stem: str, after: str = "", last: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """Yields the same of a namespace that begins with `stem`, only those names, behind `data/`,
+    that come after one and not after another.
+    """
+    root = f"{stem}{DATA}"
+    there: Iterator[BlockInfo] = blocks.list(root, f"{root}{after}" if after else "")
+    if last:
+        end = f"{root}{last}".encode()
+        there = itertools.takewhile(lambda found: found.address.encode() <= end, there)
+    while rows := list(itertools.islice(there, _BATCH)):
         addresses, sizes, mtimes = zip(*rows, strict=True)
         relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(stem))
         yield pa.RecordBatch.from_arrays(

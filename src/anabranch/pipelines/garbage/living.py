@@ -10,28 +10,21 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Corrupt, Gone, NotFound
+from anabranch.errors import Gone, NotFound
 from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
-from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
-from anabranch.pipelines.garbage.marks import Marks, marks_of_tree
-from anabranch.pipelines.garbage.namespace import Namespace, Reading
-from anabranch.pipelines.garbage.roots import (
-    Roots,
-    roots_of,
-    staging_areas,
-    upload_addresses,
-)
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
+from anabranch.pipelines.garbage.installation import Installation
+from anabranch.pipelines.garbage.marks import Marks
+from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.roots import Roots
 from anabranch.pipelines.garbage.watching import Watching
-from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translated
 
 __all__ = ["Found", "Living", "ReadRanges"]
 
@@ -59,24 +52,22 @@ class Found(msgspec.Struct):
 
 class Living:
     """What lives in the namespace of a repository, the `collected` one. Marks are kept in `folder`;
-    `rules` gives any repository's; `now`, in seconds since 1970, decides what is past.
+    `now`, in seconds since 1970, decides what is past.
     """
 
     def __init__(
         self,
-        core: Core,
+        installation: Installation,
         collected: Repository,
         namespace: Namespace,
         folder: Path,
-        rules: Callable[[Repository], RetentionRules | None],
         now: float,
         watching: Watching,
     ) -> None:
-        self._core = core
+        self._installation = installation
         self._collected = collected
         self._namespace = namespace
         self._folder = folder
-        self._rules = rules
         self._now = now
         self._watching = watching
         self._marks: dict[str, Marks] = {}
@@ -84,8 +75,7 @@ class Living:
         self._ranges: set[tuple[str, str]] = set()
         self.found = Found()
         self.hashes: list[Hashes] = []
-        self.read_ranges: ReadRanges = self._read_marks
-        """Another engine puts its own way of reading ranges here while it looks."""
+        self._read_ranges: ReadRanges = self._read_marks
 
     def look(self) -> None:
         """Looks at all repositories until two looks agree, at most five times. Raises Gone and
@@ -94,9 +84,7 @@ class Living:
         """
         before: dict[str, Roots] = {}
         for _ in range(_LOOKS):
-            self._look_at_uploads()
-            for repository in self._core.repositories.all():
-                self._look_at_staged(repository)
+            self._look_at_uncommitted()
             seen = self._look_at_references()
             if _references(seen) == _references(before):
                 break
@@ -106,6 +94,15 @@ class Living:
         self.found.repositories = len(seen)
         self.found.commits = sum(roots.commits for roots in seen.values())
         self.found.active_commits = sum(roots.active for roots in seen.values())
+
+    @contextmanager
+    def reading(self, read_ranges: ReadRanges) -> Iterator[None]:
+        """Has ranges read another way while it is entered."""
+        before, self._read_ranges = self._read_ranges, read_ranges
+        try:
+            yield
+        finally:
+            self._read_ranges = before
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""
@@ -117,14 +114,8 @@ class Living:
             if folder.name not in self._marks:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _look_at_uploads(self) -> None:
-        self._add(hashes_of(pa.array(upload_addresses(self._core, self._namespace), pa.string())))
-
-    def _look_at_staged(self, repository: Repository) -> None:
-        self._add(*self._staged(repository))
-
-    def _add(self, *found: Hashes) -> None:
-        known = distinct(found)
+    def _look_at_uncommitted(self) -> None:
+        known = distinct(self._installation.uncommitted(self._collected, self._namespace))
         self.hashes.append(known)
         self.found.uncommitted = max(self.found.uncommitted, len(known))
 
@@ -133,10 +124,10 @@ class Living:
         they are read, in which a commit may be missing.
         """
         seen: dict[str, Roots] = {}
-        for repository in self._core.repositories.all():
+        for repository in self._installation.repositories():
             try:
-                roots = roots_of(self._core, repository, self._rules(repository), self._now)
-            except Gone:
+                roots = self._installation.roots(repository, self._now)
+            except (Gone, NotFound):
                 if self._is_there(repository):
                     raise
             else:
@@ -147,43 +138,22 @@ class Living:
 
     def _is_there(self, repository: Repository) -> bool:
         try:
-            found = self._core.repositories.get(repository.id)
+            found = self._installation.repository(repository.id)
         except (NotFound, Gone):
             return False
         return found.partition == repository.partition
-
-    def _staged(self, repository: Repository) -> Iterator[Hashes]:
-        """Yields what lies in staging areas, each for itself: what a newer area hides will still
-        be committed if the older one is sealed.
-        """
-        reading = self._namespace.reading(repository)
-        for branch in staging_areas(self._core, repository):
-            for token in branch.tokens:
-                yield self._area(repository, branch.id, token, reading)
-
-    def _area(self, repository: Repository, branch: str, token: str, reading: Reading) -> Hashes:
-        """Returns what lies in one staging area: the kernel makes a tree of it to read."""
-        rows = self._core.staging.rows([token])
-        empty = kernel.EMPTY_TREE_ID
-        try:
-            with self._core.trees.overlaid(repository, empty, rows) as tree:
-                return marks_of_tree(tree, reading, f"staged changes of branch {branch}")[0]
-        except kernel.KernelError as error:
-            raise Corrupt(
-                f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
-            ) from error
 
     def _look_at_trees(self, repository: Repository, trees: Iterable[str]) -> None:
         fresh = [tree for tree in trees if (repository.partition, tree) not in self._trees]
         ranges = {
             found.id: found
             for metarange_id in fresh
-            for found in self._ranges_of(repository, metarange_id)
+            for found in self._installation.ranges(repository, metarange_id)
             if (repository.partition, found.id) not in self._ranges
         }
         self._watching.begin(f"reading the ranges of {repository.id}", len(ranges))
         self.found.ranges += len(ranges)
-        self.hashes.extend(self.read_ranges(repository, list(ranges.values())))
+        self.hashes.extend(self._read_ranges(repository, list(ranges.values())))
         self._ranges.update((repository.partition, range_id) for range_id in ranges)
         self._trees.update((repository.partition, tree) for tree in fresh)
 
@@ -198,17 +168,13 @@ class Living:
                 self._watching.advance(1)
                 yield hashes
 
-    def _ranges_of(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
-        with translated():
-            return self._core.trees.open(repository, metarange_id).ranges()
-
     def _marks_for(self, repository: Repository) -> Marks:
         marks = self._marks.get(repository.partition)
         if marks is None:
             marks = Marks(
                 self._folder / repository.partition,
                 self._namespace.reading(repository),
-                lambda table_id: self._core.trees.locate(repository, table_id),
+                lambda table_id: self._installation.locate(repository, table_id),
             )
             self._marks[repository.partition] = marks
         return marks

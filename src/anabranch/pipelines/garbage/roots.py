@@ -19,7 +19,7 @@ from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.versioning.core import Core
 from anabranch.versioning.retention import active_commits, lines_of
 
-__all__ = ["Roots", "roots_of", "staging_areas", "upload_addresses"]
+__all__ = ["Past", "Roots", "past_of", "roots_of", "staging_areas", "upload_addresses"]
 
 
 class Roots(NamedTuple):
@@ -31,6 +31,15 @@ class Roots(NamedTuple):
     trees: frozenset[str]
     commits: int
     active: int
+
+
+class Past(NamedTuple):
+    """The tree of a commit that is active no more, and the branch that has left it behind, the
+    empty string where that is not there any more.
+    """
+
+    branch: str
+    tree: str
 
 
 def upload_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
@@ -63,3 +72,29 @@ def roots_of(core: Core, repository: Repository, rules: RetentionRules | None, n
     trees = frozenset(lines[commit_id].metarange_id for commit_id in active)
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
     return Roots(frozenset(heads | set(tagged.items())), trees, len(lines), len(active))
+
+
+def past_of(
+    core: Core, repository: Repository, rules: RetentionRules | None, now: float
+) -> list[Past]:
+    """Returns the commits that are active no more, each at the branch on whose line it is, those of
+    the default branch first; the rest were left behind.
+    """
+    branches = sorted(
+        core.branches.all(repository),
+        key=lambda branch: (branch.id != repository.default_branch, branch.id),
+    )
+    tagged = [tag.commit_id for tag in core.tags.all(repository)]
+    lines = lines_of(core.commits, repository)
+    active = active_commits(lines, branches, tagged, rules, now)
+    found: list[Past] = []
+    seen: set[str] = set()
+    for branch in branches:
+        commit_id = branch.commit_id
+        while commit_id in lines and commit_id not in seen:
+            seen.add(commit_id)
+            if commit_id not in active:
+                found.append(Past(branch.id, lines[commit_id].metarange_id))
+            commit_id = lines[commit_id].first_parent
+    left = [name for name in sorted(lines) if name not in seen and name not in active]
+    return found + [Past("", lines[name].metarange_id) for name in left]

@@ -40,6 +40,11 @@ class RunFiles:
         self._folder = folder
 
     @property
+    def stem(self) -> str:
+        """What the addresses of the run's files begin with."""
+        return self._run
+
+    @property
     def candidates_location(self) -> str:
         """The full address of the candidates, as people are shown it."""
         return self._blocks.qualify(self._run + _CANDIDATES)

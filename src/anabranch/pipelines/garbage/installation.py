@@ -1,0 +1,55 @@
+"""An installation: all repositories that share stores, and what in them refers to objects.
+
+A collection asks nothing else of what keeps references, be that a database (`stored_installation`)
+or a server (`served_installation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from anabranch import _kernel as kernel
+from anabranch.model.repository import Repository
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.address_hashes import Hashes
+from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.roots import Past, Roots
+
+__all__ = ["Installation"]
+
+
+class Installation(Protocol):
+    """All repositories. A method that is not said to look anew may answer from what it knows."""
+
+    def run_id(self) -> str:
+        """Returns a new name for a run, which sorts before all earlier ones."""
+
+    def repository(self, name: str) -> Repository:
+        """Returns a repository. Raises NotFound."""
+
+    def repositories(self) -> Iterable[Repository]:
+        """Yields all repositories, looking anew."""
+
+    def rules(self, repository: Repository) -> RetentionRules | None:
+        """Returns a repository's rules, None without."""
+
+    def uncommitted(self, collected: Repository, namespace: Namespace) -> Iterator[Hashes]:
+        """Yields the hashes of addresses in the namespace of the collected repository that uploads
+        in parts and staged changes name, those of any repository; looking anew, uploads first.
+        """
+
+    def roots(self, repository: Repository, now: float) -> Roots:
+        """Returns what a repository's references reach, looking anew; `now` in seconds since 1970.
+        Raises Gone for a commit that is named and not there, also where a repository is deleted
+        meanwhile.
+        """
+
+    def past(self, repository: Repository, now: float) -> Iterable[Past]:
+        """Returns the commits that are active no more."""
+
+    def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
+        """Returns the ranges of a tree. Raises Gone, Corrupt."""
+
+    def locate(self, repository: Repository, table_id: str) -> str:
+        """Returns the path of a table's file on this machine. Raises Gone, Corrupt."""

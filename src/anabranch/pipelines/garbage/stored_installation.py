@@ -1,0 +1,100 @@
+"""The installation whose references lie in a key-value store that this process has open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage_rules import GarbageRules
+from anabranch.errors import Corrupt
+from anabranch.model.repository import Repository
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.marks import marks_of_tree
+from anabranch.pipelines.garbage.namespace import Namespace, Reading
+from anabranch.pipelines.garbage.roots import (
+    Past,
+    Roots,
+    past_of,
+    roots_of,
+    staging_areas,
+    upload_addresses,
+)
+from anabranch.versioning.core import Core
+from anabranch.versioning.trees import translated
+
+__all__ = ["StoredInstallation"]
+
+
+class StoredInstallation:
+    """What `core` has; the rules lie in `blocks`."""
+
+    def __init__(self, core: Core, blocks: BlockStore) -> None:
+        self._core = core
+        self._rules = GarbageRules(core, blocks)
+
+    def run_id(self) -> str:
+        """Returns a new name for a run."""
+        return self._core.identifiers.descending_xid()
+
+    def repository(self, name: str) -> Repository:
+        """Returns a repository. Raises NotFound."""
+        return self._core.repositories.get(name)
+
+    def repositories(self) -> Iterable[Repository]:
+        """Yields all repositories."""
+        return self._core.repositories.all()
+
+    def rules(self, repository: Repository) -> RetentionRules | None:
+        """Returns a repository's rules, None without. Raises Corrupt."""
+        return self._rules.find(repository)
+
+    def uncommitted(
+        self,
+        collected: Repository,  # noqa: ARG002  its namespace is all that counts here
+        namespace: Namespace,
+    ) -> Iterator[Hashes]:
+        """Yields what uploads and staged changes name."""
+        yield hashes_of(pa.array(upload_addresses(self._core, namespace), pa.string()))
+        for repository in self._core.repositories.all():
+            yield from self._staged(repository, namespace.reading(repository))
+
+    def roots(self, repository: Repository, now: float) -> Roots:
+        """Returns what references reach. Raises Gone."""
+        return roots_of(self._core, repository, self.rules(repository), now)
+
+    def past(self, repository: Repository, now: float) -> Iterable[Past]:
+        """Returns the commits that are active no more. Raises Gone."""
+        return past_of(self._core, repository, self.rules(repository), now)
+
+    def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
+        """Returns the ranges of a tree. Raises Gone, Corrupt."""
+        with translated():
+            return self._core.trees.open(repository, metarange_id).ranges()
+
+    def locate(self, repository: Repository, table_id: str) -> str:
+        """Returns the path of a table's file. Raises Gone, Corrupt."""
+        return self._core.trees.locate(repository, table_id)
+
+    def _staged(self, repository: Repository, reading: Reading) -> Iterator[Hashes]:
+        """Yields what lies in staging areas, each for itself: what a newer area hides will still
+        be committed if the older one is sealed.
+        """
+        for branch in staging_areas(self._core, repository):
+            for token in branch.tokens:
+                yield self._area(repository, branch.id, token, reading)
+
+    def _area(self, repository: Repository, branch: str, token: str, reading: Reading) -> Hashes:
+        """Returns what lies in one staging area: the kernel makes a tree of it to read."""
+        rows = self._core.staging.rows([token])
+        empty = kernel.EMPTY_TREE_ID
+        try:
+            with self._core.trees.overlaid(repository, empty, rows) as tree:
+                return marks_of_tree(tree, reading, f"staged changes of branch {branch}")[0]
+        except kernel.KernelError as error:
+            raise Corrupt(
+                f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
+            ) from error

@@ -1,0 +1,65 @@
+"""Slices are all of a listing, whatever lies in it, and as many as were asked for where they can
+be.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.spark.garbage_slices import cut_listing
+from anabranch.versioning.identifiers import Identifiers
+
+DIGITS = "0123456789abcdefghijklmnopqrstuv"
+NAMES = st.text(DIGITS, min_size=20, max_size=20) | st.text(max_size=20)
+
+
+def asked_of(names):
+    """Returns what tells the first name after another, and how often that was asked."""
+    there = sorted(names, key=str.encode)
+    keys = [name.encode() for name in there]
+    asked = []
+
+    def first_after(name):
+        asked.append(name)
+        place = bisect_right(keys, name.encode())
+        return there[place] if place < len(there) else None
+
+    return first_after, asked
+
+
+def within(part, names):
+    last = part.last.encode()
+    return [
+        name
+        for name in names
+        if name.encode() > part.after.encode() and (not last or name.encode() <= last)
+    ]
+
+
+@given(st.sets(NAMES.filter(bool), max_size=60), st.integers(1, 20))
+def test_each_name_is_in_one_slice(names, number):
+    first_after, asked = asked_of(names)
+    slices = cut_listing(first_after, number)
+    assert 1 <= len(slices) <= number
+    assert (slices[0].after, slices[-1].last) == ("", "")
+    assert [part.last for part in slices[:-1]] == [part.after for part in slices[1:]]
+    assert sum(len(within(part, names)) for part in slices) == len(names)
+    assert len(asked) <= 4 * number + 66
+
+
+@pytest.mark.parametrize("hours", [24, 24 * 365 * 3])
+def test_names_of_some_time_are_shared_out_evenly(hours):
+    now = 1_700_000_000.0
+    identifiers = Identifiers(lambda: now)
+    names = []
+    for _ in range(hours):
+        now += 3600
+        names.append(identifiers.descending_xid())
+    first_after, _ = asked_of(names)
+    slices = cut_listing(first_after, 16)
+    assert len(slices) == 16
+    assert all(1 <= len(within(part, names)) <= len(names) / 6 for part in slices)
