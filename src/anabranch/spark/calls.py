@@ -122,10 +122,10 @@ class Calls:
     def _request(
         self, method: str, segments: tuple[str, ...], query: Mapping[str, str] | None
     ) -> urllib.request.Request:
-        path = "/".join(quote(segment, safe="") for segment in segments)
+        path = "/".join(quote(segment, safe="") for segment in ("repositories", *segments))
         asked = f"?{urlencode(query)}" if query else ""
         return urllib.request.Request(  # noqa: S310  the scheme was looked at
-            f"{self.url}/api/v1/repositories/{path}{asked}",
+            f"{self.url}/api/v1/{path}{asked}",
             method=method,
             headers={"Authorization": self._authorization.reveal()},
         )

@@ -13,8 +13,10 @@ written down and the restore window are the collector's.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Corrupt, NotSupported
 from anabranch.model.repository import Repository
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
@@ -31,24 +34,28 @@ from anabranch.pipelines.garbage.listing import LISTING
 from anabranch.pipelines.garbage.living import Living
 from anabranch.pipelines.garbage.marks import marks_of_tree
 from anabranch.pipelines.garbage.namespace import Reading
+from anabranch.pipelines.garbage.served_installation import ServedInstallation
 from anabranch.pipelines.garbage.watching import Watching
 from anabranch.spark.garbage_listing import HASHED, HASHED_ARROW, KeptListing, hashed
 from anabranch.spark.garbage_sweep import SparkSweep
 from anabranch.spark.pieces import ENTRIES, Range
+from anabranch.spark.server import Server
 from anabranch.spark.sources import tables_of
 from anabranch.spark.stores import Opener
 from anabranch.spark.table_files import TableFiles, opened
 from anabranch.spark.tasks import in_tasks
+from anabranch.versioning.identifiers import Identifiers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngine"]
+__all__ = ["SparkEngine", "served_installation"]
 
 _HASH_ARROW = pa.schema([("hash", pa.int64())])
 _BATCH = 1 << 16
 _SLICES = 256
 _LOCAL = "local://"
+_CACHE_BYTES = 1 << 30
 
 
 class _Read(NamedTuple):
@@ -202,6 +209,14 @@ class SparkEngine:
             shares[-1].append(read)
             room -= read.range.entries
         return shares
+
+
+def served_installation(server: Server, blocks: BlockStore, folder: Path) -> ServedInstallation:
+    """Returns what a server tells to collections, for `Collector`. `blocks` is its store, of which
+    tables are kept in a folder of this machine.
+    """
+    tables = TableCache(blocks, folder / "tables", _CACHE_BYTES, verify=kernel.verify_table)
+    return ServedInstallation(server.calls, blocks, tables, Identifiers(time.time))
 
 
 def _marks(reads: Iterable[_Read]) -> Iterator[pa.RecordBatch]:

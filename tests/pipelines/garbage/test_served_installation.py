@@ -11,12 +11,10 @@ import msgspec
 import pytest
 
 import anabranch
-from anabranch import _kernel as kernel
 from anabranch.blocks.local import LocalBlocks
-from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Conflict, NotFound
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.served_installation import ServedInstallation
+from anabranch.spark.garbage import served_installation
 from anabranch.spark.server import Server
 from anabranch.testing.garbage import DAY, addresses, aged, live_at_random, stored
 from anabranch.testing.server import running_server
@@ -54,8 +52,7 @@ def collect(data, served, tmp_path):
 
     def made(clock):
         blocks = LocalBlocks(data / "block")
-        tables = TableCache(blocks, tmp_path / "cache", 1 << 30, verify=kernel.verify_table)
-        installation = ServedInstallation(served.calls, blocks, tables, Identifiers(clock))
+        installation = served_installation(served, blocks, tmp_path)
         return Collector(installation, blocks, tmp_path / "gc", clock=clock)
 
     return made

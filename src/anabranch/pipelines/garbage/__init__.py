@@ -2,12 +2,15 @@
 
 | File | Holds |
 |---|---|
-| roots | references, staged changes and uploads, read so that nothing slips through |
+| installation | what a collection asks of whoever keeps references |
+| stored_installation, served_installation | the answers of a key-value store, and of a server |
+| roots | what references reach, read so that nothing slips through |
 | marks | the addresses of each range, as hashes, kept from run to run |
 | living | all that lives, as hashes |
 | listing | what the store holds |
-| marking | how an engine finds what is dead |
+| engine | what does the work: this process, or another |
 | candidates | what is dead, and since when that is known |
 | sweep | removes candidates that still are |
-| collector | one run of all of it |
+| run | what has been found, and its sweep |
+| collector | begins a run |
 """

@@ -1,5 +1,5 @@
-"""The installation behind a server: references are asked for over REST, everything else is read from
-the stores, of which the credentials are needed.
+"""The installation behind a server: references are asked for over REST, everything else is read
+from the stores, of which the credentials are needed.
 
 The server writes down what refers to objects, with the operations that prepare a collection, and
 the files are removed when they have been read. It decides what has expired, by its own clock.
