@@ -13,6 +13,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -74,6 +75,7 @@ class LocalBlocks:
         )
         self.sources = LocalSources(external_prefixes)
         self._clock = clock
+        self._prefixes = tuple(external_prefixes)
         self._root = str(Path(root).resolve())
         self._folders = LocalFolders(self._root)
         self._names = TemporaryNames(f"{self._root}/{TEMPORARY}")
@@ -96,6 +98,15 @@ class LocalBlocks:
         self._small = SmallBlocks(self._folders, self._journal, clock)
         self._uploads = LocalUploads(
             f"{self._names.folder}/uploads", self._names, unnamed=self._unnamed, clock=clock
+        )
+
+    def opener(self) -> Callable[[], LocalBlocks]:
+        """Returns what opens the same folder in another process; it can be pickled."""
+        return partial(
+            LocalBlocks,
+            self._root,
+            import_enabled=self.config.import_support,
+            external_prefixes=self._prefixes,
         )
 
     def accepts(self, storage_namespace: str) -> bool:

@@ -14,6 +14,7 @@ what every session has is used (no RDD, no Java).
 from __future__ import annotations
 
 from anabranch.spark.changes import changes
+from anabranch.spark.exports import export
 from anabranch.spark.imports import import_listing
 from anabranch.spark.objects import objects
 from anabranch.spark.prefixes import prefix_listing
@@ -30,6 +31,7 @@ __all__ = [
     "Server",
     "changes",
     "configure",
+    "export",
     "import_listing",
     "objects",
     "prefix_listing",

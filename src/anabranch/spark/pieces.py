@@ -13,7 +13,7 @@ from typing import NamedTuple
 from anabranch import _kernel as kernel
 from anabranch.model.page import upper_bound
 
-__all__ = ["ENTRIES", "Cut", "Pair", "Range", "cut", "cut_difference", "ranges_of"]
+__all__ = ["ENTRIES", "Cut", "Pair", "Range", "cut", "cut_difference", "cut_together", "ranges_of"]
 
 ENTRIES = 500_000
 """How many entries a task reads: a second's work or two, so that starting it does not count."""
@@ -69,36 +69,39 @@ def cut_difference(
     """Returns what must be compared, in pieces of about so many entries. No key is in two of them,
     and none of those that differ is missing.
     """
-    before, after = list(left), list(right)
-    same = {found.id for found in before} & {found.id for found in after}
-    pieces: list[Pair] = []
+    return [Pair(*piece) for piece in cut_together([left, right], entries)]
+
+
+def cut_together(trees: Iterable[Iterable[Range]], entries: int = ENTRIES) -> list[tuple[Cut, ...]]:
+    """Returns the same for any number of trees: pieces have a cut of each. Ranges that all of them
+    have are in none.
+    """
+    sides = [list(tree) for tree in trees]
+    same = set.intersection(*({found.id for found in side} for side in sides))
+    pieces: list[tuple[Cut, ...]] = []
     room = 0
-    for pair in _overlapping(
-        [found for found in before if found.id not in same],
-        [found for found in after if found.id not in same],
-    ):
+    for group in _overlapping([[each for each in side if each.id not in same] for side in sides]):
         if room <= 0:
-            pieces.append(Pair((), ()))
+            pieces.append(((),) * len(sides))
             room = entries
-        left_so_far, right_so_far = pieces[-1]
-        pieces[-1] = Pair((*left_so_far, *pair.left), (*right_so_far, *pair.right))
-        room -= sum(found.entries for found in (*pair.left, *pair.right))
+        pieces[-1] = tuple((*old, *new) for old, new in zip(pieces[-1], group, strict=True))
+        room -= sum(found.entries for cut in group for found in cut)
     return pieces
 
 
-def _overlapping(left: Cut, right: Cut) -> Iterator[Pair]:
+def _overlapping(sides: Sequence[Cut]) -> Iterator[Sequence[Cut]]:
     """Yields the smallest groups of ranges that overlap with no other's, in order."""
-    sides = sorted(
-        [(found, 0) for found in left] + [(found, 1) for found in right],
+    ranges = sorted(
+        ((found, side) for side, cut in enumerate(sides) for found in cut),
         key=lambda pair: pair[0].min_key,
     )
-    group: tuple[list[Range], list[Range]] = ([], [])
+    group: list[list[Range]] = [[] for _ in sides]
     last = b""
-    for found, side in sides:
+    for found, side in ranges:
         if any(group) and found.min_key > last:
-            yield Pair(*group)
-            group = ([], [])
+            yield group
+            group = [[] for _ in sides]
         group[side].append(found)
         last = max(last, found.max_key)
     if any(group):
-        yield Pair(*group)
+        yield group

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid
-from anabranch.model.repository import Repository
 from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.pipelines.exports.prefix import PrefixDestination
@@ -29,15 +28,17 @@ def place_of(text: str, blocks: BlockStore) -> Destination:
 
 
 def require_apart(
-    destination: Destination, repositories: Iterable[Repository], blocks: BlockStore
+    destination: Destination, namespaces: Mapping[str, str], blocks: BlockStore
 ) -> None:
-    """Raises Invalid if a place lies in a repository's storage namespace, or around it."""
+    """Raises Invalid if a place lies in a repository's storage namespace, or around it; those are
+    given by the repositories' names.
+    """
     place = _comparable(destination.address, blocks)
-    for repository in repositories:
-        namespace = _comparable(repository.storage_namespace, blocks)
+    for repository, storage_namespace in namespaces.items():
+        namespace = _comparable(storage_namespace, blocks)
         if place.startswith(namespace) or namespace.startswith(place):
             raise Invalid(
-                f"{destination.address}: the repository {repository.id} has its data there",
+                f"{destination.address}: the repository {repository} has its data there",
                 kind="invalid_destination",
                 hint="Export to a place apart from the storage namespaces of all repositories.",
             )

@@ -1,0 +1,217 @@
+"""Exports on Spark leave what those of one process leave, and either goes on with the other's."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import anabranch.spark
+from anabranch.errors import Conflict, Corrupt, Gone, Invalid, NotFound, NotSupported
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.pipelines.exports.export import Exporting
+from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.state import STATE, read_state
+from anabranch.testing.s3_service import CREDENTIALS
+from anabranch.testing.server import running_server
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def commit(lake, objects, repository="sea"):
+    """Makes main hold exactly these objects, commits, and returns the commit's id."""
+    page = lake.objects.listing(repository, "main", amount=1000)
+    there = {item.path: item.entry.checksum for item in page.items}
+    for path in there.keys() - objects.keys():
+        lake.objects.delete(repository, "main", path)
+    for path, content in objects.items():
+        if there.get(path) != hashlib.md5(content).hexdigest():
+            lake.objects.upload(repository, "main", path, [content])
+    return lake.commits.commit(repository, "main", message="m", committer="c").id
+
+
+def held(place):
+    """Returns what lies at a place, but for the export's own files."""
+    own = [path for path in place.paths() if path == STATE or path.startswith("EXPORT_")]
+    return {path: place.read_note(path) for path in place.paths() if path not in own}
+
+
+class Stopped(Exception):
+    """The export is cut off."""
+
+
+def stopping(left):
+    """Lets so many waves of tasks pass."""
+
+    def told(_):
+        nonlocal left
+        if not left:
+            raise Stopped
+        left -= 1
+
+    return told
+
+
+names = st.sampled_from(["a", "b", "b/c", "d/e", "d/f", "g", "h", "i/j/k"])
+tops = st.sets(names).map(lambda found: {n for n in found if not ("b" in found and n == "b/c")})
+contents = tops.flatmap(
+    lambda found: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in found})
+)
+attempts = st.lists(
+    st.tuples(contents, st.sampled_from(["local", "spark"]), st.integers(0, 2)),
+    min_size=2,
+    max_size=3,
+)
+
+
+FEW = settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FEW
+@given(attempts)
+def test_either_engine_goes_on_with_the_other_s(spark, tmp_path_factory, wanted):
+    goes_on(spark, tmp_path_factory.mktemp("export"), wanted)
+
+
+@pytest.mark.slow
+@settings(FEW, max_examples=25)
+@given(attempts)
+def test_either_engine_goes_on_with_the_other_s_often(spark, tmp_path_factory, wanted):
+    goes_on(spark, tmp_path_factory.mktemp("export"), wanted)
+
+
+def goes_on(spark, root, wanted):
+    """Exports by these engines, each cut off after so many waves, then once whole, on Spark."""
+    with anabranch.open(root / "lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+        place = FolderDestination(root / "out")
+
+        def on_spark(told):
+            return anabranch.spark.export(
+                *(spark, lake, "sea", "main", str(root / "out")),
+                told=told,
+                entries_per_task=3,
+                tasks_at_once=1,
+            )
+
+        def locally(told):
+            exporting = Exporting(lake.core, lake.blocks, told=told, page=2)
+            return exporting.export("sea", "main", place)
+
+        engines = {"spark": on_spark, "local": locally}
+        for number, (objects, engine, left) in enumerate(wanted):
+            expected = {**objects, "number": str(number).encode()}
+            newest = commit(lake, expected)
+            try:
+                engines[engine](stopping(left))
+            except Stopped:
+                assert read_state(place).attempts
+        done = on_spark(lambda _: None)
+        assert held(place) == expected
+        assert read_state(place).complete == done.commit == newest
+        assert locally(stopping(0)).stored == 0
+
+
+def test_the_summary_is_that_of_one_process(spark, lake, tmp_path):
+    first = {f"d{number % 3}/{number}": b"%d" % number for number in range(40)}
+    second = {**first, "d0/3": b"new", "e/f": b"more"} | {"d1/x": b"1"}
+    del second["d1/1"]
+    out = {name: tmp_path / name for name in ("spark", "local")}
+    for round_, objects in enumerate((first, second)):
+        commit(lake, objects)
+        for folder in out.values():
+            folder.mkdir(exist_ok=True)
+            (folder / f"strange{round_}").write_text("x")
+        told = []
+        found = anabranch.spark.export(
+            *(spark, lake, "sea", "main", str(out["spark"])),
+            remove_extra=True,
+            told=told.append,
+            entries_per_task=7,
+        )
+        place = FolderDestination(out["local"])
+        expected = Exporting(lake.core, lake.blocks).export("sea", "main", place, remove_extra=True)
+        skipped = ("destination", "started_at", "ended_at", "marker")
+        tables = [
+            {
+                name: value
+                for name, value in msgspec.to_builtins(done).items()
+                if name not in skipped
+            }
+            for done in (found, expected)
+        ]
+        assert tables[0] == tables[1]
+        assert held(FolderDestination(out["spark"])) == held(place) == objects
+        assert sum(told) == found.stored
+        assert (out["spark"] / found.marker).exists()
+    times = [(folder / "d0/3").stat().st_mtime for folder in out.values()]
+    assert times[0] == times[1]
+
+
+def test_what_is_refused(spark, lake, tmp_path):
+    commit(lake, {"a": b"12345", "b//c": b"678"})
+    out = str(tmp_path / "out")
+
+    def export(to=out, repository="sea", **options):
+        return anabranch.spark.export(spark, lake, repository, "main", to, **options)
+
+    with pytest.raises(Invalid, match="cannot be exported there") as refused:
+        export()
+    assert refused.value.kind == "unfit_path"
+    done = export(leave_unfit=True)
+    assert (done.stored, done.unfit, len(done.shown)) == (1, 1, 1)
+    with pytest.raises(Invalid, match="has its data there"):
+        export(str(tmp_path))
+    lake.repositories.create("land", "local://land")
+    with pytest.raises(Conflict, match="repository sea"):
+        export(repository="land")
+    with pytest.raises(NotFound):
+        export(repository="nowhere")
+    address = lake.objects.stat("sea", "main", "a").physical_address
+    file = tmp_path / "lake" / "block" / address.partition("/block/")[2]
+    file.write_bytes(b"54321")
+    with pytest.raises(Corrupt, match=r"^a: 5 bytes with the MD5"):
+        export(leave_unfit=True, everything=True)
+    file.unlink()
+    with pytest.raises(Gone):
+        export(leave_unfit=True, everything=True)
+
+
+def test_within_a_bucket_through_a_server(spark, s3_service, tmp_path):
+    name = f"exports-{uuid.uuid4().hex[:12]}"
+    s3_service.make_bucket(name)
+    store = anabranch.spark.S3Store(
+        endpoint=s3_service.endpoint,
+        access_key_id=CREDENTIALS.access_key_id,
+        secret_access_key=CREDENTIALS.secret.reveal(),
+        path_style=True,
+    )
+    blocks = s3_service.blocks()
+    objects = {f"{number % 3}/{number}": b"%d" % number for number in range(20)}
+    with running_server(tmp_path, env=s3_service.settings) as server:
+        served = anabranch.spark.Server(server.url, *server.auth)
+        body = {"name": "sea", "storage_namespace": f"s3://{name}/sea"}
+        served.calls.change("POST", body=body)
+        with Lake(
+            MemoryStore(), blocks, cache_folder=tmp_path / "other", signing_secret=b"s"
+        ) as lake:
+            lake.repositories.create("made", f"s3://{name}/made")
+            commit(lake, objects, "made")
+            listing = anabranch.spark.objects(spark, lake, "made", "main", store=store)
+            anabranch.spark.import_listing(served, "sea", "main", listing, store=store)
+        with pytest.raises(NotSupported, match="must reach the store"):
+            anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/out")
+        with pytest.raises(Invalid, match="the repository sea has its data there"):
+            anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/sea/x", store=store)
+        for to, stored in ((f"s3://{name}/out", 20), (f"s3://{name}/out", 0), (None, 20)):
+            to = to or str(tmp_path / "out")
+            done = anabranch.spark.export(spark, served, "sea", "main", to, store=store)
+            assert (done.stored, done.unfit) == (stored, 0)
+        for path, content in objects.items():
+            assert blocks.read(f"s3://{name}/out/{path}") == content
+            assert (tmp_path / "out" / path).read_bytes() == content
