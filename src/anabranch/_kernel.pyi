@@ -350,9 +350,10 @@ def write_layers(
     keep their identities, of which the address is no part. An unfit key is no error; who has
     found one uses no such tree.
 
-    `look` is called about every 16,000 entries, with how many more of all layers were passed;
-    what it raises ends the work, as does what `leave_out` raises. Raises KernelError for values
-    that are no entries.
+    Large layers are written by several threads. `look` is called on the caller's own, about every
+    16,000 entries and at the end, with how many more of all layers were passed; what it raises
+    ends the work, as does what `leave_out` raises. Raises KernelError for values that are no
+    entries.
     """
 
 # --- signatures of version 4 -----------------------------------------------------------------

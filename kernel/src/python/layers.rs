@@ -120,7 +120,7 @@ fn write_layers(
         return Err(PyValueError::new_err("keys have at least one byte"));
     }
     let layers: Vec<layers::Layer> = layers.iter().map(|layer| layer.layer(py)).collect();
-    let mut look = |passed: u64| -> Result<()> {
+    let look = |passed: u64| -> Result<()> {
         let Some(look) = &look else {
             return Ok(());
         };
@@ -129,7 +129,7 @@ fn write_layers(
     };
     let limits = Limits {
         longest_key,
-        look: &mut look,
+        look: &look,
     };
     let done = py.detach(|| layers::write(&layers, &folder, limits))?;
     let seen = done.seen.iter().map(|seen| LayerCounts::new(py, seen));

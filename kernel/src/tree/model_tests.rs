@@ -22,7 +22,7 @@ type Edits = BTreeMap<usize, Option<u8>>;
 const KEY_COUNT: usize = 16 * 7;
 
 /// Sixteen keys that end ranges, and six between each two, of which one comes next of all keys.
-static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+pub(super) static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let names = (0u32..).map(|n| format!("k{n:07}").into_bytes());
     let mut keys = vec![b"k".to_vec()];
     for name in names {

@@ -32,6 +32,14 @@ impl Layer {
             && !self.single
     }
 
+    /// Returns the least key of the tree whose new key is not below `new_key`, None when all are.
+    pub fn first_from(&self, new_key: &[u8]) -> Option<Vec<u8>> {
+        match new_key.strip_prefix(self.target.as_slice()) {
+            Some(name) => Some([&self.prefix, name].concat()),
+            None => (new_key < self.target.as_slice()).then(|| self.prefix.clone()),
+        }
+    }
+
     /// Returns what a key has behind the prefix, None for a key that is not the layer's.
     pub fn name<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         let name = key.strip_prefix(self.prefix.as_slice())?;

@@ -9,9 +9,15 @@
 
 mod address;
 mod layer;
+mod looks;
 mod overlay;
+mod span;
 mod walk;
+mod write;
+
+#[cfg(test)]
+mod model_tests;
 
 pub use layer::{Layer, LeaveOut};
-pub use overlay::{Layered, Limits, write};
 pub use walk::{SHOWN, Seen};
+pub use write::{Layered, Limits, write};

@@ -2,6 +2,7 @@
 
 use super::address::put_full;
 use super::layer::Layer;
+use super::span::Span;
 use crate::codec::{EntryView, RangeInfo, decode_value, encode_value};
 use crate::error::{Error, Result};
 use crate::ranges::{RangeWriter, break_after};
@@ -32,9 +33,29 @@ pub struct Seen {
     pub shadowed_size: i128,
 }
 
+impl Seen {
+    /// Adds what was met behind it.
+    pub fn add(&mut self, next: &Seen) {
+        self.found += next.found;
+        self.left_out += next.left_out;
+        self.shadowed += next.shadowed;
+        self.unfit += next.unfit;
+        self.size += next.size;
+        self.shadowed_size += next.shadowed_size;
+        let both = [
+            (&mut self.shadowed_keys, &next.shadowed_keys),
+            (&mut self.unfit_keys, &next.unfit_keys),
+        ];
+        for (mine, others) in both {
+            others.iter().for_each(|key| remember(mine, key));
+        }
+    }
+}
+
 /// A walk that stands on an entry, or behind the last.
 pub struct Walk<'a> {
     layer: &'a Layer,
+    span: &'a Span,
     longest: usize,
     cursor: TreeCursor,
     /// The new key of the entry.
@@ -45,12 +66,17 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Returns the walk on its first entry. Keys of more than `longest` bytes are unfit.
-    pub fn open(layer: &'a Layer, longest: usize) -> Result<Walk<'a>> {
+    /// Returns the walk on its first entry in the span. Keys of more than `longest` bytes are
+    /// unfit.
+    pub fn open(layer: &'a Layer, span: &'a Span, longest: usize) -> Result<Walk<'a>> {
         let mut cursor = layer.tree.cursor();
-        cursor.seek(&layer.prefix)?;
+        let start = layer.first_from(&span.start);
+        if let Some(start) = &start {
+            cursor.seek(start)?;
+        }
         let mut walk = Walk {
             layer,
+            span,
             longest,
             cursor,
             key: Vec::new(),
@@ -58,7 +84,9 @@ impl<'a> Walk<'a> {
             data: Vec::new(),
             value: Vec::new(),
         };
-        walk.settle()?;
+        if start.is_some() {
+            walk.settle()?;
+        }
         Ok(walk)
     }
 
@@ -99,7 +127,9 @@ impl<'a> Walk<'a> {
     fn add_piece(&mut self, limit: Option<&[u8]>, out: &mut RangeWriter) -> Result<u64> {
         let before = out.count();
         let fits = |key: &[u8]| {
-            key.starts_with(&self.layer.prefix) && limit.is_none_or(|limit| key < limit)
+            key.starts_with(&self.layer.prefix)
+                && limit.is_none_or(|limit| key < limit)
+                && self.span.reaches(key)
         };
         let would_be = |info: &RangeInfo, out: &RangeWriter| {
             out.is_between_ranges() && break_after(&info.max_key, 0)
@@ -112,37 +142,47 @@ impl<'a> Walk<'a> {
         Ok(added)
     }
 
-    fn forward(&mut self) -> Result<()> {
+    /// Passes over the entry.
+    pub fn forward(&mut self) -> Result<()> {
         self.cursor.next()?;
         self.settle()
     }
 
     /// Goes forward to an entry that counts, and makes its new key.
     fn settle(&mut self) -> Result<()> {
-        self.key.clear();
-        while let Some(key) = self.cursor.key() {
-            let Some(name) = self.layer.name(key) else {
-                break;
+        loop {
+            self.key.clear();
+            let Some((key, name)) = self
+                .cursor
+                .key()
+                .and_then(|key| Some((key, self.layer.name(key)?)))
+            else {
+                return Ok(());
             };
+            self.key.extend_from_slice(&self.layer.target);
+            self.key.extend_from_slice(name);
+            if !self.span.reaches(&self.key) {
+                self.key.clear();
+                return Ok(());
+            }
             let left_out = match &self.layer.leave_out {
                 Some(leave_out) => leave_out.leaves_out(name)?,
                 None => false,
             };
             if left_out {
                 self.seen.left_out += 1;
+            } else if self.is_fit() {
+                return Ok(());
             } else {
-                let length = self.layer.target.len() + name.len();
-                if length > 0 && (length <= self.longest || self.layer.is_kept()) {
-                    self.key.extend_from_slice(&self.layer.target);
-                    self.key.extend_from_slice(name);
-                    return Ok(());
-                }
                 self.seen.unfit += 1;
                 remember(&mut self.seen.unfit_keys, key);
             }
             self.cursor.next()?;
         }
-        Ok(())
+    }
+
+    fn is_fit(&self) -> bool {
+        !self.key.is_empty() && (self.key.len() <= self.longest || self.layer.is_kept())
     }
 
     /// Makes the entry's new value and returns the object's size.
