@@ -27,6 +27,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.pipelines.images.builds import Builds
 from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest, Unfit
 from anabranch.pipelines.imports.listing_engine import import_listed
@@ -50,6 +51,7 @@ class Lake(Catalog):
         cache_bytes: int = CACHE_BYTES,
         signing_secret: bytes,
         presigned_seconds: float = PRESIGNED_SECONDS,
+        images_namespace: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.keyvalue = keyvalue
@@ -61,9 +63,11 @@ class Lake(Catalog):
             blocks,
             signing_secret=signing_secret,
             presigned_seconds=presigned_seconds,
+            images_namespace=images_namespace,
             clock=clock,
         )
         self.imports = Imports(core, blocks, clock)
+        self.builds = Builds(core, blocks, self.images, clock)
 
     def import_listing(
         self,
@@ -106,7 +110,10 @@ class Lake(Catalog):
         )
 
     def close(self) -> None:
-        """Finishes what goes on and closes the stores; imports that go on are interrupted."""
+        """Finishes what goes on and closes the stores; imports and builds that go on are
+        interrupted.
+        """
+        self.builds.close()
         self.imports.close()
         super().close()
         self.keyvalue.close()

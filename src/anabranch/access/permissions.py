@@ -1,7 +1,8 @@
 """What can be permitted: the actions and the names of resources, as lakeFS 1.84 has them.
 
 A permission is one action on one resource. Policies written for lakeFS name the same actions and
-the same resources, so nothing here may be renamed.
+the same resources, so nothing here may be renamed. Images and what may be done with them are our
+own.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import NamedTuple
 __all__ = [
     "ANY",
     "Action",
+    "AllBelow",
     "Permission",
     "branch_arn",
     "external_principal_arn",
     "group_arn",
+    "image_arn",
     "namespace_arn",
     "object_arn",
     "policy_arn",
@@ -59,6 +62,9 @@ class Action(StrEnum):
     READ_TAG = "fs:ReadTag"
     LIST_TAGS = "fs:ListTags"
     READ_CONFIG = "fs:ReadConfig"
+    CREATE_IMAGE = "fs:CreateImage"
+    READ_IMAGE = "fs:ReadImage"
+    DELETE_IMAGE = "fs:DeleteImage"
 
     READ_USER = "auth:ReadUser"
     CREATE_USER = "auth:CreateUser"
@@ -100,6 +106,12 @@ class Action(StrEnum):
     LIST_PULL_REQUESTS = "pr:ListPullRequests"
 
 
+class AllBelow(str):
+    """As a resource asked for: all whose names begin so, whatever follows."""
+
+    __slots__ = ()
+
+
 class Permission(NamedTuple):
     """One action on one resource: what an operation needs."""
 
@@ -130,6 +142,11 @@ def branch_arn(repository: str, branch: str) -> str:
 def tag_arn(repository: str, tag: str) -> str:
     """Returns the resource name of a tag."""
     return f"{_FS}repository/{repository}/tag/{tag}"
+
+
+def image_arn(tag: str) -> str:
+    """Returns the resource name of an image."""
+    return f"{_FS}image/{tag}"
 
 
 def user_arn(user: str) -> str:

@@ -14,10 +14,11 @@ from functools import lru_cache
 
 import msgspec
 
-from anabranch.access.permissions import ANY, Permission
+from anabranch.access.permissions import ANY, AllBelow, Permission
 
 __all__ = ["ALLOW_ALL", "Effect", "Statement", "allows"]
 
+_UNHEARD_OF = "\U0010fffd"
 _FIELDS = 6  # arn : lakefs : service : region : account : resource
 _TOKENS = re.compile(r"(\$\{user\}|[*?])")
 
@@ -45,7 +46,8 @@ def allows(statements: Iterable[Statement], permission: Permission, username: st
     """Returns whether the statements give the permission: one allows it and none denies it.
 
     A permission on ANY resource is given by an allowance for whichever resource, and taken only
-    by a denial of all.
+    by a denial of all. One on all below a prefix is given by one statement that allows whatever
+    follows it, and taken by a denial of anything there.
     """
     allowed = False
     for statement in statements:
@@ -66,7 +68,58 @@ def _names_action(statement: Statement, action: str, username: str) -> bool:
 def _names_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
     if resource == ANY:
         return not denies or ANY in statement.resources
+    if isinstance(resource, AllBelow):
+        names = touches_below if denies else names_all_below
+        return any(names(pattern, resource, username) for pattern in statement.resources)
     return any(_matches_arn(pattern, resource, username) for pattern in statement.resources)
+
+
+def names_all_below(pattern: str, prefix: str, username: str) -> bool:
+    """Returns whether a pattern names every resource whose name begins so."""
+    # what follows may be nothing, and may be anything at all: only `*` takes a character that no
+    # pattern has, both alone and many times
+    endings = ("", _UNHEARD_OF, _UNHEARD_OF * 1024)
+    return all(_matches_arn(pattern, prefix + ending, username) for ending in endings)
+
+
+def touches_below(pattern: str, prefix: str, username: str) -> bool:
+    """Returns whether a pattern names any resource whose name begins so."""
+    if pattern == ANY:
+        return True
+    wanted = pattern.split(":", _FIELDS - 1)
+    given = prefix.split(":", _FIELDS - 1)
+    if len(wanted) != _FIELDS or len(given) != _FIELDS:
+        return False
+    if [*wanted[:3], wanted[4]] != [*given[:3], given[4]]:
+        return False
+    # a star in a user's name would be one in the pattern, which only denies more
+    return _has_common(wanted[5].replace("${user}", username), given[5])
+
+
+def _has_common(pattern: str, prefix: str) -> bool:
+    reached = {0}
+    for character in prefix:
+        after = set()
+        for at in _skipping_stars(reached, pattern):
+            if at < len(pattern) and pattern[at] == "*":
+                after.add(at)
+            elif at < len(pattern) and pattern[at] in ("?", character):
+                after.add(at + 1)
+        reached = after
+        if not reached:
+            return False
+    return True
+
+
+def _skipping_stars(places: set[int], pattern: str) -> set[int]:
+    """Returns places in a pattern with those behind the stars that they stand before."""
+    found = set(places)
+    for place in places:
+        at = place
+        while at < len(pattern) and pattern[at] == "*":
+            at += 1
+            found.add(at)
+    return found
 
 
 def _matches_arn(pattern: str, resource: str, username: str) -> bool:

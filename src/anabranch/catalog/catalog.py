@@ -14,6 +14,7 @@ from anabranch.catalog.garbage_preparation import GarbagePreparation
 from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.catalog.garbage_tasks import GarbageTasks
 from anabranch.catalog.housekeeping import Chore, Housekeeping
+from anabranch.catalog.images import Images
 from anabranch.catalog.objects import Objects
 from anabranch.catalog.presigning import PRESIGNED_SECONDS, Presigning
 from anabranch.catalog.protection import Protection
@@ -38,7 +39,8 @@ _ABANDONED_SECONDS = 3600.0
 
 class Catalog:
     """All use cases. `clock` gives seconds since 1970; `signing_secret` signs the addresses that
-    clients are given to upload to, and URLs, which are good for `presigned_seconds`.
+    clients are given to upload to, and URLs, which are good for `presigned_seconds`;
+    `images_namespace` is where the tables of images go.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Catalog:
         *,
         signing_secret: bytes,
         presigned_seconds: float = PRESIGNED_SECONDS,
+        images_namespace: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.core = core
@@ -55,8 +58,11 @@ class Catalog:
         self.protection = Protection(core)
         self.writes = Writes(core, self.protection)
         self.uploads = Uploads(core, blocks, clock, self.writes)
+        self.images = Images(core, blocks, images_namespace)
         self.garbage_rules = GarbageRules(core, blocks)
-        self.garbage_preparation = GarbagePreparation(core, blocks, clock, self.garbage_rules)
+        self.garbage_preparation = GarbagePreparation(
+            core, blocks, clock, self.garbage_rules, self.images
+        )
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self._housekeeping = Housekeeping(
             [
@@ -67,7 +73,7 @@ class Catalog:
                 Chore(self.garbage_tasks.speak, _SPEAK_SECONDS),
             ]
         )
-        self.repositories = Repositories(core, blocks)
+        self.repositories = Repositories(core, blocks, self.images)
         self.branches = Branches(core, self.protection)
         self.tags = Tags(core)
         self.commits = Commits(core, self.protection)

@@ -19,6 +19,7 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage_rules import RETENTION, GarbageRules
+from anabranch.catalog.images import Images
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry, physical_address
 from anabranch.model.names import key_of, path_of
@@ -78,17 +79,23 @@ class GarbagePreparation:
     """The use cases of preparing. `clock` gives seconds since 1970."""
 
     def __init__(
-        self, core: Core, blocks: BlockStore, clock: Callable[[], float], rules: GarbageRules
+        self,
+        core: Core,
+        blocks: BlockStore,
+        clock: Callable[[], float],
+        rules: GarbageRules,
+        images: Images,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
         self._rules = rules
+        self._images = images
 
     def commits(self, repository: str, *, every: bool = False) -> Preparation:
-        """Writes down the active commits; `every` other commit, too, as one that has expired, and
-        all are active without rules. Raises NotFound without rules otherwise, Gone for a commit
-        that is missing.
+        """Writes down the active commits, those that images hold among them; `every` other commit,
+        too, as one that has expired, and all are active without rules. Raises NotFound without
+        rules otherwise, Gone for a commit that is missing.
         """
         found = self._core.repositories.get(repository)
         rules = self._rules.find(found)
@@ -99,6 +106,7 @@ class GarbagePreparation:
         # commits last: every commit that a branch or a tag named is among them
         lines = lines_of(self._core.commits, found)
         active = active_commits(lines, branches, tagged, rules, self._clock())
+        active |= lines.keys() & self._images.pinned_commits(found).keys()
         rows = [
             f"{name},{'false' if name in active else 'true'},{lines[name].metarange_id}\n"
             for name in sorted(lines if every else active)

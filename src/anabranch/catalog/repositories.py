@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog import sample
+from anabranch.catalog.images import Images
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -29,9 +31,10 @@ _DUMMY_TEXT = b"this is dummy data - created by lakeFS to check accessibility"
 class Repositories:
     """The use cases of repositories."""
 
-    def __init__(self, core: Core, blocks: BlockStore) -> None:
+    def __init__(self, core: Core, blocks: BlockStore, images: Images) -> None:
         self._core = core
         self._blocks = blocks
+        self._images = images
 
     def create(
         self,
@@ -96,7 +99,13 @@ class Repositories:
         )
 
     def delete(self, name: str, *, force: bool = False) -> None:
-        """Deletes a repository's references and staged changes; objects stay in the store."""
+        """Deletes a repository's references and staged changes; objects stay in the store.
+
+        Raises Conflict without `force` where images hold any of its objects.
+        """
+        if not force:
+            with suppress(Gone):  # its deletion was interrupted, and is done to the end
+                self._images.require_free(self._core.repositories.get(name))
         self._core.repositories.delete(name, force=force)
 
     def metadata(self, name: str) -> dict[str, str]:

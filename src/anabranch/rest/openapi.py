@@ -64,6 +64,8 @@ def _types(operations: Iterable[Operation[Any, Any]]) -> list[Any]:
     for operation in operations:
         types += [operation.body, operation.response]
         types += [response.type for response in operation.others]
+        contents = (content["schema"] for content in (operation.content or {}).values())
+        types += [schema for schema in contents if not isinstance(schema, dict)]
     return [type_ for type_ in types if type_ is not None and type_ is not bytes]
 
 
@@ -86,8 +88,18 @@ def _operation(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json
             "content": {_JSON: {"schema": schemas[id(operation.body)]}},
         }
     elif operation.body_kind is BodyKind.STREAM:
-        described["requestBody"] = {"content": _UPLOADS}
+        described["requestBody"] = {"content": _content(operation, schemas)}
     return described
+
+
+def _content(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:
+    """Returns what a stream may be, by media type: an upload, unless it is declared."""
+    if operation.content is None:
+        return _UPLOADS
+    return {
+        media_type: {"schema": schemas.get(id(content["schema"]), content["schema"])}
+        for media_type, content in operation.content.items()
+    }
 
 
 _UPLOADS: Json = {

@@ -78,7 +78,8 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
 
     `params` is the struct of its path, query and header parameters: a field whose wire name
     stands in the path is a path parameter, one marked as HEADER is a header, the rest are in the
-    query. `body` is the type of its JSON body. `quick` operations are answered where they arrive
+    query. `body` is the type of its JSON body; `content` describes a stream by media type, if it is
+    no upload's. `quick` operations are answered where they arrive
     and must neither wait nor take long; they have no body. Without a `handler`, the operation
     answers that it is not implemented.
     """
@@ -93,6 +94,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     body: type[BodyT] | None = None
     body_optional: bool = False
     stream: bool = False
+    content: dict[str, Any] | None = None
     status: int = 200
     response: Any = None
     media_type: str = "application/json"

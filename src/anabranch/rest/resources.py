@@ -9,6 +9,7 @@ from anabranch.access.permissions import (
     branch_arn,
     external_principal_arn,
     group_arn,
+    image_arn,
     namespace_arn,
     object_arn,
     policy_arn,
@@ -25,6 +26,7 @@ __all__ = [
     "on_destination_branch",
     "on_external_principal",
     "on_group",
+    "on_image",
     "on_import_sources",
     "on_namespace",
     "on_new_branch",
@@ -91,6 +93,11 @@ def on_tag(call: _Call) -> str:
 def on_new_tag(call: _Call) -> str:
     """The tag that the body names."""
     return tag_arn(call.params.repository, call.body.id)
+
+
+def on_image(call: _Call) -> str:
+    """The image of the path."""
+    return image_arn(call.params.tag)
 
 
 def on_object(call: _Call) -> str:

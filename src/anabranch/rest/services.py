@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anabranch.access.access import Access
 from anabranch.catalog.catalog import Catalog
+from anabranch.pipelines.images.builds import Builds
 from anabranch.pipelines.imports.imports import Imports
 
 __all__ = ["Services", "Version"]
@@ -29,6 +30,7 @@ class Services(NamedTuple):
 
     catalog: Catalog
     imports: Imports
+    builds: Builds
     access: Access
     version: Version
     clock: Callable[[], float]

@@ -13,6 +13,7 @@ from anabranch.rest import (
     garbage_preparation,
     garbage_rules,
     health,
+    images,
     imports,
     metadata,
     objects,
@@ -28,7 +29,7 @@ from anabranch.rest import (
 )
 from anabranch.rest.operation import Operation
 
-__all__ = ["BASE_PATH", "OPERATIONS"]
+__all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
 
 BASE_PATH = "/api/v1"
 
@@ -54,4 +55,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *imports.OPERATIONS,
     *planned.OPERATIONS,
 )
-"""Every operation, once."""
+"""Every operation of lakeFS's, once."""
+
+EXTENSIONS: tuple[Operation[Any, Any], ...] = (*images.OPERATIONS,)
+"""Operations of our own."""

@@ -34,7 +34,7 @@ REQUEST_ID = "anabranch.request_id"
 
 JSON_LIMIT = 8 * 1024 * 1024
 
-_NAME = re.compile(r"\{(\w+)\}")
+_NAME = re.compile(r"\{(\w+)\}(:\w+)?")
 
 
 class ApiPath:
@@ -133,7 +133,7 @@ def invocations_by_path(
             if match is not None:
                 segment = f"s{position}"
                 names[segment] = match[1]
-                parts[position] = f"{{{segment}}}"
+                parts[position] = f"{{{segment}}}{match[2] or ''}"
         methods = paths.setdefault("/".join(parts), {})
         methods[operation.method] = Invocation(operation, services, names)
     return paths

@@ -52,6 +52,7 @@ class Composition:
             cache_bytes=settings.committed.local_cache.size_bytes,
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
             presigned_seconds=presigned_seconds(settings.blockstore),
+            images_namespace=settings.images.storage_namespace,
         )
         self.services = _services(settings, keyvalue, self.lake)
         self._calls = Workers("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
@@ -96,6 +97,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
     return Services(
         catalog=lake,
         imports=lake.imports,
+        builds=lake.builds,
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

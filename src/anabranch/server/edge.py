@@ -32,7 +32,7 @@ from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import Invocation
 from anabranch.rest.services import Services
 from anabranch.rest.signed_blocks import SIGNED_OPERATIONS
-from anabranch.rest.table import BASE_PATH, OPERATIONS
+from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
 from anabranch.s3.answer import Answer as S3Answer
 from anabranch.s3.door import Door, Visit
 from anabranch.server import pages
@@ -96,7 +96,10 @@ class Edge:
         self._door = door
         self._calls = None if local else calls
         self._metrics = Metrics(
-            {operation.id: operation.method for operation in (*OPERATIONS, *SIGNED_OPERATIONS)}
+            {
+                operation.id: operation.method
+                for operation in (*OPERATIONS, *EXTENSIONS, *SIGNED_OPERATIONS)
+            }
         )
         self._log = request_log
         self._s3 = S3Requests(door, calls, transfers, self._metrics, local=local)
@@ -110,7 +113,7 @@ class Edge:
             logout_url=logout_url,
             metrics=self._metrics.text,
         )
-        paths = invocations_by_path(OPERATIONS, services, base=BASE_PATH)
+        paths = invocations_by_path((*OPERATIONS, *EXTENSIONS), services, base=BASE_PATH)
         paths |= invocations_by_path(SIGNED_OPERATIONS, services)
         for template, invocations in paths.items():
             self._falcon.add_route(template, ApiPath(invocations, calls, transfers))

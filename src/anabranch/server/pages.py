@@ -16,7 +16,7 @@ from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import not_found
 from anabranch.rest.openapi import openapi
 from anabranch.rest.session import ended_session_cookie
-from anabranch.rest.table import BASE_PATH, OPERATIONS
+from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
 from anabranch.server.api_path import REQUEST_ID
 from anabranch.server.metrics import CONTENT_TYPE
 
@@ -90,7 +90,7 @@ class _Logout:
 
 @cache
 def _document() -> bytes:
-    return encode(openapi(OPERATIONS)) + b"\n"
+    return encode(openapi((*OPERATIONS, *EXTENSIONS))) + b"\n"
 
 
 async def _refuse(

@@ -140,6 +140,19 @@ class Committed(Group, frozen=True, kw_only=True):
     local_cache: LocalCache = LocalCache()
 
 
+class Images(Group, frozen=True, kw_only=True):
+    """Images that Lakefiles are built into."""
+
+    storage_namespace: Annotated[
+        str,
+        Means(
+            "Storage namespace of the repository `image`; by default `image` below "
+            "`blockstore.default_namespace_prefix`, or in the folder of objects",
+            shared=True,
+        ),
+    ] = ""
+
+
 class Settings(Group, frozen=True, kw_only=True):
     """All settings of a server."""
 
@@ -153,6 +166,7 @@ class Settings(Group, frozen=True, kw_only=True):
     installation: Installation = Installation()
     database: Database = Database()
     blockstore: Blockstore = Blockstore()
+    images: Images = Images()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
     logging: Logging = Logging()

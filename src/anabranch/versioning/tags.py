@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -35,10 +35,18 @@ class Tags:
             raise NotFound("tag not found", kind="tag_not_found")
         return tag
 
-    def create(self, repository: Repository, name: str, commit_id: str) -> Tag:
-        """Creates a tag.
+    def create(
+        self,
+        repository: Repository,
+        name: str,
+        commit_id: str,
+        *,
+        beside: tuple[Sequence[Write], Sequence[Expect]] = ((), ()),
+    ) -> Tag:
+        """Creates a tag, and makes the writes `beside` it in the same step.
 
-        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so.
+        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so, and
+        Conflict (kind changed_meanwhile) where what is expected beside it is not so.
         """
         check_tag(name)
         if self._commits.find(repository, name) is not None:
@@ -49,9 +57,12 @@ class Tags:
             Expect(repository.partition, keys.branch(name), None),
         ]
         write = Write(repository.partition, keys.tag(name), encoding.tag_bytes(tag))
-        if not self._keyvalue.apply([write], absent):
+        others, expected = beside
+        if not self._keyvalue.apply([write, *others], [*absent, *expected]):
             if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
                 raise Conflict(f"branch ID {name}: conflict found", kind="name_is_a_branch")
+            if expected and self.find(repository, name) is None:
+                raise Conflict("it was changed meanwhile", kind="changed_meanwhile")
             raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
         return tag
 

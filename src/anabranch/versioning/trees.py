@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from anabranch import _kernel as kernel
@@ -104,6 +105,16 @@ class Trees:
         """Returns the tree whose tables were all written into a folder."""
         with translated():
             return self._pool.tree(metarange_id, lambda table_id: f"{folder}/{table_id}")
+
+    def open_over(self, folder: str, repository: Repository, metarange_id: str) -> kernel.Tree:
+        """Returns the tree whose tables were written into a folder, or lie in the repository."""
+
+        def locate(table_id: str) -> str:
+            path = Path(folder, table_id)
+            return str(path) if path.exists() else self.locate(repository, table_id)
+
+        with translated():
+            return self._pool.tree(metarange_id, locate)
 
     def write_folder(self, repository: Repository) -> str:
         """Returns the folder into which the kernel writes a repository's new tables."""

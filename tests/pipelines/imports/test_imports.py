@@ -12,7 +12,7 @@ from anabranch.blocks.local_sources import LocalSources
 from anabranch.errors import Conflict, Denied, Gone, Invalid, NotFound, ReadOnlyRepository
 from anabranch.model.entry import Entry
 from anabranch.model.imports import ImportSource, ImportStatus
-from anabranch.pipelines.imports import running
+from anabranch.pipelines import running
 from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.testing.lake import Clock
 

@@ -25,9 +25,12 @@ class Tally:
 
 
 class Refused:
-    """Objects that cannot be on a branch: how many, and the first of them."""
+    """Objects that cannot be on a branch: how many, and the first of them. `deed` is what is not
+    done to them, for the message.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, deed: str = "imported") -> None:
+        self._deed = deed
         self.count = 0
         self._shown: list[str] = []
 
@@ -42,8 +45,9 @@ class Refused:
         """Raises Invalid, which shows the first of them, if there were any."""
         if self.count:
             more = "" if self.count <= _SHOWN else f"; and {self.count - _SHOWN} more"
+            shown = "; ".join(self._shown)
             raise Invalid(
-                f"{self.count} of the objects cannot be imported: {'; '.join(self._shown)}{more}",
+                f"{self.count} of the objects cannot be {self._deed}: {shown}{more}",
                 kind="unfit_names",
                 hint="Rename them, or import only what is beside them.",
             )

@@ -1,0 +1,1 @@
+"""Images: the inputs that a Lakefile declares become an immutable tag, without being copied."""

@@ -1,0 +1,107 @@
+"""A lake with two repositories and a folder beside it, and a short way to build images there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from anabranch.access.actor import Actor
+from anabranch.access.statements import ALLOW_ALL
+from anabranch.blocks.local import LocalBlocks
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.model.image import Image, ImagePlan
+from anabranch.model.lakefile_parser import parse_lakefile
+from anabranch.pipelines.images.planning import ImageRequest
+
+PATIENCE_SECONDS = 120
+ADMIN = Actor(username="admin", statements=(ALLOW_ALL,))
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """The folder that may be imported from."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
+    """A lake with the empty repositories `sea` and `sky`."""
+    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+    ) as lake:
+        for name in ("sea", "sky"):
+            lake.repositories.create(name, f"local://{name}")
+        yield lake
+
+
+class Images:
+    """What tests do with images."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+
+    def commit(self, repository: str, contents: Mapping[str, bytes | None]) -> str:
+        """Commits objects on main, None removes one; returns the commit's id."""
+        for path, content in contents.items():
+            if content is None:
+                self._lake.objects.delete(repository, "main", path)
+            else:
+                self._lake.objects.upload(repository, "main", path, [content])
+        return self._lake.commits.commit(
+            repository, "main", committer="jane", message="more", metadata={}
+        ).id
+
+    def request(self, tag: str, text: str, **options: object) -> ImageRequest:
+        """Returns the request to build."""
+        return ImageRequest(
+            tag=tag,
+            lakefile=parse_lakefile(text),
+            text=text,
+            creator="jane",
+            **options,  # type: ignore[arg-type]
+        )
+
+    def build(self, tag: str, text: str, actor: Actor = ADMIN, **options: object) -> Image:
+        """Builds an image and waits for it."""
+        request = self.request(tag, text, **options)
+        image = self._lake.builds.build(request, actor, wait_seconds=PATIENCE_SECONDS).image
+        assert image is not None
+        return image
+
+    def resolve(self, tag: str, text: str, actor: Actor = ADMIN, **options: object) -> ImagePlan:
+        """Plans an image."""
+        return self._lake.builds.resolve(self.request(tag, text, **options), actor)
+
+    def contents(self, reference: str, repository: str = "image") -> dict[str, bytes]:
+        """Returns all objects at a reference, read."""
+        page = self._lake.objects.listing(repository, reference, amount=1000)
+        assert not page.has_more
+        return {
+            stat.path: self._lake.objects.open(repository, reference, stat.path).read_bytes()
+            for stat in page.items
+        }
+
+
+@pytest.fixture
+def images(lake: Lake) -> Images:
+    """What tests do with images of the lake."""
+    return Images(lake)
+
+
+@pytest.fixture
+def fill(outside: Path) -> Callable[[Mapping[str, bytes]], None]:
+    """Writes files outside of the lake."""
+
+    def write(files: Mapping[str, bytes]) -> None:
+        for name, content in files.items():
+            path = outside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    return write

@@ -1,0 +1,199 @@
+"""Builds: what comes to be in an image, and what is refused and leaves nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    Denied,
+    Invalid,
+    NotFound,
+    ReadOnlyRepository,
+)
+
+
+def test_the_proposals_own_example(images, fill, outside, lake):
+    images.commit("sea", {"base/a": b"a", "path/to/collection/x": b"old"})
+    lake.tags.create("sea", "tag1", "main")
+    first = images.commit(
+        "sky", {"path/to/collection/x": b"x", "path/to/collection/date=11072022/y": b"y1"}
+    )
+    second = images.commit("sky", {"path/to/collection/date=11072022/y": b"y2"})
+    images.commit("sky", {"pictures/cats/tom": b"meow", "pictures/dogs/rex": b"bow"})
+    lake.tags.create("sky", "tag123", "main")
+    fill({"some-path/deep/e": b"external", "other": b"no"})
+    layers = f"""
+ADD "lakefs://sky/{first}/path/to/collection/"                 "path/to/collection/"
+ADD "lakefs://sky/{second}/path/to/collection/date=11072022/"  "path/to/collection/date=11072022/"
+ADD "lakefs://sky/tag123/pictures/cats/"                       "pictures/animals/cats/"
+ADD "local://{outside}/some-path/"                             "external/some-path/"
+
+LABEL "author=oz.katz"
+LABEL "notebook_url=https://dbc-123.cloud.databricks.com/?o=12345#notebook/45678"
+LABEL "spark_version=3.3.2"
+"""
+    added = {
+        "path/to/collection/x": b"x",
+        "path/to/collection/date=11072022/y": b"y2",
+        "pictures/animals/cats/tom": b"meow",
+        "external/some-path/deep/e": b"external",
+    }
+    plain = images.build("v120", layers)
+    assert images.contents("v120") == added
+    over = images.build("v121", "FROM lakefs://sea/tag1" + layers)
+    assert images.contents("v121") == {"base/a": b"a", **added}
+    again = images.build("v122", "FROM lakefs://image:v120\nADD lakefs://sea/tag1/base/a .")
+    assert images.contents("v122") == {"a": b"a", **added}
+
+    assert plain.plan.labels == {
+        "author": "oz.katz",
+        "notebook_url": "https://dbc-123.cloud.databricks.com/?o=12345#notebook/45678",
+        "spark_version": "3.3.2",
+    }
+    assert (over.plan.objects, over.plan.size) == (5, 1 + 1 + 2 + 4 + 8)
+    assert over.plan.shadowed == 2
+    assert [pin.objects for pin in over.plan.pins] == [2, 2, 1, 1, 1]
+    assert over.plan.pins[1].pinned == f"lakefs://sky/{first}/path/to/collection/"
+    assert again.plan.base == plain.plan.digest
+    commit = lake.commits.get("image", "v122")
+    assert commit.parents == (plain.commit_id,)
+    assert lake.images.get("v121") == over
+
+
+def test_the_same_pins_give_the_same_digest(images, fill, outside):
+    commit_id = images.commit("sea", {"a/1": b"1", "a/2": b"2"})
+    fill({"x": b"x"})
+    text = f"ADD lakefs://sea/{commit_id}/a/ b\nADD local://{outside}/ c\nLABEL a=1 b=2"
+    one = images.build("one", text)
+    two = images.build("two", text.replace(commit_id, "main").replace("a=1 b=2", "b=2\nLABEL a=1"))
+    assert one.plan.digest == two.plan.digest
+    assert images.resolve("three", text).digest == one.plan.digest
+    assert images.build("four", text + " c=3").plan.digest != one.plan.digest
+    (outside / "x").write_bytes(b"other")
+    assert images.build("five", text).plan.digest != one.plan.digest
+
+
+def test_an_image_stays_when_its_sources_go(images, lake):
+    images.commit("sea", {"a": b"a", "b": b"b"})
+    images.build("v1", "FROM lakefs://sea/main")
+    images.commit("sea", {"a": b"new", "b": None})
+    lake.repositories.delete("sea", force=True)
+    assert images.contents("v1") == {"a": b"a", "b": b"b"}
+
+
+def test_what_is_not_committed_is_left_out(images, lake):
+    images.commit("sea", {"a": b"a"})
+    lake.objects.upload("sea", "main", "a", [b"staged"])
+    image = images.build("v1", "FROM lakefs://sea/main")
+    assert images.contents("v1") == {"a": b"a"}
+    (remark,) = image.plan.remarks
+    assert remark.kind == "pinned"
+    assert remark.line == 1
+    with pytest.raises(Invalid, match="Lakefile:1: lakefs://sea/main may mean another"):
+        images.build("v2", "FROM lakefs://sea/main", strict=True)
+    with pytest.raises(Invalid, match="may mean another"):
+        images.build("v2", "FROM lakefs://sea/main~1", strict=True)
+
+
+def test_patterns_leave_objects_out(images):
+    images.commit("sea", {"a/1.csv": b"1", "a/1.tmp": b"2", "a/_temporary/0/x.csv": b"3"})
+    images.build("v1", "ADD --exclude=*.tmp --exclude=_temporary/* lakefs://sea/main/a/ /")
+    assert images.contents("v1") == {"1.csv": b"1"}
+
+
+def test_later_layers_win_and_that_is_told(images):
+    images.commit("sea", {"a": b"a", "b": b"b", "c/a": b"c"})
+    image = images.build(
+        "v1",
+        "ADD lakefs://sea/main/a x\nADD lakefs://sea/main/b x\n"
+        "ADD lakefs://sea/main/c/ y\nADD lakefs://sea/main/b y/a",
+    )
+    assert images.contents("v1") == {"x": b"b", "y/a": b"b"}
+    assert (image.plan.shadowed, image.plan.size) == (2, 2)
+    remark = next(each for each in image.plan.remarks if each.kind == "shadowed")
+    assert "2 objects lie under others" in remark.message
+
+
+def test_an_image_can_be_added_to_another(images):
+    images.commit("sea", {"a/1": b"1", "b": b"2"})
+    images.build("v1", "FROM lakefs://sea/main")
+    images.build("v2", "ADD lakefs://image:v1/a/ c\nADD lakefs://image/v1/b d")
+    assert images.contents("v2") == {"c/1": b"1", "d": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("FROM lakefs://none/main", NotFound, "Lakefile:1: repository not found"),
+        ("\nFROM lakefs://sea/none", NotFound, "Lakefile:2: not found"),
+        ("FROM lakefs://image:none", NotFound, "Lakefile:1: .*not found"),
+        ("FROM lakefs://image:v1", Invalid, "v1 cannot be made from itself"),
+        ("ADD lakefs://image:v1~1/a b", Invalid, "v1 cannot be made from itself"),
+        ("ADD lakefs://sea/main/none/ a", NotFound, "there is nothing to add"),
+        ("ADD lakefs://sea/main/none a", NotFound, "there is no such object"),
+        ("ADD lakefs://sea/main/a b", NotFound, "there is no such object"),
+        ("ADD --exclude=* lakefs://sea/main/a/ a", NotFound, "there is nothing to add"),
+        ("", Invalid, "the image would hold nothing"),
+        (f"ADD lakefs://sea/main/a/ {'x' * 1020}", Invalid, "1025 bytes, at most 1024"),
+        ("ADD local:///etc/ etc", Denied, "Lakefile:1: .*not in allowed external prefixes"),
+        ("ADD s3://bucket/a/ b", Invalid, "Lakefile:1: s3://bucket/a/"),
+    ],
+)
+def test_what_cannot_be_leaves_nothing(images, lake, text, error, words):
+    images.commit("sea", {"a/long": b"1"})
+    for run in (images.resolve, images.build):
+        with pytest.raises(error, match=words):
+            run("v1", text)
+    assert lake.images.find("v1") is None
+
+
+def test_sources_may_be_empty_if_allowed(images, outside):
+    images.commit("sea", {"a/b": b"1"})
+    text = f"ADD lakefs://sea/main/none/ a\nADD local://{outside}/ b"
+    image = images.build("v1", text, allow_empty=True)
+    assert (image.plan.objects, images.contents("v1")) == (0, {})
+
+
+def test_a_tag_that_exists_is_left_alone(images, lake):
+    images.commit("sea", {"a": b"1"})
+    image = images.build("v1", "FROM lakefs://sea/main")
+    images.commit("sea", {"a": b"2"})
+    with pytest.raises(AlreadyExists, match="image v1 exists"):
+        images.build("v1", "FROM lakefs://sea/main")
+    assert lake.images.get("v1") == image
+    lake.images.delete("v1")
+    with pytest.raises(NotFound):
+        lake.images.delete("v1")
+    images.build("v1", "FROM lakefs://sea/main")
+    assert images.contents("v1") == {"a": b"2"}
+
+
+@pytest.mark.parametrize("tag", ["", "a b", "v1~1", "v1:resolve", "a/b", "main"])
+def test_tags_that_cannot_be(images, tag):
+    images.commit("sea", {"a": b"1"})
+    images.build("v1", "FROM lakefs://sea/main")
+    with pytest.raises(AnabranchError) as caught:
+        images.build(tag, "FROM lakefs://sea/main")
+    assert caught.value.kind in {"invalid_tag_name", "name_is_a_branch"}
+
+
+def test_images_are_written_to_by_nobody(images, lake):
+    images.commit("sea", {"a": b"1"})
+    images.build("v1", "FROM lakefs://sea/main")
+    with pytest.raises(ReadOnlyRepository):
+        lake.objects.upload("image", "main", "a", [b"2"])
+    with pytest.raises(ReadOnlyRepository):
+        lake.tags.delete("image", "v1")
+
+
+def test_images_are_listed_by_label(images, lake):
+    images.commit("sea", {"a": b"1"})
+    for number, label in enumerate(["a=1", "a=1 b=2", "b=2"]):
+        images.build(f"v{number}", f"FROM lakefs://sea/main\nLABEL {label}")
+    page = lake.images.list(amount=1, labels={"a": "1"})
+    assert ([image.tag for image in page.items], page.has_more) == (["v0"], True)
+    page = lake.images.list(amount=5, labels={"a": "1"}, after=page.next_offset)
+    assert ([image.tag for image in page.items], page.has_more) == (["v1"], False)
+    assert len(lake.images.list(amount=5).items) == 3
