@@ -80,6 +80,20 @@ def test_a_report_removes_nothing(run, folder):
     assert "listing the store" in ran.err
 
 
+def test_a_page_is_written_where_it_is_wanted(run, folder, tmp_path):
+    wait_a_second()
+    ran = gc(run, folder, "--html", tmp_path / "page.html")
+    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
+    page = (tmp_path / "page.html").read_bytes()
+    assert b"<h1>Garbage of sea</h1>" in page
+    assert Path(told["page"].removeprefix("local://")).read_bytes() == page
+    ran = run(
+        *("gc", "lakefs://sea", "--data", folder, "--grace", "0"),
+        *("--html", tmp_path / "none" / "page.html"),
+    )
+    assert (ran.code, "page.html" in ran.err) == (1, True)
+
+
 def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
     wait_a_second()
     first = gc(run, folder, "--sweep", "--yes", "--json").json

@@ -12,13 +12,14 @@ from anabranch.cli.address import repository_address
 from anabranch.cli.call import Call
 from anabranch.cli.cells import size
 from anabranch.cli.command import YES, Argument, Command, Group, Option
-from anabranch.cli.failure import Usage
+from anabranch.cli.failure import Usage, file_failure
 from anabranch.cli.steps import Relay, steps
 from anabranch.cli.table import Column
 
 if TYPE_CHECKING:
+    from anabranch.pipelines.garbage.amount import Amount
     from anabranch.pipelines.garbage.run import Run
-    from anabranch.pipelines.garbage.summary import Amount, Summary
+    from anabranch.pipelines.garbage.summary import Summary
 
 __all__ = ["COMMAND"]
 
@@ -54,8 +55,11 @@ def _run(call: Call) -> None:
         with run:
             if not (call.output.json and given.sweep):
                 _report(call, run.summary)
-            if given.sweep:
-                _sweep(call, run, relay)
+            try:
+                if given.sweep:
+                    _sweep(call, run, relay)
+            finally:
+                _page(call, run.summary)
 
 
 def _sweep(call: Call, run: Run, relay: Relay) -> None:
@@ -72,6 +76,18 @@ def _sweep(call: Call, run: Run, relay: Relay) -> None:
         call.output.line(f"Kept {summary.revived} that came to life meanwhile")
 
 
+def _page(call: Call, summary: Summary) -> None:
+    """Writes the page where it is wanted."""
+    if call.arguments.html is None:
+        return
+    from anabranch.pipelines.garbage.report_page import html_page  # noqa: PLC0415  not for --help
+
+    try:
+        Path(call.arguments.html).write_bytes(html_page(summary))
+    except OSError as error:
+        raise file_failure(error) from error
+
+
 def _report(call: Call, summary: Summary) -> None:
     found = summary.found
     pairs: list[tuple[str, Any, str]] = [
@@ -86,6 +102,7 @@ def _report(call: Call, summary: Summary) -> None:
     if summary.next_due_at:
         pairs.append(("more from", summary.next_due_at, "time"))
     pairs.append(("candidates", summary.candidates_location, ""))
+    pairs.append(("page", summary.page_location, ""))
     call.output.details(pairs, _document(summary))
 
 
@@ -193,6 +210,7 @@ COMMAND = Group(
                     parse=_hours,
                     default=24.0,
                 ),
+                Option("--html", "Write the report as a page with plots, too", "FILE"),
                 Option("--rate", "Remove at most so many objects a second", "N", parse=_rate),
                 Option(
                     "--engine",

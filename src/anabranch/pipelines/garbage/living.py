@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Gone, NotFound
@@ -23,6 +24,7 @@ from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.installation import Installation
 from anabranch.pipelines.garbage.marks import Marks
 from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.origins import Origins, Tracing
 from anabranch.pipelines.garbage.roots import Roots
 from anabranch.pipelines.garbage.watching import Watching
 
@@ -103,6 +105,14 @@ class Living:
             yield
         finally:
             self._read_ranges = before
+
+    def origins(self, dead: Iterable[pa.RecordBatch]) -> Origins:
+        """Returns where dead objects come from, which batches of candidates name."""
+        partition = self._collected.partition
+        living = frozenset(name for where, name in self._ranges if where == partition)
+        reading = self._namespace.reading(self._collected)
+        tracing = Tracing(self._installation, self._collected, reading, dead)
+        return tracing.trace(self._now, living)
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""

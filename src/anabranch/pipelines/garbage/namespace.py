@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -55,8 +56,15 @@ class Reading(NamedTuple):
 
     def relative(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
         """Returns those addresses that lie in the namespace, relative to it."""
+        return [found for _, found in self.located(addresses, kinds)]
+
+    def located(
+        self, addresses: pa.StringArray, kinds: pa.Int32Array
+    ) -> list[tuple[pa.Int64Array, pa.StringArray]]:
+        """Returns the same, each with the rows that they are in."""
+        rows = pa.array(np.arange(len(addresses)))
         if self.within == "" and pc.all(pc.equal(kinds, int(AddressType.RELATIVE))).as_py():
-            return [addresses]  # as almost always
+            return [(rows, addresses)]  # as almost always
         texts = pc.match_substring(addresses, "://")
         oldest = pc.equal(kinds, int(AddressType.BY_PREFIX))
         full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(oldest, texts))
@@ -65,12 +73,12 @@ class Reading(NamedTuple):
             relative = addresses.filter(pc.invert(full))
             if self.within:
                 relative = pc.binary_join_element_wise(self.within, relative, "")
-            found.append(relative)
+            found.append((rows.filter(pc.invert(full)), relative))
         if pc.any(full).as_py():
-            elsewhere = addresses.filter(full)
             for stem in self.stems:
-                inside = elsewhere.filter(pc.starts_with(elsewhere, stem))
-                found.append(pc.utf8_slice_codeunits(inside, len(stem)))
+                inside = pc.and_(full, pc.starts_with(addresses, stem))
+                there = addresses.filter(inside)
+                found.append((rows.filter(inside), pc.utf8_slice_codeunits(there, len(stem))))
         return found
 
     @property

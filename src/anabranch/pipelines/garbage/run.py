@@ -14,12 +14,14 @@ import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
+from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.candidates import candidates, known_of
 from anabranch.pipelines.garbage.engine import Engine, Listed, Place
 from anabranch.pipelines.garbage.living import Living
 from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.report_page import html_page
 from anabranch.pipelines.garbage.run_files import RunFiles
-from anabranch.pipelines.garbage.summary import Amount, Summary
+from anabranch.pipelines.garbage.summary import State, Summary
 from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["Run"]
@@ -68,6 +70,7 @@ class Run:
         dead = self._counted(self._engine.dead(self.living, self._watching))
         found = candidates(dead, known, before=before, now=int(self._now))
         self._files.write_candidates(self._told(found))
+        self.summary.origins = self.living.origins(self._files.candidates())
         self._report(there)
 
     def due(self) -> Iterator[pa.RecordBatch]:
@@ -90,9 +93,7 @@ class Run:
             for removed in sweep.remove(self.due()):
                 self.summary.swept.add(removed.objects, removed.size)
                 self.summary.revived += removed.revived
-            self.summary.state = "swept"
-            self.summary.ended_at = self._clock()
-            self._files.write_summary(self.summary)
+            self._end("swept")
             self._files.forget_old_runs()
         return self.summary
 
@@ -157,9 +158,14 @@ class Run:
         self.summary.young = there.young
         self.summary.found = self.living.found
         self.summary.candidates_location = self._files.candidates_location
-        self.summary.state = "reported"
+        self.summary.page_location = self._files.page_location
+        self._end("reported")
+
+    def _end(self, state: State) -> None:
+        self.summary.state = state
         self.summary.ended_at = self._clock()
         self._files.write_summary(self.summary)
+        self._files.write_page(html_page(self.summary))
 
 
 def _add(amount: Amount, batch: pa.RecordBatch) -> None:

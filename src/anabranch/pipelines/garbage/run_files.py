@@ -2,6 +2,7 @@
 
     candidates.parquet  what the run has found dead: address, size, mtime, since
     summary.json        what it has found and done
+  report.html         the same for people
 
 A run's id sorts before those of earlier runs.
 """
@@ -25,7 +26,7 @@ from anabranch.pipelines.garbage.summary import Summary
 __all__ = ["RunFiles"]
 
 _RUNS = f"{RETENTION}/anabranch/"
-_CANDIDATES, _SUMMARY = "candidates.parquet", "summary.json"
+_CANDIDATES, _SUMMARY, _PAGE = "candidates.parquet", "summary.json", "report.html"
 _KEPT_RUNS = 10
 _PIECE_BYTES = 1 << 20
 
@@ -48,6 +49,15 @@ class RunFiles:
     def candidates_location(self) -> str:
         """The full address of the candidates, as people are shown it."""
         return self._blocks.qualify(self._run + _CANDIDATES)
+
+    @property
+    def page_location(self) -> str:
+        """The full address of the page."""
+        return self._blocks.qualify(self._run + _PAGE)
+
+    def write_page(self, page: bytes) -> None:
+        """Writes the page for people, in place of an earlier one of the run."""
+        self._blocks.put(self._run + _PAGE, [page])
 
     def write_summary(self, summary: Summary) -> None:
         """Writes the summary, in place of an earlier one of the run."""

@@ -6,23 +6,13 @@ from typing import Literal
 
 import msgspec
 
+from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.living import Found
+from anabranch.pipelines.garbage.origins import Origins
 
-__all__ = ["Amount", "State", "Summary"]
+__all__ = ["State", "Summary"]
 
 State = Literal["running", "reported", "swept", "failed"]
-
-
-class Amount(msgspec.Struct):
-    """So many objects, and how many bytes they take."""
-
-    objects: int = 0
-    bytes: int = 0
-
-    def add(self, objects: int, size: int) -> None:
-        """Adds to it."""
-        self.objects += objects
-        self.bytes += size
 
 
 class Summary(msgspec.Struct, kw_only=True):
@@ -52,8 +42,10 @@ class Summary(msgspec.Struct, kw_only=True):
     unknown: int = 0
     candidates: Amount = msgspec.field(default_factory=Amount)
     by_month: dict[str, Amount] = msgspec.field(default_factory=dict)
+    origins: Origins = msgspec.field(default_factory=Origins)
     due: Amount = msgspec.field(default_factory=Amount)
     next_due_at: int = 0
     swept: Amount = msgspec.field(default_factory=Amount)
     revived: int = 0
     candidates_location: str = ""
+    page_location: str = ""

@@ -1,0 +1,110 @@
+"""Where dead objects come from, against a history whose every object is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage import origins
+from anabranch.pipelines.garbage.amount import Amount
+from anabranch.testing.garbage import DAY
+
+
+def put(lake, path, body, branch="main"):
+    return lake.objects.upload("sea", branch, path, [body]).entry.address
+
+
+def commit(lake, branch="main"):
+    return lake.commits.commit("sea", branch, committer="me", message="m")
+
+
+@pytest.fixture
+def history(lake, clock):
+    """What `main` and `dev` have left behind, and a branch that is gone; one object was never
+    committed, one is kept by a tag.
+    """
+    put(lake, "a/1", b"1" * 10)
+    put(lake, "top", b"1" * 20)
+    put(lake, "a/kept", b"1")
+    first = commit(lake)
+    lake.branches.create("sea", "dev", "main")
+    lake.branches.create("sea", "gone", "main")
+    put(lake, "b/1", b"2" * 100, "dev")
+    commit(lake, "dev")
+    lake.objects.delete("sea", "dev", "b/1")
+    commit(lake, "dev")
+    put(lake, "c/1", b"3" * 1000, "gone")
+    commit(lake, "gone")
+    lake.branches.delete("sea", "gone")
+    for path in ("a/1", "top"):
+        put(lake, path, b"4")
+    put(lake, "d/1", b"5" * 10_000)
+    put(lake, "d/1", b"6")
+    commit(lake)
+    lake.objects.delete("sea", "dev", "a/1")
+    lake.objects.delete("sea", "dev", "top")
+    commit(lake, "dev")
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    clock.advance(10 * DAY)
+    return first
+
+
+@pytest.mark.usefixtures("history")
+def test_each_object_is_counted_once_where_it_was(collector):
+    with collector.mark("sea") as run:
+        found = run.summary.origins
+        assert run.summary.candidates == Amount(5, 11_130)
+    assert found.by_branch == {"main": Amount(2, 30), "dev": Amount(1, 100), "": Amount(1, 1000)}
+    assert found.by_folder == {
+        "a/": Amount(1, 10),
+        "": Amount(1, 20),
+        "b/": Amount(1, 100),
+        "c/": Amount(1, 1000),
+    }
+    assert found.never_committed == Amount(1, 10_000)
+    assert found.not_traced == found.other_folders == Amount()
+
+
+@pytest.mark.usefixtures("history")
+def test_the_largest_folders_are_named(collector, monkeypatch):
+    monkeypatch.setattr(origins, "_SHOWN_FOLDERS", 1)
+    with collector.mark("sea") as run:
+        found = run.summary.origins
+    assert found.by_folder == {"c/": Amount(1, 1000)}
+    assert found.other_folders == Amount(3, 130)
+
+
+@pytest.mark.usefixtures("history")
+def test_what_is_much_is_not_traced_to_its_end(collector, monkeypatch):
+    monkeypatch.setattr(origins, "_MOST_ENTRIES", 1)
+    with collector.mark("sea") as run:
+        found = run.summary.origins
+    counted = sum(amount.objects for amount in found.by_branch.values())
+    assert 0 < counted < 4
+    assert found.not_traced.objects == 5 - counted
+    assert found.never_committed == Amount()
+
+
+def test_a_lost_range_of_what_is_past_is_no_hindrance(lake, collector, history, tmp_path):
+    tree = lake.core.trees.open(lake.core.repositories.get("sea"), history.metarange_id)
+    (lost,) = tree.ranges()
+    lake.blocks.delete([f"mem://sea/_lakefs/{lost.id}"])
+    for cached in Path(tmp_path, "cache").rglob(lost.id):
+        cached.unlink()
+    with collector.mark("sea") as run:
+        found = run.summary.origins
+        assert run.summary.candidates.objects == 5
+    # other commits of `dev` name what the lost one did
+    assert found.by_branch == {"dev": Amount(3, 130), "": Amount(1, 1000)}
+    assert found.not_traced == Amount(1, 10_000)
+
+
+def test_without_rules_nothing_is_past(lake, clock, collector):
+    put(lake, "a", b"1")
+    put(lake, "a", b"2")
+    commit(lake)
+    clock.advance(2 * DAY)
+    with collector.mark("sea") as run:
+        assert run.summary.origins.never_committed == run.summary.candidates == Amount(1, 1)

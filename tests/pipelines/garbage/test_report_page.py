@@ -1,0 +1,166 @@
+"""The page says what the summary says, and no name breaks out of its place."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.pipelines.garbage.amount import Amount
+from anabranch.pipelines.garbage.origins import Origins
+from anabranch.pipelines.garbage.report_page import html_page
+from anabranch.pipelines.garbage.summary import Summary
+
+EMPTY = {"meta", "rect"}
+ELEMENTS = {
+    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "section"),
+    *("table", "tr", "th", "td", "bdi", "data", "svg", "g", "text", "rect"),
+}
+AMOUNTS = st.builds(Amount, st.integers(0, 10**12), st.integers(0, 2**62))
+NAMES = st.text(max_size=60)
+HOSTILE = [
+    "</bdi></td><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title></svg><style>*{display:none}</style>",
+    "&lt;script&gt;",
+    "]]><!--",
+    "\x00\x1b[2J\u202egnp.exe",
+    "a\ud800b",
+    "{{7*7}}",
+]
+
+
+class Page(HTMLParser):
+    """The elements of a page, each closed where it must be, and the figures of its tables."""
+
+    def __init__(self, raw):
+        super().__init__()
+        self.open = []
+        self.attributes = set()
+        self.sections = {}
+        self.texts = []
+        self.feed(raw.decode())
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in ELEMENTS
+        self.attributes |= {name for name, _ in attributes}
+        if tag not in EMPTY:
+            self.open.append(tag)
+        if tag == "data":
+            self.sections[self.section][self.name].append(int(dict(attributes)["value"]))
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in EMPTY
+        self.attributes |= {name for name, _ in attributes}
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.open[-1:] == ["h2"]:
+            self.section = data
+            self.sections[data] = {}
+        elif self.open[-2:] == ["td", "bdi"] and "section" in self.open:
+            self.name = data
+            self.sections[self.section][data] = []
+
+
+def summary_of(**given):
+    empty = {"run_id": "r", "repository": "sea", "storage_namespace": "s3://sea", "engine": "local"}
+    times = {"started_at": 1_700_000_000.0, "grace_seconds": 0.0, "window_seconds": 0.0}
+    return Summary(**{**empty, **times, **given})
+
+
+def pair(amount):
+    return [amount.objects, amount.bytes]
+
+
+@settings(max_examples=60)
+@given(
+    st.tuples(AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS),
+    st.dictionaries(st.text("abc/<&\"'", min_size=1, max_size=50), AMOUNTS, max_size=5),
+    st.dictionaries(st.text("abc/<&\"'", min_size=1, max_size=50), AMOUNTS, max_size=60),
+    st.dictionaries(st.dates().map(lambda date: date.strftime("%Y-%m")), AMOUNTS, max_size=40),
+)
+def test_figures_are_those_of_the_summary(amounts, by_branch, by_folder, by_month):
+    listed, dead, due, swept, never, others = amounts
+    summary = summary_of(
+        state="swept",
+        listed=listed,
+        candidates=dead,
+        due=due,
+        swept=swept,
+        by_month=by_month,
+        origins=Origins(by_branch, by_folder, others, never),
+    )
+    found = Page(html_page(summary)).sections
+    assert found["How much"] == {
+        "listed": pair(listed),
+        "dead": pair(dead),
+        "may be removed": pair(due),
+        "removed": pair(swept),
+    }
+    assert found["By age"] == {name: pair(amount) for name, amount in by_month.items()}
+    expected = {name: pair(amount) for name, amount in by_branch.items()}
+    assert found["By branch"] == {**expected, "never committed": pair(never)}
+    expected = {name: pair(amount) for name, amount in by_folder.items()}
+    rest = {"other folders": pair(others)} if others.objects else {}
+    assert found["By folder"] == {**expected, **rest}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_stay_in_their_places(name):
+    amounts = {name: Amount(1, 1)}
+    summary = summary_of(
+        repository=name,
+        storage_namespace=name,
+        candidates_location=name,
+        engine=name,
+        run_id=name,
+        default_retention_days=1,
+        branch_retention_days={name: 1},
+        by_month=amounts,
+        origins=Origins(amounts, amounts),
+    )
+    raw = html_page(summary)
+    page = Page(raw)
+    assert not {each for each in page.attributes if each.startswith(("on", "href", "src"))}
+    assert raw.count(b"<style>") == raw.count(b"</style>") == 1
+    plain = Page(html_page(summary_of(default_retention_days=1, by_month={"x": Amount(1, 1)})))
+    assert page.attributes == plain.attributes
+    for unseen in ("\x00", "\x1b", "\u202e"):
+        assert unseen not in "".join(page.texts)
+
+
+@settings(max_examples=60)
+@given(NAMES, AMOUNTS)
+def test_any_name_gives_a_page(name, amount):
+    Page(html_page(summary_of(repository=name, origins=Origins({name: amount}, {name: amount}))))
+
+
+def test_a_page_of_nothing():
+    page = Page(html_page(summary_of()))
+    assert page.sections["By age"] == {}
+    assert "Nothing." in page.texts
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    raw = html_page(summary_of(by_month={"2023-11": Amount(1, 1)}))
+    assert b"default-src 'none'" in raw
+    assert b"http" not in raw.replace(b"http://www.w3.org/2000/svg", b"").replace(
+        b"http-equiv", b""
+    )
+
+
+def test_a_summary_goes_to_json_and_back():
+    summary = summary_of(origins=Origins({"": Amount(1, 2)}))
+    assert msgspec.json.decode(msgspec.json.encode(summary), type=Summary) == summary
