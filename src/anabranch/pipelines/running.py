@@ -28,6 +28,7 @@ __all__ = ["RunningJob", "Stopped"]
 _log = logging.getLogger(__name__)
 
 _BEAT_SECONDS = 2.0
+_INTERNAL = "internal error; the server's log says more"
 
 
 class Stopped(Exception):
@@ -60,7 +61,7 @@ class RunningJob:
         self.folder = ""
         """The folder for temporary tables that is in use, "" for none."""
         self.error: AnabranchError | None = None
-        """What the job failed by, if it was an error of ours."""
+        """What the job failed by, if it did."""
         self._slots = slots
         self._ended = ended
         self._stop_reason: str | None = None
@@ -147,7 +148,8 @@ class RunningJob:
             self._fail(error.message)
         except Exception:  # noqa: BLE001  whatever it is, the job has failed
             _log.exception("%s %s", self.name, self.id)
-            self._fail("internal error; the server's log says more")
+            self.error = AnabranchError(_INTERNAL, kind="internal_error")
+            self._fail(_INTERNAL)
         finally:
             self._worked.set()
 

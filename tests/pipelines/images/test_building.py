@@ -112,8 +112,11 @@ def test_later_layers_win_and_that_is_told(images):
     )
     assert images.contents("v1") == {"x": b"b", "y/a": b"b"}
     assert (image.plan.shadowed, image.plan.size) == (2, 2)
-    remark = next(each for each in image.plan.remarks if each.kind == "shadowed")
-    assert "2 objects lie under others" in remark.message
+    remarks = [each for each in image.plan.remarks if each.kind == "shadowed"]
+    assert [(remark.line, remark.message) for remark in remarks] == [
+        (1, "1 of its objects lie under later ones: x"),
+        (3, "1 of its objects lie under later ones: y/a"),
+    ]
 
 
 def test_an_image_can_be_added_to_another(images):
@@ -136,7 +139,7 @@ def test_an_image_can_be_added_to_another(images):
         ("ADD lakefs://sea/main/a b", NotFound, "there is no such object"),
         ("ADD --exclude=* lakefs://sea/main/a/ a", NotFound, "there is nothing to add"),
         ("", Invalid, "the image would hold nothing"),
-        (f"ADD lakefs://sea/main/a/ {'x' * 1020}", Invalid, "1025 bytes, at most 1024"),
+        (f"ADD lakefs://sea/main/a/ {'x' * 1020}", Invalid, "more than 1,024 bytes: 'a/long'"),
         ("ADD local:///etc/ etc", Denied, "Lakefile:1: .*not in allowed external prefixes"),
         ("ADD s3://bucket/a/ b", Invalid, "Lakefile:1: s3://bucket/a/"),
     ],

@@ -16,15 +16,15 @@ from anabranch.model.glob import glob
 from anabranch.model.image import PINNED
 from anabranch.model.lakefile import Add
 from anabranch.model.names import MAX_PATH_BYTES, key_of, path_of
-from anabranch.pipelines.images.rekeying import BETWEEN_LOOKS, Layer, unfit_key
 from anabranch.pipelines.imports.entries import Record
 from anabranch.pipelines.imports.ordering import RUN_RECORDS, sorted_by_runs
 from anabranch.pipelines.imports.tally import Refused, Tally
 from anabranch.versioning.trees import Trees
 
-__all__ = ["external_layer", "require_sources"]
+__all__ = ["external_tree", "require_sources"]
 
 _NANOSECONDS = 1_000_000_000
+_BETWEEN_LOOKS = 1_024
 _FULL = int(AddressType.FULL)
 
 
@@ -39,12 +39,15 @@ def require_sources(sources: Sources | None, *, allowed: bool) -> Sources:
     return sources
 
 
-def external_layer(layer: Add, sources: Sources, trees: Trees, folder: str, tally: Tally) -> Layer:
-    """Writes the tree of a layer into a folder. The tree's id is a digest over the names, ETags,
-    sizes and times of what was found.
+def external_tree(
+    layer: Add, sources: Sources, trees: Trees, folder: str, tally: Tally
+) -> tuple[str, int]:
+    """Writes the tree of a layer, by the paths in the image, into a folder; returns its id and
+    the size of its objects, in bytes. The id is a digest over the paths, addresses, ETags, sizes
+    and times of what was found.
 
-    Raises NotFound where there is nothing, Invalid for names that no path can have, and what the
-    store and the tally raise.
+    Raises NotFound where there is no such place, Invalid for names that no path can have, and
+    what the store and the tally raise.
     """
     coming = _Coming(layer, sources, tally)
     try:
@@ -54,7 +57,7 @@ def external_layer(layer: Add, sources: Sources, trees: Trees, folder: str, tall
         coming = _Coming(layer, sources, tally)
         written = kernel.write_tree(sorted_by_runs(coming, trees, folder, RUN_RECORDS), folder)
     coming.refused.require_none()
-    return Layer(written.metarange_id, written.count, coming.size)
+    return written.metarange_id, coming.size
 
 
 class _Coming:
@@ -72,20 +75,20 @@ class _Coming:
         destination = key_of(self._layer.destination)
         number = 0
         for number, found in enumerate(self._found(), 1):
-            if not number % BETWEEN_LOOKS:
-                self._tally.add(BETWEEN_LOOKS)
+            if not number % _BETWEEN_LOOKS:
+                self._tally.add(_BETWEEN_LOOKS)
             if patterns and any(pattern.matches(path_of(found.name)) for pattern in patterns):
                 continue
-            key = destination + found.name
             if not found.name and self._layer.is_prefix:
                 continue  # a marker of the folder itself
-            if not key or len(key) > MAX_PATH_BYTES or not _is_text(key):
-                reason = unfit_key(key) if _is_text(key) else "its name is not UTF-8"
+            key = destination + found.name
+            reason = _unfit(key)
+            if reason:
                 self.refused.add(found.address, reason)
                 continue
             self.size += found.size
             yield key, _value(found)
-        self._tally.add(number % BETWEEN_LOOKS)
+        self._tally.add(number % _BETWEEN_LOOKS)
 
     def _found(self) -> Iterable[Source]:
         address = str(self._layer.source)
@@ -102,11 +105,13 @@ def _value(found: Source) -> tuple[bytes, bytes]:
     )
 
 
-def _is_text(key: bytes) -> bool:
-    if key.isascii():
-        return True
-    try:
-        key.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _unfit(key: bytes) -> str:
+    """Returns why bytes can be no path in an image, "" if they can."""
+    if len(key) > MAX_PATH_BYTES:
+        return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"
+    if not key.isascii():
+        try:
+            key.decode()
+        except UnicodeDecodeError:
+            return "its name is not UTF-8"
+    return ""

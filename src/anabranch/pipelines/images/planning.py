@@ -5,7 +5,6 @@ as layers into a folder of the build's own, and laid over each other there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,15 +17,18 @@ from anabranch.errors import Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.image import ImagePlan, Remark
 from anabranch.model.lakefile import Lakefile
+from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.model.repository import Repository
-from anabranch.pipelines.images.layers import Layers, size_of
-from anabranch.pipelines.images.overlay import Overlay
+from anabranch.pipelines.images.layers import Layers
 from anabranch.pipelines.images.pins import Pinned, Pinning
 from anabranch.pipelines.imports.tally import Tally
 from anabranch.versioning.core import Core
+from anabranch.versioning.entries import unreadable
 from anabranch.versioning.trees import translated
 
 __all__ = ["ImageRequest", "Planned", "plan_image"]
+
+_SHOWN = 20
 
 
 class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,65 +77,50 @@ def plan_image(
     pinning = Pinning(core, request.tag, strict=request.strict)
     lakefile = request.lakefile
     base = pinning.base(lakefile)
-    pinned = pinning.layers(lakefile)
+    pinned = [*([] if base is None else [base]), *pinning.layers(lakefile)]
     layers = Layers(core, blocks, folder, tally, allow_empty=request.allow_empty)
-    if base is not None:
-        layers.add_base(base)
-    for group in _together(pinned):
-        layers.add(group)
-
-    def open_tree(metarange_id: str) -> kernel.Tree:
-        if images is None:
-            return core.trees.open_in(folder, metarange_id)
-        return core.trees.open_over(folder, images, metarange_id)
-
-    overlay = Overlay(folder, open_tree)
-    with translated():
-        metarange_id = overlay.of(layers.trees)
-        tree = open_tree(metarange_id)
-    shadowed = overlay.shadowed + layers.shadowed
-    size = sum(pin.size for pin in layers.pins)
-    if shadowed:
+    laid = layers.of(pinned)
+    try:
         with translated():
-            size = size_of(tree, tally.look)
-        pinning.remarks.append(_shadowing(shadowed, overlay))
-    if not len(tree) and not request.allow_empty:
+            written, counts = kernel.write_layers(
+                [each.layer for each in laid], folder, longest_key=MAX_PATH_BYTES, look=tally.add
+            )
+    except kernel.KernelError as error:
+        raise unreadable(error) from error
+    for each, counted in zip(laid, counts, strict=True):
+        layers.check(each, counted)
+    if not written.count and not request.allow_empty:
         raise Invalid(
             "the image would hold nothing",
             kind="empty_image",
             hint="ADD something; a build may allow empty images.",
         )
-    is_image = base is not None and base.commit is not None and bool(digest_of(base.commit))
-    base_commit = base.commit if base is not None and is_image else None
+    pins = [each.pin(counted) for each, counted in zip(laid, counts, strict=True)]
+    base_commit = base.commit if base is not None and base.commit is not None else None
     base_digest = digest_of(base_commit) if base_commit else ""
     plan = ImagePlan(
-        digest=image_digest(metarange_id, base_digest, lakefile.labels, layers.pins),
-        metarange_id=metarange_id,
-        objects=len(tree),
-        size=size,
-        shadowed=shadowed,
+        digest=image_digest(written.metarange_id, base_digest, lakefile.labels, pins),
+        metarange_id=written.metarange_id,
+        objects=written.count,
+        size=sum(pin.size for pin in pins) - sum(counted.shadowed_size for counted in counts),
+        shadowed=sum(counted.shadowed for counted in counts),
         base=base_digest,
         labels=lakefile.labels,
-        pins=tuple(layers.pins),
+        pins=tuple(pins),
         lakefile=request.text,
         arguments={argument.name: argument.value for argument in lakefile.arguments},
-        remarks=tuple(pinning.remarks),
+        remarks=(*pinning.remarks, *_shadowing(pinned, counts)),
     )
-    sources = [each for each in (base, *pinned) if each is not None]
-    return Planned(plan, _tables(tree, folder), base_commit, sources)
+    with translated():
+        tree = _opened(core, images, folder, written.metarange_id)
+        tables = _tables(tree, folder)
+    return Planned(plan, tables, base_commit if base_digest else None, pinned)
 
 
-def _together(pinned: Sequence[Pinned]) -> Iterator[list[Pinned]]:
-    """Yields layers that are one tree: single objects of repositories that follow each other, and
-    every other layer by itself.
-    """
-
-    def kind(numbered: tuple[int, Pinned]) -> int:
-        number, each = numbered
-        return -1 if each.place is not None and not each.layer.is_prefix else number
-
-    for _, group in groupby(enumerate(pinned), kind):
-        yield [each for _, each in group]
+def _opened(core: Core, images: Repository | None, folder: str, metarange_id: str) -> kernel.Tree:
+    if images is None:
+        return core.trees.open_in(folder, metarange_id)
+    return core.trees.open_over(folder, images, metarange_id)
 
 
 def _tables(tree: kernel.Tree, folder: str) -> list[str]:
@@ -142,7 +129,17 @@ def _tables(tree: kernel.Tree, folder: str) -> list[str]:
     return [name for name in names if name and Path(folder, name).exists()]
 
 
-def _shadowing(shadowed: int, overlay: Overlay) -> Remark:
-    shown = ", ".join(overlay.overlap.paths)
-    message = f"{shadowed} objects lie under others at the same path"
-    return Remark("shadowed", f"{message}: {shown}" if shown else message)
+def _shadowing(pinned: Sequence[Pinned], counts: Sequence[kernel.LayerCounts]) -> Iterator[Remark]:
+    """Yields what is to be said of layers that lie under later ones; only so much of many."""
+    both = zip(pinned, counts, strict=True)
+    under = [(each, counted) for each, counted in both if counted.shadowed]
+    for each, counted in under[:_SHOWN]:
+        keys = counted.shadowed_keys
+        shown = ", ".join(key.decode("utf-8", "replace") for key in keys)
+        more = ", …" if counted.shadowed > len(keys) else ""
+        message = f"{counted.shadowed} of its objects lie under later ones: {shown}{more}"
+        yield Remark("shadowed", message, each.layer.line)
+    if len(under) > _SHOWN:
+        others = sum(counted.shadowed for _, counted in under[_SHOWN:])
+        message = f"{others} objects of {len(under) - _SHOWN} more layers lie under later ones"
+        yield Remark("shadowed", message)
