@@ -66,7 +66,7 @@ def test_a_terminal_sees_it_move(ana, uri, raw):
     ran = ana.ok("import", "--from", raw, "--to", f"{uri}/main/x", terminal=True)
     assert "Importing" in ran.err
     ran = ana.ok("import", "--from", raw, "--to", f"{uri}/main/x", "--no-progress", terminal=True)
-    assert ran.err == ""
+    assert ran.err == "engine: server, which lists its store itself\n"
 
 
 def test_what_goes_wrong(ana, uri, raw):
@@ -115,7 +115,8 @@ def interrupt(_seconds):
 )
 def test_ctrl_c_cancels(play, monkeypatch, reply, told):
     monkeypatch.setattr(
-        "anabranch.cli.imports.time", SimpleNamespace(monotonic=time.monotonic, sleep=interrupt)
+        "anabranch.cli.served_import.time",
+        SimpleNamespace(monotonic=time.monotonic, sleep=interrupt),
     )
     ran, requests = play(answer("200 OK", STATE), reply)
     assert ran.code == 130
@@ -130,7 +131,7 @@ def test_ctrl_c_cancels(play, monkeypatch, reply, told):
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(play, monkeypatch):
-    monkeypatch.setattr("anabranch.cli.imports.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("anabranch.cli.served_import.SILENT_SECONDS", 0.05)
     ran, _ = play(*[answer("200 OK", STATE)] * 2)
     assert ran.code == 1
     assert "nothing has been heard of the import i" in ran.err

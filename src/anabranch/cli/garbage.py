@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,18 @@ from anabranch.cli.address import repository_address
 from anabranch.cli.call import Call
 from anabranch.cli.cells import size
 from anabranch.cli.command import YES, Argument, Command, Group, Option
+from anabranch.cli.engines import (
+    MASTER,
+    Chosen,
+    announce,
+    engine_option,
+    opener,
+    server_settings,
+    spark,
+)
 from anabranch.cli.failure import Usage, file_failure
 from anabranch.cli.steps import Relay, steps
+from anabranch.cli.summary import SUMMARY, summarised
 from anabranch.cli.table import Column
 
 if TYPE_CHECKING:
@@ -31,43 +41,58 @@ _OTHERS = "(all others)"
 
 
 def _run(call: Call) -> None:
-    # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.beside import opened_collector  # noqa: PLC0415
-    from anabranch.server.load_settings import load_settings  # noqa: PLC0415
-
     given = call.arguments
-    config = None if given.config is None else Path(given.config)
-    loaded = load_settings({"data": given.data}, os.environ, config)
-    for warning in loaded.warnings:
-        call.output.note(warning)
     if given.sweep and call.output.json and not given.yes:
         raise Usage("--json asks no questions", hint="Add --yes to agree to the sweep.")
-    if given.engine == "auto" and not call.output.json:
-        call.output.note("engine: local, which works in this process")
+    chosen = Chosen("local", "which works in this process")
+    if given.engine != "auto":
+        chosen = Chosen(given.engine, "as asked for")
+    announce(call, chosen)
+    with summarised(call, "gc", chosen) as summary:
+        summary.result = _collect(call, summary.printed)
+
+
+def _collect(call: Call, quiet: bool) -> Any:
+    """Marks, and sweeps if asked to; returns the summary of the run."""
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.beside import opened_collector  # noqa: PLC0415
+
+    given = call.arguments
+    loaded = server_settings(call, given.data, given.config)
     relay = Relay()
-    with opened_collector(loaded.settings, relay) as collector:
+    with ExitStack() as stack:
+        engine = None
+        if given.engine == "spark":
+            from anabranch.spark.garbage import SparkEngine  # noqa: PLC0415  an extra
+
+            engine = SparkEngine(stack.enter_context(spark(call)), opener(loaded))
+        collector = stack.enter_context(opened_collector(loaded.settings, relay))
         with steps(call.output) as relay.to:
             run = collector.mark(
                 given.repository.repository,
                 grace_seconds=given.grace * _HOUR,
                 window_seconds=given.window * _HOUR,
+                engine=engine,
             )
         with run:
-            if not (call.output.json and given.sweep):
+            if not (quiet or (call.output.json and given.sweep)):
                 _report(call, run.summary)
             try:
                 if given.sweep:
-                    _sweep(call, run, relay)
+                    _sweep(call, run, relay, quiet=quiet)
             finally:
                 _page(call, run.summary)
+            return _document(run.summary)
 
 
-def _sweep(call: Call, run: Run, relay: Relay) -> None:
+def _sweep(call: Call, run: Run, relay: Relay, *, quiet: bool) -> None:
     due = run.summary.due
     if due.objects:
         call.confirm(f"Remove {_amount(due)} for good?")
     with steps(call.output) as relay.to:
         summary = run.sweep(rate=call.arguments.rate)
+    if quiet:
+        return
     if call.output.json:
         call.output.document(_document(summary))
         return
@@ -212,13 +237,9 @@ COMMAND = Group(
                 ),
                 Option("--html", "Write the report as a page with plots, too", "FILE"),
                 Option("--rate", "Remove at most so many objects a second", "N", parse=_rate),
-                Option(
-                    "--engine",
-                    "What does the work",
-                    "ENGINE",
-                    choices=("auto", "local"),
-                    default="auto",
-                ),
+                engine_option("local", "spark"),
+                MASTER,
+                SUMMARY,
                 Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
                 Option(
                     "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
@@ -226,7 +247,7 @@ COMMAND = Group(
             ),
             details="Run it with the server's settings; its servers may go on. Nothing is removed "
             "without --sweep, and then only what is still dead. It needs "
-            "`pip install 'anabranch[gc]'`.",
+            "`pip install 'anabranch[gc]'`, or `'anabranch[spark]'` for Spark.",
             examples=("gc lakefs://flights", "gc lakefs://flights --sweep --yes"),
             connects=False,
         ),

@@ -2,92 +2,104 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from anabranch.cli.address import address, prefix_address
 from anabranch.cli.call import Call
 from anabranch.cli.command import Command, Option
-from anabranch.cli.counting import counting
-from anabranch.cli.failure import Failure
+from anabranch.cli.engines import MASTER, Chosen, announce, engine_option
+from anabranch.cli.failure import Usage
 from anabranch.cli.history import commit_details
-from anabranch.cli.metadata import META, pairs
+from anabranch.cli.metadata import META
+from anabranch.cli.summary import SUMMARY, summarised
 from anabranch.model.uri import LakeUri
 
 __all__ = ["COMMAND"]
 
-FIRST_POLL, LONGEST_POLL = 0.1, 2.0
-_CONFLICT = 409
-SILENT_SECONDS = 120.0
-"""A server that has not been heard of for so long has forgotten the import; ours says so itself."""
+_SOURCES = ("from", "listing", "inventory")
 
 
 def _import(call: Call) -> None:
-    options = call.arguments
-    to: LakeUri = options.to
-    source = {
-        "type": "object" if options.object else "common_prefix",
-        "path": options.__dict__["from"],
+    given = call.arguments
+    sources = [name for name in _SOURCES if given.__dict__[name]]
+    if len(sources) != 1:
+        raise Usage(
+            "import takes one of --from, --listing and --inventory",
+            hint="Objects by prefix, rows that name them, or an S3 Inventory.",
+        )
+    source = sources[0]
+    if given.object and source != "from":
+        raise Usage("--object is for --from alone")
+    if given.prefix and source != "inventory":
+        raise Usage("--prefix is for --inventory alone", hint="--from takes a prefix by itself.")
+    chosen = _chosen(call, source)
+    announce(call, chosen)
+    with summarised(call, "import", chosen) as summary:
+        told = _run(call, source, chosen.engine)
+        summary.result = told["result"]
+    if not summary.printed:
+        _show(call, told)
+
+
+def _chosen(call: Call, source: str) -> Chosen:
+    """Returns the engine that was asked for, or the one that suits the source."""
+    engine = call.arguments.engine
+    if engine == "server" and source != "from":
+        raise Usage(
+            f"a server does not read what --{source} names",
+            hint="--engine local does, beside the server or without one.",
+        )
+    if engine == "spark" and call.arguments.object:
+        raise Usage("one object is nothing for Spark", hint="Choose another --engine.")
+    if engine != "auto":
+        return Chosen(engine, "as asked for")
+    if source == "from":
+        return Chosen("server", "which lists its store itself")
+    from anabranch.cli.listed_import import engine_for  # noqa: PLC0415  slow to import
+
+    return engine_for(call, source)
+
+
+def _run(call: Call, source: str, engine: str) -> dict[str, Any]:
+    if engine != "server":
+        from anabranch.cli.listed_import import listed_import  # noqa: PLC0415  slow to import
+
+        return listed_import(call, source, engine)
+    from anabranch.cli.served_import import served_import  # noqa: PLC0415  so as above
+
+    status = served_import(call)
+    told = {
+        "commit": status["commit"]["id"],
+        "metarange_id": status["commit"]["meta_range_id"],
+        "objects": status["ingested_objects"],
+        "skipped": {},
+        "shown": [],
+    }
+    return {"result": {**_place(call), **told}, "commit": status["commit"], "document": status}
+
+
+def _place(call: Call) -> dict[str, str]:
+    given = call.arguments
+    to: LakeUri = given.to
+    source = next(given.__dict__[name] for name in _SOURCES if given.__dict__[name])
+    return {
+        "repository": to.repository,
+        "branch": to.ref,
+        "source": source if isinstance(source, str) else " ".join(source),
         "destination": to.key,
     }
-    body = {
-        "paths": [source],
-        "commit": {"message": options.message, "metadata": pairs(options.meta)},
-        "force": options.force,
-    }
-    parts = ("repositories", to.repository, "branches", to.ref, "import")
-    import_id = call.connection.send("POST", *parts, body=body)["id"]
-    try:
-        with counting(call.output, "Importing", silent=options.no_progress) as show:
-            status = _wait(call, parts, import_id, show)
-    except KeyboardInterrupt:
-        _cancel(call, parts, import_id, address(to.repository, to.ref))
-        raise
-    number = status["ingested_objects"]
+
+
+def _show(call: Call, told: dict[str, Any]) -> None:
+    result = told["result"]
+    to: LakeUri = call.arguments.to
     if not call.output.json:
+        number = result["objects"]
         where = address(to.repository, to.ref, to.key)
         call.output.line(f"Imported {number} object{'' if number == 1 else 's'} to {where}")
-    call.output.details(commit_details(status["commit"]), status)
-
-
-def _cancel(call: Call, parts: tuple[str, ...], import_id: str, branch: str) -> None:
-    try:
-        call.connection.send("DELETE", *parts, id=import_id)
-    except Failure as failure:
-        if failure.status != _CONFLICT:
-            raise
-        call.output.note(f"too late: the import is complete; see the log of {branch}")
-    else:
-        call.output.note(f"cancelled; {branch} is as it was")
-
-
-def _wait(
-    call: Call, parts: tuple[str, ...], import_id: str, show: Callable[[int], None]
-) -> dict[str, Any]:
-    """Returns the state of an import that is complete. Raises Failure for one that has failed."""
-    pause, heard, updated = FIRST_POLL, time.monotonic(), ""
-    while True:
-        status: dict[str, Any] = call.connection.get(*parts, id=import_id)
-        if status.get("error"):
-            raise Failure(
-                status["error"]["message"],
-                kind="import_failed",
-                hint="The branch is as it was. docs/import.md says what may be done.",
-            )
-        show(status.get("ingested_objects", 0))
-        if status["completed"]:
-            return status
-        if status["update_time"] != updated:
-            heard, updated = time.monotonic(), status["update_time"]
-        elif time.monotonic() - heard > SILENT_SECONDS:
-            raise Failure(
-                f"nothing has been heard of the import {import_id} for {SILENT_SECONDS:.0f} s",
-                kind="import_lost",
-                hint="The server that ran it may have ended: look at the branch, and start again.",
-            )
-        time.sleep(pause)
-        pause = min(pause * 1.5, LONGEST_POLL)
+        for reason, left in sorted(result["skipped"].items()):
+            call.output.note(f"left out: {left} with {reason}")
+    call.output.details(commit_details(told["commit"]), told["document"])
 
 
 COMMAND = Command(
@@ -99,8 +111,15 @@ COMMAND = Command(
             "--from",
             "Where they lie: all that begins so (a folder's address ends with a slash)",
             "ADDRESS",
-            required=True,
         ),
+        Option(
+            "--listing",
+            "A file or a folder of rows that name them: Parquet, ORC or CSV",
+            "PLACE",
+            repeat=True,
+        ),
+        Option("--inventory", "An S3 Inventory: its manifest.json, or its folder", "PLACE"),
+        Option("--prefix", "Of an inventory, only the keys that begin so", "PREFIX", default=""),
         Option(
             "--to",
             "Where they come: lakefs://REPOSITORY/BRANCH, or a folder on it, which is replaced",
@@ -111,16 +130,35 @@ COMMAND = Command(
         Option("--object", "Import a single object, to exactly this place"),
         Option("-m, --message", "The message of the commit", "TEXT", default=""),
         META,
+        Option("--committer", "Who commits, where no server knows [default: you]", "NAME"),
+        Option(
+            "--unfit",
+            "What becomes of rows that can be no objects",
+            "HOW",
+            choices=("fail", "skip"),
+            default="fail",
+        ),
+        Option("--left-out", "Write all those rows to this file, Parquet or CSV", "FILE"),
+        engine_option("server", "local", "spark"),
+        MASTER,
+        Option("--data", "The server's data folder, for local and spark", "DIR"),
+        Option("--settings", "The server's settings, for local and spark", "FILE"),
+        SUMMARY,
         Option("--no-progress", "Do not show how far it is"),
         Option("--force", "Import into a read-only repository"),
     ),
     details=(
         "Nothing is copied: the paths point to where the objects lie. What is under the place is "
-        "replaced, by one commit. The import goes on in the server; Ctrl-C cancels it, and then "
-        "the branch is as it was."
+        "replaced, by one commit. The engine server goes on in the server; Ctrl-C cancels it, and "
+        "then the branch is as it was. The engines local and spark work with the server's own "
+        "stores, by its settings, and need `pip install 'anabranch[local]'` or "
+        "`'anabranch[spark]'`. Listings and inventories are for these; docs/listings.md says what "
+        "they are."
     ),
     examples=(
         "import --from s3://archive/2024/ --to lakefs://flights/main/raw/2024 -m 'Bring in 2024'",
         "import --object --from local:///raw/airports.csv --to lakefs://flights/main/airports.csv",
+        "import --listing objects.parquet --to lakefs://flights/main/raw --unfit skip",
+        "import --inventory s3://kept/lake/all/2024-05-06T00-00Z/ --to lakefs://flights/main/raw",
     ),
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from anabranch.spark.changes import changes
 from anabranch.spark.exports import export
 from anabranch.spark.imports import import_listing
+from anabranch.spark.inventories import file_listing, inventory_listing
 from anabranch.spark.objects import objects
 from anabranch.spark.prefixes import prefix_listing
 from anabranch.spark.registration import register
@@ -32,7 +33,9 @@ __all__ = [
     "changes",
     "configure",
     "export",
+    "file_listing",
     "import_listing",
+    "inventory_listing",
     "objects",
     "prefix_listing",
     "register",

@@ -12,12 +12,11 @@ import pyarrow as pa
 from anabranch.blocks.local_sources import LocalSources
 from anabranch.blocks.sources import Source, base_length
 from anabranch.errors import NotSupported
+from anabranch.spark.sources import Stores
 from anabranch.spark.tasks import in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from anabranch.library import Lake
 
 __all__ = ["prefix_listing"]
 
@@ -37,14 +36,14 @@ _BATCH = 10_000
 _TASKS = 64
 
 
-def prefix_listing(spark: SparkSession, lake: Lake, prefix: str) -> DataFrame:
+def prefix_listing(spark: SparkSession, source: Stores, prefix: str) -> DataFrame:
     """Returns what lies at addresses that begin so, as `import_listing` takes it. What is directly
     in the folder is looked up at once and shared among at most 64 tasks, which need to see the
     folder at the same path.
 
-    Raises NotFound, Denied for what the lake may not read, and NotSupported for what is no folder.
+    Raises NotFound, Denied for what may not be read, and NotSupported for what is no folder.
     """
-    sources = lake.blocks.sources
+    sources = source.blocks.sources
     if not isinstance(sources, LocalSources):
         raise NotSupported(
             "only folders are listed by tasks",

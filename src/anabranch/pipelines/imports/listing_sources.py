@@ -55,6 +55,13 @@ class ListingSource(NamedTuple):
 
         return rows
 
+    def bytes(self, blocks: BlockStore | None) -> int:
+        """Returns how large the files of it are. Raises as reading them does."""
+        if self.inventory:
+            found = found_inventory(str(self.place), blocks)
+            return sum(file.size for file in found.manifest.files)
+        return sum(_bytes(str(each), blocks) for each in _places(self.place))
+
 
 class Inventory(NamedTuple):
     """An S3 Inventory, and where each of its files lies: a path, or an address in a store."""
@@ -75,13 +82,7 @@ def listing_rows(source: Any, blocks: BlockStore | None, folder: Path) -> Iterat
             for start in range(0, batch.num_rows, _BATCH):
                 yield as_listed(batch.slice(start, _BATCH))
         return
-    if isinstance(source, (str, os.PathLike)):
-        source = [source]
-    elif not isinstance(source, Sequence):
-        raise invalid_listing(
-            f"{type(source).__name__}: a listing is files, or what gives an Arrow stream"
-        )
-    for each in source:
+    for each in _places(source):
         for path in _files(str(each), blocks, folder):
             for batch in read_file(path, lambda names: list(columns_of(names).values())):
                 yield as_listed(batch)
@@ -124,6 +125,24 @@ def inventory_rows(
             batches = read_parquet(path, inventory_columns)
         for batch in batches:
             yield listed_in(batch, encoded=manifest.kind == "csv", prefix=prefix)
+
+
+def _places(source: Any) -> Sequence[Any]:
+    if isinstance(source, (str, os.PathLike)):
+        return [source]
+    if not isinstance(source, Sequence):
+        raise invalid_listing(
+            f"{type(source).__name__}: a listing is files, or what gives an Arrow stream"
+        )
+    return source
+
+
+def _bytes(place: str, blocks: BlockStore | None) -> int:
+    if "://" not in place or place.startswith("file://"):
+        return sum(path.stat().st_size for path in files_at(Path(place.removeprefix("file://"))))
+    sources = _store(blocks, place).sources
+    assert sources is not None  # noqa: S101  it was looked at
+    return sum(each.size for each in sources.list(place))
 
 
 def _files(place: str, blocks: BlockStore | None, folder: Path) -> Iterator[Path]:

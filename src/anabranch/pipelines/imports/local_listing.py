@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -35,7 +36,7 @@ Rows = Callable[[Path], Iterable[pa.RecordBatch]]
 """Gives the batches of a listing (LISTED), once; it may write files into the folder."""
 
 
-class Telling:
+class Telling(Protocol):
     """Hears how far an import is, and raises to stop it."""
 
     def begin(self, step: str, total: int) -> None:
@@ -43,6 +44,14 @@ class Telling:
 
     def advance(self, amount: int) -> None:
         """Notes that so many more are done."""
+
+
+class _Silence:
+    def begin(self, step: str, total: int) -> None:
+        pass
+
+    def advance(self, amount: int) -> None:
+        pass
 
 
 def import_listing(
@@ -58,7 +67,7 @@ def import_listing(
     Raises NotFound for an empty listing, Invalid for rows that can be no objects unless they are
     skipped, DirtyBranch, ReadOnlyRepository; and what `rows` raises. The branch is then as it was.
     """
-    told = telling or Telling()
+    told = telling or _Silence()
 
     def write(folder: str) -> WrittenListing:
         work = Path(folder) / "work"

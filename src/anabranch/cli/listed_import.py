@@ -1,0 +1,187 @@
+"""An import that this process or Spark does, over the stores of a server's settings."""
+
+from __future__ import annotations
+
+import getpass
+import importlib.util
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.call import Call
+from anabranch.cli.counting import counting
+from anabranch.cli.engines import Chosen, opener, server_settings, spark
+from anabranch.cli.failure import Failure
+from anabranch.cli.metadata import pairs
+from anabranch.cli.steps import steps
+from anabranch.model.commit import Commit
+from anabranch.model.imports import ImportSource
+from anabranch.model.uri import LakeUri
+from anabranch.pipelines.imports.imports import Imports
+from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest
+from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.pipelines.imports.listing_engine import import_listed, listing_bytes
+from anabranch.server.beside import Stores, opened_stores
+
+if TYPE_CHECKING:
+    from anabranch.server.load_settings import Loaded
+
+__all__ = ["engine_for", "listed_import"]
+
+_LARGE_BYTES = 16 << 30
+_POLL_SECONDS = 0.1
+
+
+def engine_for(call: Call, source: str) -> Chosen:
+    """Returns the engine that suits the size of a listing or an inventory."""
+    loaded = server_settings(call, call.arguments.data, call.arguments.settings)
+    with opened_stores(loaded.settings) as stores:
+        size = listing_bytes(_listing(call), stores.blocks, inventory=source == "inventory")
+    read = f"{size / (1 << 20):,.0f} MiB"
+    if size < _LARGE_BYTES:
+        return Chosen("local", f"as {read} are read in this process")
+    if importlib.util.find_spec("pyspark") is None:
+        return Chosen("local", f"for {read}, as PySpark is not installed")
+    return Chosen("spark", f"as {read} are more than one process should sort")
+
+
+def listed_import(call: Call, source: str, engine: str) -> dict[str, Any]:
+    """Returns what an import has brought: the result of the summary, the commit and the document
+    for `--json`. Raises what the engine raises; the branch is then as it was.
+    """
+    given = call.arguments
+    loaded = server_settings(call, given.data, given.settings)
+    with opened_stores(loaded.settings) as stores:
+        if engine == "spark":
+            made = _by_spark(call, source, stores, loaded)
+        elif source == "from":
+            made = _by_prefix(call, stores)
+        else:
+            made = _by_listing(call, source, stores)
+    to: LakeUri = given.to
+    place = given.__dict__[source]
+    result = {
+        "repository": to.repository,
+        "branch": to.ref,
+        "source": place if isinstance(place, str) else " ".join(place),
+        "destination": to.key,
+        "commit": made.commit.id,
+        "metarange_id": made.commit.metarange_id,
+        "objects": made.objects,
+        "skipped": dict(made.skipped),
+        "shown": [{"path": path, "reason": reason} for path, reason in made.shown],
+    }
+    return {"result": result, "commit": _commit(made.commit), "document": result}
+
+
+def _by_listing(call: Call, source: str, stores: Stores) -> Imported:
+    given = call.arguments
+    with nullcontext(None) if given.no_progress else steps(call.output) as telling:
+        return import_listed(
+            stores.core,
+            stores.blocks,
+            given.to.repository,
+            _request(call),
+            _listing(call),
+            inventory=source == "inventory",
+            prefix=given.prefix,
+            telling=telling,
+        )
+
+
+def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Imported:
+    from anabranch.spark.imports import import_listing  # noqa: PLC0415  an extra
+    from anabranch.spark.inventories import file_listing, inventory_listing  # noqa: PLC0415
+    from anabranch.spark.prefixes import prefix_listing  # noqa: PLC0415
+
+    given = call.arguments
+    request = _request(call)
+    with spark(call) as session:
+        if source == "inventory":
+            rows = inventory_listing(session, given.inventory, stores.blocks, prefix=given.prefix)
+        elif source == "listing":
+            rows = file_listing(session, given.listing)
+        else:
+            rows = prefix_listing(session, stores, given.__dict__["from"])
+        return import_listing(
+            stores,
+            given.to.repository,
+            request.branch,
+            rows,
+            store=opener(loaded),
+            destination=request.destination,
+            message=request.message,
+            metadata=request.metadata,
+            committer=request.committer,
+            unfit=request.unfit,
+            left_out=request.left_out,
+            force=request.force,
+        )
+
+
+def _by_prefix(call: Call, stores: Stores) -> Imported:
+    """Does what the server's import does."""
+    given = call.arguments
+    to: LakeUri = given.to
+    kind: Any = "object" if given.object else "common_prefix"
+    request = ImportRequest(
+        branch=to.ref,
+        sources=[ImportSource(type=kind, path=given.__dict__["from"], destination=to.key)],
+        committer=_committer(call),
+        message=given.message,
+        metadata=pairs(given.meta),
+    )
+    imports = Imports(stores.core, stores.blocks)
+    try:
+        import_id = imports.start(to.repository, request, force=given.force)
+        with counting(call.output, "Importing", silent=given.no_progress) as show:
+            while not (status := imports.status(to.repository, to.ref, import_id)).ended:
+                show(status.progress)
+                time.sleep(_POLL_SECONDS)
+    finally:
+        imports.close()
+    if status.commit is None:
+        raise Failure(
+            status.error or "it did not end",
+            kind="import_failed",
+            hint="The branch is as it was. docs/import.md says what may be done.",
+        )
+    return Imported(status.commit, status.progress, {}, [])
+
+
+def _request(call: Call) -> ListingRequest:
+    given = call.arguments
+    return ListingRequest(
+        branch=given.to.ref,
+        destination=given.to.key,
+        message=given.message,
+        metadata=pairs(given.meta),
+        committer=_committer(call),
+        unfit=given.unfit,
+        left_out=None if given.left_out is None else Path(given.left_out),
+        force=given.force,
+    )
+
+
+def _committer(call: Call) -> str:
+    committer: str | None = call.arguments.committer
+    return getpass.getuser() if committer is None else committer
+
+
+def _listing(call: Call) -> str | Sequence[str]:
+    listing: str | Sequence[str] = call.arguments.listing or call.arguments.inventory
+    return listing
+
+
+def _commit(commit: Commit) -> Mapping[str, Any]:
+    """Returns a commit as a server tells of it."""
+    return {
+        "id": commit.id,
+        "message": commit.message,
+        "committer": commit.committer,
+        "creation_date": commit.creation_date,
+        "parents": list(commit.parents),
+        "metadata": dict(commit.metadata),
+    }

@@ -1,0 +1,30 @@
+"""`python -m anabranch.spark import|gc|export …`: a job on Spark, for `spark-submit`.
+
+The words are those of the command line, which does the rest; the engine is Spark, and its master
+the one that `spark-submit` was told.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+__all__ = ["main"]
+
+_JOBS = ("import", "gc", "export")
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs a job and returns the exit code of the command."""
+    if not words or words[0] not in _JOBS:
+        sys.stderr.write(f"usage: python -m anabranch.spark {'|'.join(_JOBS)} …\n")
+        return 2
+    # by name: the command line knows Spark, not the other way round
+    command = import_module("anabranch.cli.main")
+    code: int = command.main([words[0], "--engine=spark", *words[1:]])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

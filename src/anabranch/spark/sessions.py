@@ -1,0 +1,65 @@
+"""Sessions for those who bring none: commands, and `spark-submit`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from anabranch.errors import Invalid
+from anabranch.spark.java import provide_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["require_spark", "session"]
+
+
+def require_spark(environment: MutableMapping[str, str]) -> None:
+    """Sees to it that Spark can be started by a process with this environment, which may get a
+    JAVA_HOME. Raises Invalid, which says what is missing and how to get it.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        raise Invalid(
+            "PySpark is not installed",
+            kind="extra_missing",
+            hint="pip install 'anabranch[spark]', or choose --engine local.",
+        )
+    provide_java(environment)
+    home = environment.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else "java"
+    if shutil.which(java, path=environment.get("PATH")) is None:
+        raise Invalid(
+            f"Spark needs Java, which is not here{f' (JAVA_HOME is {home})' if home else ''}",
+            kind="java_missing",
+            hint="pip install 'anabranch[spark-jdk]', or set JAVA_HOME to a Java 17 or 21.",
+        )
+
+
+@contextmanager
+def session(
+    master: str = "", environment: MutableMapping[str, str] = os.environ
+) -> Iterator[SparkSession]:
+    """Gives the session that goes on, or a new one, which is ended afterwards. Its master is, if
+    not given, what `spark-submit` was told. Raises what `require_spark` does.
+    """
+    require_spark(environment)
+    environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession  # noqa: PLC0415  an extra, and slow to import
+
+    going_on = SparkSession.getActiveSession()
+    if going_on is not None:
+        yield going_on
+        return
+    builder = SparkSession.builder.appName("anabranch")
+    if master:
+        builder = builder.master(master)
+    started = builder.getOrCreate()
+    try:
+        yield started
+    finally:
+        started.stop()

@@ -1,0 +1,156 @@
+"""`import` in this process: listings, inventories and prefixes, and the summary for programs."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import anabranch
+from anabranch.pipelines.imports.ordering import records_of
+
+COLUMNS = ("path", "physical_address", "size")
+KEYS = {"job", "engine", "why", "state", "error", "started_at", "ended_at", "result"}
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """A folder with two files."""
+    folder = tmp_path / "raw"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a").write_text("a")
+    (folder / "deep/b").write_text("bb")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, raw, run, monkeypatch):  # noqa: ARG001  its environment
+    """A lake that may import from that folder."""
+    monkeypatch.setenv("ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED", "true")
+    monkeypatch.setenv("ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES", str(raw))
+    data = tmp_path / "data"
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+    return data
+
+
+def write(path, *rows):
+    pq.write_table(pa.table(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))), path)
+    return path
+
+
+def paths(folder):
+    with anabranch.open(folder) as lake:
+        repository = lake.core.repositories.get("sea")
+        tree = lake.core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
+        return [key.decode() for key, _ in records_of(tree)]
+
+
+def test_a_listing(run, folder, raw, tmp_path):
+    listing = write(tmp_path / "l.parquet", ("b", f"local://{raw}/deep/b", 2), ("a", "s3://x/a", 1))
+    words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main/x")
+    ran = run.ok(*words, "-m", "In", "--meta", "k=v", "--committer", "me")
+    assert "engine: local, as 0 MiB are read in this process" in ran.err
+    assert "reading the listing" in ran.err
+    assert ran.lines[0] == "Imported 2 objects to lakefs://sea/main/x"
+    assert [line.split(":")[0] for line in ran.lines[1:4]] == ["Commit", "Message", "Committer"]
+    assert paths(folder) == ["x/a", "x/b"]
+    with anabranch.open(folder) as lake:
+        head = lake.commits.get("sea", "main")
+        assert (head.message, head.committer, head.metadata["k"]) == ("In", "me", "v")
+    told = run.ok(*words, "--engine", "local", "--json", "--no-progress").json
+    assert (told["objects"], told["skipped"], told["destination"]) == (2, {}, "x")
+
+
+def test_a_summary_is_written_however_it_ends(run, folder, tmp_path):
+    listing = write(tmp_path / "l.parquet", ("a", "s3://x/a", 1), ("bad", "s3://x/b", -1))
+    words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main")
+    file = tmp_path / "summary.json"
+    before = time.time()
+    ran = run(*words, "--summary", file)
+    assert (ran.code, "1 row of the listing can be no objects" in ran.err) == (1, True)
+    told = json.loads(file.read_text())
+    assert told.keys() == KEYS
+    assert (told["state"], told["result"]) == ("failed", None)
+    assert told["error"]["kind"] == "unfit_rows"
+    assert before <= told["started_at"] <= told["ended_at"] <= time.time()
+    left = tmp_path / "left-out.csv"
+    ran = run.ok(*words, "--summary", "-", "--unfit", "skip", "--left-out", left)
+    assert "bad" in left.read_text()
+    assert ran.json.keys() == KEYS
+    assert (ran.json["job"], ran.json["engine"], ran.json["state"]) == ("import", "local", "done")
+    result = ran.json["result"]
+    assert result["skipped"] == {"a negative size": 1}
+    assert result["shown"] == [{"path": "bad", "reason": "a negative size"}]
+    with anabranch.open(folder) as lake:
+        head = lake.commits.get("sea", "main")
+    assert (result["commit"], result["metarange_id"]) == (head.id, head.metarange_id)
+    assert "left out: 1 with a negative size" in run.ok(*words, "--unfit", "skip").err
+
+
+def test_a_prefix_and_an_object(run, folder, raw):
+    words = ("import", "--engine", "local", "--data", folder)
+    ran = run.ok(*words, "--from", f"local://{raw}/", "--to", "lakefs://sea/main/x")
+    assert ran.lines[0] == "Imported 2 objects to lakefs://sea/main/x"
+    run.ok(*words, "--object", "--from", f"local://{raw}/a", "--to", "lakefs://sea/main/one")
+    assert paths(folder) == ["one", "x/a", "x/deep/b"]
+    ran = run(*words, "--from", f"local://{raw}/none/", "--to", "lakefs://sea/main/x")
+    assert (ran.code, "there is no such folder" in ran.err) == (1, True)
+
+
+def test_an_inventory(run, folder, tmp_path):
+    names = ("bucket", "key", "size")
+    rows = [("lake", "raw/a", 1), ("lake", "raw/b", 2), ("lake", "other", 3)]
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    manifest = {
+        "sourceBucket": "lake",
+        "destinationBucket": "arn:aws:s3:::kept",
+        "fileFormat": "Parquet",
+        "fileSchema": "…",
+        "files": [{"key": "x/0.parquet", "size": 5 << 30}],
+    }
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    words = ("import", "--inventory", tmp_path, "--data", folder, "--to", "lakefs://sea/main")
+    ran = run.ok(*words, "--prefix", "raw/")
+    assert "engine: local, as 5,120 MiB are read in this process" in ran.err
+    assert paths(folder) == ["a", "b"]
+
+
+def test_what_cannot_be_is_said(run, folder, raw, tmp_path):
+    listing = write(tmp_path / "l.parquet", ("a", "s3://x/a", 1))
+    to = ("--data", folder, "--to", "lakefs://sea/main")
+    for words, code, told in (
+        ((), 2, "one of --from, --listing and --inventory"),
+        (("--from", f"local://{raw}/", "--listing", listing), 2, "one of"),
+        (("--listing", listing, "--object"), 2, "--object is for --from"),
+        (("--listing", listing, "--prefix", "x"), 2, "--prefix is for --inventory"),
+        (("--listing", listing, "--engine", "server"), 2, "a server does not read"),
+        (("--object", "--from", "local:///a", "--engine", "spark"), 2, "nothing for Spark"),
+        (("--listing", listing, "--engine", "duckdb"), 2, "duckdb"),
+        (("--listing", tmp_path / "none.parquet"), 1, "no such file"),
+        (("--inventory", tmp_path), 1, "no such file"),
+    ):
+        ran = run("import", *words, *to)
+        assert (ran.code, told in ran.err) == (code, True), ran.err
+    ran = run(
+        "import", "--listing", listing, "--data", tmp_path / "no", "--to", "lakefs://sea/main"
+    )
+    assert (ran.code, "there is no such database" in ran.err) == (1, True)
+    assert paths(folder) == []
+
+
+def test_spark_that_is_not_there_is_missed(run, folder, tmp_path, monkeypatch):
+    listing = write(tmp_path / "l.parquet", ("a", "s3://x/a", 1))
+    monkeypatch.setattr("anabranch.spark.sessions.importlib.util.find_spec", lambda _: None)
+    for words in (
+        ("import", "--listing", listing, "--to", "lakefs://sea/main"),
+        ("gc", "lakefs://sea"),
+    ):
+        ran = run(*words, "--data", folder, "--engine", "spark", "--master", "local[2]")
+        assert (ran.code, "error: PySpark is not installed" in ran.err) == (1, True), ran.err
+        assert "hint:  pip install 'anabranch[spark]'" in ran.err
+    assert paths(folder) == []

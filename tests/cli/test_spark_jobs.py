@@ -1,0 +1,136 @@
+"""Jobs by the command line on three engines: one tree, and summaries with the same keys."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import anabranch
+from anabranch.spark.__main__ import main
+from anabranch.testing.server import running_server
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """A folder with files."""
+    folder = tmp_path / "raw"
+    for number in range(30):
+        path = folder / f"day={number % 3}" / f"part é {number}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * number)
+        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark's times are of microseconds
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path, raw, run, monkeypatch):  # noqa: ARG001  its environment
+    """The data folder of a server that may import from there, and that runs."""
+    settings = {
+        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(raw),
+    }
+    data = tmp_path / "lake"
+    with running_server(data, env=settings) as server:
+        settings["ANABRANCH_SERVER"] = server.url
+        settings["ANABRANCH_ACCESS_KEY_ID"] = server.access_key_id
+        settings["ANABRANCH_SECRET_ACCESS_KEY"] = server.secret_access_key
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        yield data
+
+
+def write_listing(data, path):
+    """Writes what main holds as a listing of rows, in another order."""
+    with anabranch.open(data) as lake:
+        repository = lake.core.repositories.get("sea")
+        tree = lake.core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
+        table = pa.RecordBatchReader.from_stream(tree.scan()).read_all()
+    pq.write_table(table.take(pa.array(range(len(table)))[::-1]), path)
+    return path
+
+
+@pytest.mark.usefixtures("spark")  # whose session goes on
+def test_three_engines_make_one_tree_and_tell_the_same(run, data, raw, tmp_path):
+    run.ok("repo", "create", "lakefs://sea", "local://sea")
+    source = ("--from", f"local://{raw}/")
+    first = run.ok("import", *source, "--to", "lakefs://sea/main/x", "--summary", "-").json
+    listing = write_listing(data, tmp_path / "l.parquet")
+    told = {"server": first}
+    inner = ("--data", data, "--summary", "-", "--no-progress")
+    for number, (engine, words, folder) in enumerate(
+        (
+            ("local", source, "/x"),
+            ("local", ("--listing", listing), ""),
+            ("spark", ("--listing", listing), ""),
+        )
+    ):
+        branch = f"lakefs://sea/b{number}"
+        run.ok("branch", "create", branch, "--source", "lakefs://sea/main~1")
+        to = f"{branch}{folder}"
+        told[branch] = run.ok("import", *words, "--to", to, "--engine", engine, *inner).json
+    assert {name: each["result"]["objects"] for name, each in told.items()} == dict.fromkeys(
+        told, 30
+    )
+    trees = {each["result"]["metarange_id"] for each in told.values()}
+    assert trees == {first["result"]["metarange_id"]}
+    assert len({tuple(each) for each in told.values()}) == 1
+    assert len({tuple(sorted(each["result"])) for each in told.values()}) == 1
+    assert [each["engine"] for each in told.values()] == ["server", "local", "local", "spark"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_garbage_is_found_by_both_engines(run, data):
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "a", [b"old"])
+        lake.objects.upload("sea", "main", "a", [b"kept"])
+    words = ("gc", "lakefs://sea", "--data", data, "--grace=0", "--window=0", "--summary", "-")
+    found = {}
+    for engine in ("local", "spark"):
+        ran = run.ok(*words, "--engine", engine).json
+        assert (ran["job"], ran["engine"], ran["state"]) == ("gc", engine, "done")
+        found[engine] = ran["result"]
+    assert found["local"].keys() == found["spark"].keys()
+    same = ("listed", "candidates", "due", "young")
+    assert [found["local"][name] for name in same] == [found["spark"][name] for name in same]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_job_for_spark_submit(run, data, tmp_path, capsys):
+    run.ok("repo", "create", "lakefs://sea", "local://sea")
+    rows = {"path": ["a", "b"], "physical_address": ["s3://x/a", ""], "size": [1, 2]}
+    pa.csv.write_csv(pa.table(rows), tmp_path / "l.csv")
+    words = ["import", "--listing", str(tmp_path / "l.csv"), "--to", "lakefs://sea/main"]
+    words += ["--data", str(data), "--summary", str(tmp_path / "s.json")]
+    assert main([*words, "--unfit=skip"]) == 0
+    told = json.loads((tmp_path / "s.json").read_text())
+    assert (told["engine"], told["state"]) == ("spark", "done")
+    result = told["result"]
+    assert (result["objects"], result["skipped"]) == (1, {"no physical address": 1})
+    assert "Imported 1 object" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("spark")
+def test_both_engines_export_the_same(run, data, tmp_path):
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        for path in ("a", "b/c", "b/d"):
+            lake.objects.upload("sea", "main", path, [path.encode()])
+        lake.commits.commit("sea", "main", message="m", committer="me")
+    told = {}
+    for engine in ("local", "spark"):
+        out = tmp_path / engine
+        words = ("export", "lakefs://sea/main", out, "--data", data, "--engine", engine)
+        told[engine] = run.ok(*words, "--summary", "-").json
+        assert (out / "b/d").read_text() == "b/d"
+    results = [each["result"] for each in told.values()]
+    assert results[0].keys() == results[1].keys()
+    assert [each["stored"] for each in results] == [3, 3]
+    assert [each["engine"] for each in told.values()] == ["local", "spark"]

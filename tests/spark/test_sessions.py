@@ -1,0 +1,37 @@
+"""Sessions for commands: what is missing is said before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import Invalid
+from anabranch.spark.__main__ import main
+from anabranch.spark.sessions import require_spark, session
+
+
+def test_a_java_that_is_not_there_is_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr("anabranch.spark.java._PACKAGE", "no_such_package")
+    with pytest.raises(Invalid, match=r"Spark needs Java, which is not here$") as caught:
+        require_spark({"PATH": str(tmp_path)})
+    assert caught.value.kind == "java_missing"
+    assert "spark-jdk" in caught.value.hint
+    with pytest.raises(Invalid, match="JAVA_HOME is"):
+        require_spark({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    require_spark({"PATH": "", "JAVA_HOME": str(tmp_path)})
+
+
+def test_the_session_that_goes_on_is_used_and_left(spark):
+    with session("local[7]") as found:
+        assert found is spark
+    assert spark.range(3).count() == 3
+
+
+def test_jobs_have_names(capsys):
+    assert main([]) == 2
+    assert main(["merge"]) == 2
+    assert "import|gc|export" in capsys.readouterr().err
+    assert main(["import", "--engine", "server", "--to", "lakefs://sea/main"]) == 2
