@@ -12,6 +12,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone, NotFound, ReadOnlyRepository
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.core import Core
 
@@ -21,6 +22,8 @@ RETENTION = "_lakefs/retention/gc"
 """The folder of everything about garbage collection, in a storage namespace."""
 
 _RULES = f"{RETENTION}/rules/config.json"
+_IMAGE_DAYS = 1
+"""One that is being built has a commit before it has a tag."""
 
 
 class GarbageRules:
@@ -51,7 +54,11 @@ class GarbageRules:
         self._write(repository, b"")
 
     def find(self, repository: Repository) -> RetentionRules | None:
-        """Returns a repository's rules, or None. Raises Corrupt."""
+        """Returns a repository's rules, or None. That of images always has some: an image lives as
+        long as its tag, and a day longer. Raises Corrupt.
+        """
+        if repository.id == IMAGES and repository.read_only:
+            return RetentionRules(_IMAGE_DAYS)
         try:
             raw = self._blocks.read(_address(repository))
         except Gone:

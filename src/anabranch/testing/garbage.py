@@ -4,12 +4,14 @@ at random, and a store that refuses.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +21,9 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AnabranchError, Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
+from anabranch.model.commit import Commit
 from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
@@ -28,8 +32,11 @@ __all__ = [
     "RefusingStore",
     "addresses",
     "aged",
+    "commit",
+    "found",
     "live_at_random",
     "memory_lake",
+    "put",
     "stored",
 ]
 
@@ -58,6 +65,28 @@ def stored(lake: Lake, namespace: str) -> set[str]:
     """Returns what a store holds in a namespace, by relative address."""
     stem = f"{namespace}/"
     return {block.address.removeprefix(stem) for block in lake.blocks.list(stem)}
+
+
+_bodies = itertools.count()
+
+
+def put(
+    lake: Lake, path: str, branch: str = "main", body: bytes | None = None, repository: str = "sea"
+) -> str:
+    """Uploads an object, if need be one like no other, and returns its relative address."""
+    content = b"%d" % next(_bodies) if body is None else body
+    return lake.objects.upload(repository, branch, path, [content]).entry.address
+
+
+def commit(lake: Lake, branch: str = "main") -> Commit:
+    """Commits what is staged in `sea`."""
+    return lake.commits.commit("sea", branch, committer="me", message="m")
+
+
+def found(collector: Collector, **options: Any) -> set[str]:
+    """Returns the candidates of a run that removes nothing."""
+    with collector.mark("sea", **options) as run:
+        return addresses(run.candidates())
 
 
 def aged(lake: Lake, namespace: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Conflict, Corrupt, Gone, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
@@ -18,6 +19,7 @@ from anabranch.pipelines.exports.export import Exporting
 from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.pipelines.exports.places import place_of
 from anabranch.pipelines.exports.state import STATE, read_state
+from anabranch.versioning.core import Core
 
 
 @pytest.fixture
@@ -222,6 +224,21 @@ def test_bytes_that_are_lost_or_damaged_end_the_export(lake, folder, tmp_path):
     with pytest.raises(Gone):
         export(lake, folder)
     assert not [name for name in folder.paths() if name.startswith("EXPORT_")]
+
+
+def test_a_damaged_table_is_named_where_extra_files_are_sought(lake, folder, tmp_path):
+    commit(lake, {"a": b"1"})
+    export(lake, folder)
+    (tmp_path / "out" / "extra").write_text("1")
+    head = lake.commits.get("sea", "main")
+    tree = lake.core.trees.open(lake.core.repositories.get("sea"), head.metarange_id)
+    (damaged,) = tree.ranges()
+    (tmp_path / "blocks" / "sea" / "_lakefs" / damaged.id).write_bytes(b"no table")
+    # another process, which has not opened the table yet
+    fresh = Core(lake.keyvalue, TableCache(lake.blocks, tmp_path / "c", 1 << 20, verify=str))
+    with pytest.raises(Corrupt, match=damaged.id):
+        Exporting(fresh, lake.blocks).export("sea", "main", folder, remove_extra=True)
+    assert held(folder) == {"a": b"1", "extra": b"1"}
 
 
 def test_places_that_are_somebody_elses(lake, folder, tmp_path):

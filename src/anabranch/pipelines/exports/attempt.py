@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -13,6 +13,7 @@ from anabranch.pipelines.exports.copying import SHOWN, Copied
 from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.pages import pages
 from anabranch.pipelines.exports.state import STATE, State, marker_of, read_state, state_bytes
+from anabranch.versioning.trees import translated
 
 __all__ = ["Attempt", "ExportSummary"]
 
@@ -83,16 +84,21 @@ class Attempt:
         self.summary.shown = [*self.summary.shown, *done.shown][:SHOWN]
 
     def remove_extra(self, tree: kernel.Tree) -> None:
-        """Removes what is at the place and not in the tree."""
-        own = {STATE, self.state.marker}
-        extra = (
-            path
-            for path in self._destination.paths()
-            if path not in own and tree.get(key_of(path)) is None
-        )
-        for page in pages(extra, _PAGE):
+        """Removes what is at the place and not in the tree. Raises Gone and Corrupt for tables that
+        are missing or damaged.
+        """
+        for page in pages(self._extra(tree), _PAGE):
             self._destination.remove(page)
             self.summary.extra += len(page)
+
+    def _extra(self, tree: kernel.Tree) -> Iterator[str]:
+        own = {STATE, self.state.marker}
+        for path in self._destination.paths():
+            if path not in own:
+                with translated():
+                    known = tree.get(key_of(path)) is not None
+                if not known:
+                    yield path
 
     def end(self) -> ExportSummary:
         """Writes down that the commit is there; returns what was done."""

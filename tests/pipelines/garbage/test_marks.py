@@ -1,0 +1,81 @@
+"""Marks: which ranges are read, and what becomes of those that cannot be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anabranch.errors import Corrupt, Gone
+from anabranch.model.retention import RetentionRules
+from anabranch.testing.garbage import DAY, commit, found, put, stored
+
+
+def test_a_run_reads_only_what_no_earlier_run_has_read(lake, collector, tmp_path):
+    put(lake, "a")
+    commit(lake)
+    with collector.mark("sea") as run:
+        assert (run.summary.found.ranges, run.summary.found.ranges_read) == (1, 1)
+    put(lake, "b")
+    commit(lake)
+    with collector.mark("sea") as run:
+        assert (run.summary.found.ranges, run.summary.found.ranges_read) == (2, 1)
+    kept = [path for path in (tmp_path / "gc").rglob("*") if path.is_file()]
+    assert len(kept) == 2
+    for path, damage in zip(kept, (lambda raw: raw[:-1], lambda _: b""), strict=True):
+        path.write_bytes(damage(path.read_bytes()))
+    with collector.mark("sea") as run:
+        assert run.summary.found.ranges_read == 2
+
+
+def test_equal_content_at_another_address_makes_another_range(lake, clock, collector):
+    """Marks are kept by the ids of ranges, which must therefore tell addresses apart."""
+    first = put(lake, "a", body=b"same")
+    tree = lake.core.trees.open(lake.core.repositories.get("sea"), commit(lake).metarange_id)
+    found(collector)
+    lake.branches.create("sea", "dev", "main~1")
+    second = put(lake, "a", "dev", body=b"same")
+    other = lake.core.trees.open(
+        lake.core.repositories.get("sea"), commit(lake, "dev").metarange_id
+    )
+    assert tree.ranges()[0].id != other.ranges()[0].id
+    clock.advance(2 * DAY)
+    assert found(collector) == set()
+    assert {first, second} <= stored(lake, "mem://sea")
+
+
+def test_marks_of_ranges_that_are_gone_are_removed(lake, clock, collector, tmp_path):
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    put(lake, "a")
+    commit(lake)
+    found(collector)
+    clock.advance(3 * DAY)
+    put(lake, "a")
+    commit(lake)
+    clock.advance(3 * DAY)
+    found(collector)
+    assert len([path for path in (tmp_path / "gc").rglob("*") if path.is_file()]) == 1
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"no table at all"])
+def test_a_range_that_cannot_be_read_fails_the_run_by_name(
+    lake, clock, collector, tmp_path, damage
+):
+    put(lake, "a"), put(lake, "a")
+    tree = lake.core.trees.open(lake.core.repositories.get("sea"), commit(lake).metarange_id)
+    (lost,) = tree.ranges()
+    clock.advance(2 * DAY)
+    place = f"mem://sea/_lakefs/{lost.id}"
+    lake.blocks.delete([place])
+    if damage is not None:
+        lake.blocks.put(place, [damage])
+    for cached in (tmp_path / "cache").rglob(lost.id):
+        cached.unlink()
+    before = stored(lake, "mem://sea")
+    with pytest.raises((Gone, Corrupt), match=lost.id):
+        collector.mark("sea", window_seconds=0)
+    (summary,) = stored(lake, "mem://sea") - before
+    told = json.loads(lake.blocks.read(f"mem://sea/{summary}"))
+    assert told["state"] == "failed"
+    assert lost.id in told["error"]
+    assert before <= stored(lake, "mem://sea")

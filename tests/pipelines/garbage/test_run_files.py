@@ -1,0 +1,33 @@
+"""The files that runs leave behind."""
+
+from __future__ import annotations
+
+import json
+
+from anabranch.pipelines.garbage.candidates import CANDIDATES
+from anabranch.testing.garbage import DAY, put, stored
+
+
+def test_the_summary_and_the_candidates_are_files(lake, clock, collector):
+    put(lake, "a", body=b"123"), put(lake, "a", body=b"1")
+    clock.advance(2 * DAY)
+    with collector.mark("sea") as run:
+        location = run.summary.candidates_location
+        (batch,) = run.candidates()
+        assert batch.schema == CANDIDATES
+    told = json.loads(lake.blocks.read(location.replace("candidates.parquet", "summary.json")))
+    assert told["state"] == "reported"
+    assert told["candidates"] == {"objects": 1, "bytes": 3}
+    assert told["listed"] == {"objects": 2, "bytes": 4}
+    assert told["by_month"] == {"2023-11": {"objects": 1, "bytes": 3}}
+    assert told["found"]["repositories"] == 1
+
+
+def test_old_runs_are_forgotten(lake, clock, collector):
+    for _ in range(12):
+        clock.advance(60)
+        with collector.mark("sea", window_seconds=0) as run:
+            run.sweep()
+    runs = {name.split("/")[4] for name in stored(lake, "mem://sea") if "gc/anabranch" in name}
+    assert len(runs) == 10
+    assert run.summary.run_id == min(runs)

@@ -1,0 +1,194 @@
+"""Sweeps: what is removed, when, and how fast."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import AnabranchError, Busy, NotFound
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.sweep import Sweep, remove_patiently
+from anabranch.testing.garbage import DAY, addresses, commit, found, put, stored
+from anabranch.testing.stores import FaultyBlocks, fail_at
+
+
+def test_a_candidate_is_removed_after_the_window_and_no_sooner(lake, clock, collector):
+    dead, kept = put(lake, "a"), put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=3 * DAY) as run:
+        assert run.summary.due.objects == 0
+        assert run.summary.next_due_at == int(clock.now + 3 * DAY)
+        assert run.sweep().swept.objects == 0
+    clock.advance(3 * DAY - 1)
+    with collector.mark("sea", window_seconds=3 * DAY) as run:
+        assert run.sweep().swept.objects == 0
+    clock.advance(1)
+    with collector.mark("sea", window_seconds=3 * DAY) as run:
+        assert run.summary.due.objects == 1
+        assert run.sweep().swept.objects == 1
+    assert dead not in stored(lake, "mem://sea")
+    assert kept in stored(lake, "mem://sea")
+    assert lake.objects.open("sea", "main", "a").read_bytes()
+
+
+def test_one_that_lives_again_waits_anew(lake, clock, collector):
+    address = put(lake, "a")
+    checksum = lake.objects.stat("sea", "main", "a").entry.checksum
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    assert found(collector) == {address}
+    lake.staging.stage(
+        "sea", "main", "b", address=f"mem://sea/{address}", checksum=checksum, size=1
+    )
+    clock.advance(DAY)
+    assert found(collector) == set()
+    lake.objects.delete("sea", "main", "b")
+    clock.advance(DAY)
+    with collector.mark("sea") as run:
+        assert addresses(run.candidates()) == {address}
+        assert run.summary.due.objects == 0
+
+
+def test_what_comes_to_life_between_mark_and_sweep_stays(lake, clock, collector):
+    address = put(lake, "a")
+    checksum = lake.objects.stat("sea", "main", "a").entry.checksum
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=0) as run:
+        assert run.summary.due.objects == 1
+        lake.staging.stage(
+            "sea", "main", "b", address=f"mem://sea/{address}", checksum=checksum, size=1
+        )
+        swept = run.sweep()
+    assert (swept.swept.objects, swept.revived) == (0, 1)
+    assert address in stored(lake, "mem://sea")
+
+
+def test_a_sweep_that_was_broken_off_is_taken_up_by_the_next(lake, clock, collector, tmp_path):
+    dead = {put(lake, "a") for _ in range(20)}
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    broken = FaultyBlocks(lake.blocks, fail_at("delete", 8, AnabranchError("killed")))
+    breaking = Collector(lake.core, broken, tmp_path / "gc", clock=clock)
+    with pytest.raises(AnabranchError, match="killed"):
+        breaking.mark("sea", window_seconds=0).sweep()
+    left = dead & stored(lake, "mem://sea")
+    assert len(left) == 13
+    clock.advance(1)
+    with collector.mark("sea", window_seconds=0) as run:
+        assert addresses(run.candidates()) == left
+        assert run.sweep().swept.objects == 13
+    assert dead & stored(lake, "mem://sea") == set()
+
+
+def test_a_repository_that_is_deleted_meanwhile_is_not_swept(lake, clock, collector):
+    put(lake, "a"), put(lake, "a")
+    commit(lake)
+    clock.advance(2 * DAY)
+    before = stored(lake, "mem://sea")
+    with collector.mark("sea", window_seconds=0) as run:
+        lake.repositories.delete("sea")
+        with pytest.raises(NotFound):
+            run.sweep()
+    assert before <= stored(lake, "mem://sea")
+
+
+def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
+    slept = []
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
+
+    for _ in range(7):
+        put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=0) as run:
+        now = 0.0
+
+        def sleep(seconds):
+            nonlocal now
+            slept.append(seconds)
+            now += seconds
+
+        sweep = Sweep(
+            lake.blocks,
+            run._place.namespace,
+            run.living,
+            run._watching,
+            rate=4,
+            ticks=lambda: now,
+            sleep=sleep,
+        )
+        assert [removed.objects for removed in sweep.remove(run.due())] == [2, 2, 2]
+    assert slept == [0.5, 0.5, 0.5]
+
+
+def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, monkeypatch):
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
+
+    dead = [put(lake, "a") for _ in range(6)]
+    checksum = lake.objects.stat("sea", "main", "a").entry.checksum
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=0) as run:
+        ticks = iter(range(0, 10_000, 61))
+        sweep = Sweep(
+            lake.blocks, run._place.namespace, run.living, run._watching, ticks=lambda: next(ticks)
+        )
+        going = sweep.remove(run.due())
+        assert next(going).objects == 2
+        (last,) = sorted(set(dead) & stored(lake, "mem://sea"))[-1:]
+        lake.staging.stage(
+            "sea", "main", "b", address=f"mem://sea/{last}", checksum=checksum, size=1
+        )
+        assert [(removed.objects, removed.revived) for removed in going] == [(2, 0), (1, 1)]
+    assert set(dead) & stored(lake, "mem://sea") == {last}
+
+
+class Throttled(FaultyBlocks):
+    """A store that is busy for so many requests of a kind, and then is not."""
+
+    def __init__(self, store, operation, times):
+        self.left = times
+        super().__init__(store, self.refuse)
+        self.operation = operation
+
+    def refuse(self, operation, _subject):
+        if operation == self.operation and self.left:
+            self.left -= 1
+            raise Busy("SlowDown: reduce your request rate")
+
+
+def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collector):
+    dead = put(lake, "a")
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=0) as run:
+        slept = []
+        blocks = Throttled(lake.blocks, "delete", 3)
+        sweep = Sweep(blocks, run._place.namespace, run.living, run._watching, sleep=slept.append)
+        assert [removed.objects for removed in sweep.remove(run.due())] == [1]
+    assert slept == [1.0, 4.0, 15.0]
+    assert dead not in stored(lake, "mem://sea")
+
+
+def test_one_that_never_stops_ends_the_sweep(lake):
+    slept = []
+    with pytest.raises(Busy):
+        remove_patiently(Throttled(lake.blocks, "delete", 99), ["mem://sea/x"], slept.append)
+    assert slept == sorted(slept)
+    assert 60 < sum(slept) < 120
+
+
+@pytest.mark.parametrize("operation", ["list", "put", "stat"])
+def test_one_that_throttles_before_ends_the_run_and_removes_nothing(
+    lake, clock, tmp_path, collector, operation
+):
+    dead = put(lake, "a")
+    put(lake, "a")
+    clock.advance(2 * DAY)
+    before = stored(lake, "mem://sea")
+    blocks = Throttled(lake.blocks, operation, 1)
+    throttled = Collector(lake.core, blocks, tmp_path / "gc", clock=clock)
+    with pytest.raises(Busy):
+        throttled.mark("sea", window_seconds=0)
+    assert before <= stored(lake, "mem://sea")
+    clock.advance(1)
+    assert found(collector) == {dead}
