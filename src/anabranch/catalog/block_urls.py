@@ -27,7 +27,8 @@ Method = Literal["GET", "PUT"]
 
 class Deed(NamedTuple):
     """What a URL permits: `GET` reads the block at an address, `PUT` stores it, or with a number
-    that part of an upload; until `expires`, in seconds since 1970.
+    that part of an upload; until `expires`, in seconds since 1970. With an `etag`, the block is
+    read if it still has this one.
     """
 
     method: Method
@@ -35,6 +36,7 @@ class Deed(NamedTuple):
     expires: int
     upload_id: str = ""
     part: int = 0
+    etag: str = ""
 
 
 class BlockUrls:
@@ -50,6 +52,8 @@ class BlockUrls:
         named: dict[str, str | int] = {"address": deed.address, "expires": deed.expires}
         if deed.part:
             named |= {"upload": deed.upload_id, "part": deed.part}
+        if deed.etag:
+            named["etag"] = deed.etag
         named["signature"] = self._signature(deed)
         return f"{BLOCK_PATH}?{urlencode(named, errors='surrogateescape')}"
 

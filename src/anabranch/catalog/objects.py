@@ -15,10 +15,12 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore, Stored
+from anabranch.catalog.pinned_reads import PinnedRead, pinned_etag, unreplaced
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.writes import Expecting, Writes
-from anabranch.errors import AnabranchError, Invalid, NotFound, OutcomeUnknown
+from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
+from anabranch.model.image import PINNED
 from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
 from anabranch.model.stat import CommonPrefix, Stat
@@ -53,19 +55,39 @@ class OpenObject:
     def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields the bytes from `start` on, `length` of them or all, in pieces.
 
-        Raises Gone, before the first piece, when the data is lost or shorter than the entry says.
+        Raises Gone, before the first piece, when the data is lost or shorter than the entry says,
+        and before the last when it is pinned to an ETag and has been replaced.
         """
         wanted = self.entry.size - start if length is None else length
+        pinned = self._pinned()
+        if pinned is not None:
+            return pinned.get(start, wanted)
         return self._blocks.get(_address(self._repository, self.entry), start, wanted)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as one string: for small objects."""
         wanted = self.entry.size - start if length is None else length
+        pinned = self._pinned()
+        if pinned is not None:
+            return pinned.read(start, wanted)
         return self._blocks.read(_address(self._repository, self.entry), start, wanted)
 
     def read_at_once(self, start: int, length: int) -> bytes | None:
         """Returns the same if it takes no waiting; None if it does, or goes wrong."""
+        if self.pinned_etag:
+            return None
         return self._blocks.read_at_once(_address(self._repository, self.entry), start, length)
+
+    @property
+    def pinned_etag(self) -> str:
+        """The ETag that the bytes must have, "" where they never change."""
+        return pinned_etag(self.entry)
+
+    def _pinned(self) -> PinnedRead | None:
+        etag = self.pinned_etag
+        if not etag:
+            return None
+        return PinnedRead(self._blocks, _address(self._repository, self.entry), etag)
 
 
 class ObjectPage:
@@ -243,19 +265,14 @@ class Objects:
             found, branch, destination_path, if_absent=if_absent, expecting=expecting
         )
         address = self._core.identifiers.data_address()
-        # the bytes are the same, so they need not be read for their checksum
-        self._blocks.copy(
-            _address(source, entry),
-            f"{found.storage_namespace.rstrip('/')}/{address}",
-            checksum=entry.checksum,
-        )
+        self._copy_bytes(source, entry, f"{found.storage_namespace.rstrip('/')}/{address}")
         copied = msgspec.structs.replace(
             entry,
             address=address,
             address_type=int(AddressType.RELATIVE),
             mtime=int(self._clock()),
             mtime_nanos=0,
-            metadata=metadata,
+            metadata={key: text for key, text in metadata.items() if key != PINNED},
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
         with self._removed_on_failure(found, copied):
@@ -263,6 +280,18 @@ class Objects:
                 found, branch, destination_path, copied, if_absent=if_absent, expecting=expecting
             )
         return _stat(self._blocks, found.storage_namespace, destination_path, copied)
+
+    def _copy_bytes(self, source: Repository, entry: Entry, destination: str) -> None:
+        """Copies an object's bytes; they are the same, so they need not be read for their
+        checksum. Raises Gone.
+        """
+        address = _address(source, entry)
+        try:
+            with unreplaced(self._blocks, address, pinned_etag(entry)):
+                self._blocks.copy(address, destination, checksum=entry.checksum)
+        except Gone:
+            self._blocks.delete([destination])
+            raise
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch; one that is not there is passed over."""

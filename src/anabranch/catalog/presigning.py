@@ -35,10 +35,16 @@ class Presigning:
         self._clock = clock
         self._seconds = int(seconds)
 
-    def read(self, address: str, server: str) -> Presigned:
+    def read(self, address: str, server: str, etag: str = "") -> Presigned:
         """Returns a URL to read the block at an address, as clients are shown it; `server` is
-        where they reach this server (`http://127.0.0.1:8000`).
+        where they reach this server (`http://127.0.0.1:8000`). What must have an ETag is read by
+        way of our server, which looks at it.
         """
+        if etag:
+            expires = self._expires()
+            return Presigned(
+                server + self._urls.sign(Deed("GET", address, expires, etag=etag)), expires
+            )
         sources = self._blocks.sources
         imported = sources is not None and sources.owns(address)
         known = address if imported else self._blocks.unqualify(address)

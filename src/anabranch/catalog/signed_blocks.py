@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.block_urls import BlockUrls, Deed
+from anabranch.catalog.pinned_reads import PinnedRead
 from anabranch.errors import AlreadyExists, Gone
 
 __all__ = ["OpenBlock", "SignedBlocks"]
@@ -15,14 +16,19 @@ __all__ = ["OpenBlock", "SignedBlocks"]
 class OpenBlock:
     """A block that may be read: its `size` in bytes and its `mtime` in seconds since 1970."""
 
-    def __init__(self, blocks: BlockStore, address: str, size: int, mtime: int) -> None:
+    def __init__(
+        self, blocks: BlockStore, address: str, size: int, mtime: int, etag: str = ""
+    ) -> None:
         self.size = size
         self.mtime = mtime
         self._blocks = blocks
         self._address = address
+        self._etag = etag
 
     def read(self, start: int, length: int) -> Iterator[bytes]:
-        """Yields so many of its bytes, from `start` on."""
+        """Yields so many of its bytes, from `start` on. Raises Gone."""
+        if self._etag:
+            return PinnedRead(self._blocks, self._address, self._etag).get(start, length)
         return self._blocks.get(self._address, start, length)
 
 
@@ -41,7 +47,7 @@ class SignedBlocks:
         found = self._blocks.stat(deed.address)
         if found is None:
             raise Gone("no data found")
-        return OpenBlock(self._blocks, deed.address, found.size, found.mtime)
+        return OpenBlock(self._blocks, deed.address, found.size, found.mtime, deed.etag)
 
     def store(self, deed: Deed, signature: str, chunks: Iterable[bytes]) -> str:
         """Stores a block, or a part of an upload in parts, and returns its hex MD5.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.upload_errors import upload_not_found
+from anabranch.catalog.pinned_reads import pinned_etag, unreplaced
 from anabranch.catalog.writes import Writes
 from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry, physical_address
@@ -151,7 +152,8 @@ class Uploads:
         entry = self._core.objects.get(source, source_ref, source_path)
         start, length = select(entry)
         address = physical_address(source.storage_namespace, entry.address, entry.address_type)
-        return self._blocks.copy_part(upload.block, upload.id, number, address, start, length)
+        with unreplaced(self._blocks, address, pinned_etag(entry)):
+            return self._blocks.copy_part(upload.block, upload.id, number, address, start, length)
 
     def parts(
         self, repository: str, branch: str, path: str, upload_id: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
@@ -11,10 +11,12 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, object_arn
 from anabranch.catalog.objects import ObjectPage, OpenObject
+from anabranch.catalog.pinned_reads import pinned_etag
+from anabranch.catalog.presigning import Presigned
 from anabranch.errors import AnabranchError, Denied
 from anabranch.model.entry import Entry
 from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.rest.answer import BYTES, JSON, Answer, encode, header_safe
 from anabranch.rest.call import Call
 from anabranch.rest.contents import begun
@@ -92,7 +94,7 @@ def get_object(call: Call[GetObject, None]) -> Answer:
     if asked.if_none_match and asked.if_none_match == etag_of(entry):
         return Answer(304, headers=[("ETag", etag_of(entry))])
     if asked.presign:
-        return found_at(presigned_read(call, found.physical_address).url)
+        return found_at(presigned_read(call, found.physical_address, found.pinned_etag).url)
     part = None if asked.range is UNSET else byte_range(asked.range, entry.size)
     return _content(found, part)
 
@@ -118,7 +120,7 @@ def stat_object(call: Call[StatObject, None]) -> ObjectStats:
     """Returns what is known of an object."""
     asked = call.params
     stat = call.services.catalog.objects.stat(asked.repository, asked.ref, asked.path)
-    presigned = presigned_read(call, stat.physical_address) if asked.presign else None
+    presigned = _url_of(call, stat) if asked.presign else None
     return object_stats(stat, user_metadata=asked.user_metadata, presigned=presigned)
 
 
@@ -159,10 +161,14 @@ def _presigned(call: Call[ListObjects, None], page: ObjectPage) -> bytes:
         url = None
         with suppress(Denied):
             decide(call.actor, [Permission(Action.READ_OBJECT, named)])
-            url = presigned_read(call, item.physical_address)
+            url = _url_of(call, item)
         told = asked.user_metadata and bool(item.entry.metadata)
         items.append(object_stats(item, user_metadata=told, presigned=url))
     return encode(items)
+
+
+def _url_of(call: Call[Any, None], stat: Stat) -> Presigned:
+    return presigned_read(call, stat.physical_address, pinned_etag(stat.entry))
 
 
 def get_underlying_properties(call: Call[AtPath, None]) -> UnderlyingObjectProperties:

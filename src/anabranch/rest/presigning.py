@@ -12,9 +12,9 @@ from anabranch.rest.call import Call
 __all__ = ["found_at", "presigned_read", "presigned_store", "server_of"]
 
 
-def presigned_read(call: Call[Any, Any], address: str) -> Presigned:
-    """Returns a URL to read the block at an address."""
-    return call.services.catalog.presigning.read(address, server_of(call))
+def presigned_read(call: Call[Any, Any], address: str, etag: str = "") -> Presigned:
+    """Returns a URL to read the block at an address, if it has an ETag that it must have."""
+    return call.services.catalog.presigning.read(address, server_of(call), etag)
 
 
 def presigned_store(call: Call[Any, Any], address: str) -> Presigned:

@@ -45,13 +45,14 @@ class SignedURL(msgspec.Struct, frozen=True, kw_only=True):
 class ReadBlock(SignedURL, frozen=True, kw_only=True):
     """Parameters of readSignedBlock."""
 
+    etag: str = ""
     range: Annotated[str, HEADER] = field(default="", name="Range")
 
 
 def read_block(call: Call[ReadBlock, None]) -> Answer:
     """Returns a block's bytes, or a part of them."""
     asked = call.params
-    deed = Deed("GET", asked.address, asked.expires, asked.upload, asked.part)
+    deed = Deed("GET", asked.address, asked.expires, asked.upload, asked.part, asked.etag)
     found = call.services.catalog.signed_blocks.open(deed, asked.signature)
     status, start, length = 200, 0, found.size
     headers = [

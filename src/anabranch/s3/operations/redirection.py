@@ -28,6 +28,8 @@ def redirection(call: Call, found: OpenObject, answer: Answer) -> Answer | None:
         return None
     if any(name.startswith(_ANSWERED_HERE) for name in call.query):
         return None
+    if found.pinned_etag:
+        return None  # it is read here, where that is looked at
     url = call.services.catalog.presigning.direct(found.physical_address)
     if url is None:
         return None

@@ -1,0 +1,86 @@
+"""Objects that lie in no repository: pinned by ETag, and never silently newer."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from anabranch.catalog.block_urls import Deed
+from anabranch.errors import Gone
+from anabranch.model.image import PINNED
+
+
+@pytest.fixture
+def image(images, fill, outside):
+    fill({"raw/a": b"aa", "raw/b/c": b"cc"})
+    return images.build("v1", f"ADD local://{outside}/raw/ data\nADD local://{outside}/raw/a a")
+
+
+def replace(path, content):
+    before = path.stat().st_mtime_ns
+    path.write_bytes(content)
+    os.utime(path, ns=(before + 1, before + 1))
+
+
+def test_they_are_pinned(image, images, lake, outside):
+    assert images.contents("v1") == {"data/a": b"aa", "data/b/c": b"cc", "a": b"aa"}
+    entry = lake.objects.stat("image", "v1", "a").entry
+    assert entry.metadata == {PINNED: entry.checksum}
+    folder, single = image.plan.pins
+    assert (folder.pinned, folder.objects, folder.size) == (f"local://{outside}/raw/", 2, 4)
+    assert folder.digest != single.digest != ""
+
+
+@pytest.mark.usefixtures("image")
+def test_what_was_replaced_is_not_read(lake, outside):
+    replace(outside / "raw/a", b"xx")
+    found = lake.objects.open("image", "v1", "data/a")
+    for read in (found.read, found.read_bytes):
+        with pytest.raises(Gone, match="was replaced: the image pins the ETag") as caught:
+            read()
+        assert caught.value.kind == "source_replaced"
+    assert found.read_at_once(0, 2) is None
+    assert lake.objects.open("image", "v1", "data/b/c").read_bytes() == b"cc"
+    (outside / "raw/a").unlink()
+    with pytest.raises(Gone, match="is not there any more"):
+        found.read_bytes()
+
+
+@pytest.mark.usefixtures("image")
+def test_what_is_replaced_while_it_is_read_is_told(lake, outside):
+    pieces = lake.objects.open("image", "v1", "data/a").read()
+    replace(outside / "raw/a", b"xx")
+    with pytest.raises(Gone, match="was replaced"):
+        list(pieces)
+
+
+@pytest.mark.usefixtures("image")
+def test_copies_are_copies(lake, images, outside):
+    def copy():
+        return lake.objects.copy(
+            "sea", "main", "copied", source_path="a", source_ref="v1", source_repository="image"
+        )
+
+    assert copy().entry.metadata == {}
+    replace(outside / "raw/a", b"xx")
+    assert lake.objects.open("sea", "main", "copied").read_bytes() == b"aa"
+    with pytest.raises(Gone, match="was replaced"):
+        copy()
+    images.build("v2", "ADD lakefs://image:v1/data/ /")
+    with pytest.raises(Gone, match="was replaced"):
+        lake.objects.open("image", "v2", "a").read_bytes()
+
+
+@pytest.mark.usefixtures("image")
+def test_presigned_urls_are_ours(lake, outside):
+    found = lake.objects.open("image", "v1", "a")
+    url = lake.presigning.read(found.physical_address, "http://here", found.pinned_etag).url
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+    deed = Deed("GET", asked["address"], int(asked["expires"]), etag=asked["etag"])
+    block = lake.signed_blocks.open(deed, asked["signature"])
+    assert b"".join(block.read(0, block.size)) == b"aa"
+    replace(outside / "raw/a", b"xx")
+    with pytest.raises(Gone, match="was replaced"):
+        list(block.read(0, block.size))
