@@ -22,6 +22,7 @@ from anabranch.blocks.local_journal import Journal
 from anabranch.blocks.local_journal_file import JournalFile
 from anabranch.blocks.local_paths import TEMPORARY
 from anabranch.blocks.local_small import LARGEST_BYTES
+from anabranch.lane import Lane
 from anabranch.testing.power_loss import journals, unsynced
 
 PATIENCE_SECONDS = 60
@@ -333,3 +334,16 @@ class TestHindered:
                 keep(journal, root, "b")
         assert keep(journal, root, "c")
         assert {"space/a", "space/c"} <= unsynced(crashed(root))
+
+
+def test_blocks_that_wait_in_a_lane_share_a_sync(journal, root, monkeypatch):
+    syncs, lane, kept = [], Lane(), []
+    keep(journal, root, "first")  # it makes the journal
+    monkeypatch.setattr(os, "fdatasync", syncs.append)
+    for number in range(10):
+        lane.begin(keep, (journal, root, f"{number}"), lambda held, _: kept.append(held))
+    assert not syncs
+    lane.perform()
+    lane.close()
+    assert kept == [True] * 10
+    assert len(syncs) == 1

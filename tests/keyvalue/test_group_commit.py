@@ -74,6 +74,36 @@ def gather(commits: GroupCommit, works: list) -> list:
         return [answer.result() for answer in answers]
 
 
+def test_what_has_gathered_already_makes_one_transaction(commits, writer, sqlite):
+    requests = commits.submit_all([insert(b"%d" % number) for number in range(20)])
+    assert [request.result() for request in requests] == [7] * 20
+    assert writer.transactions == 1
+    assert len(list(sqlite.scan("p"))) == 20
+
+
+def test_of_what_has_gathered_each_has_its_own_error(commits, sqlite):
+    requests = commits.submit_all([insert(b"taken"), insert(b"taken"), insert(b"free")])
+    assert [requests[0].result(), requests[2].result()] == [7, 7]
+    with pytest.raises(Invalid):
+        requests[1].result()
+    assert len(list(sqlite.scan("p"))) == 2
+
+
+def test_what_has_gathered_already_waits_with_others(commits, writer):
+    held = Held()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(commits.submit, held)
+        assert held.begun.wait(60)
+        second = pool.submit(commits.submit, insert(b"alone"))
+        third = pool.submit(commits.submit_all, [insert(b"a"), insert(b"b")])
+        while len(commits._waiting) < 3:
+            time.sleep(0.001)
+        held.go.set()
+        assert (first.result(), second.result()) == (0, 7)
+        assert [request.result() for request in third.result()] == [7, 7]
+    assert writer.transactions == 2
+
+
 def test_what_gathers_makes_one_transaction(commits, writer, sqlite):
     assert gather(commits, [insert(b"%d" % number) for number in range(20)]) == [7] * 20
     assert writer.transactions == 2, "the one that was held, and one for all that gathered"

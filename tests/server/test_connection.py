@@ -136,6 +136,60 @@ def test_a_body_that_nobody_asked_for_is_passed_over(house, wire, headers):
     assert wire.answer()[0] == 200
 
 
+def test_small_bodies_that_come_in_pieces(house, wire):
+    body = b"Mariana,10935\nTonga,10820\n"
+    request = upload(house, "pieces.csv", body)
+    for cut in (len(request) - len(body), len(request) - 3, 20):
+        wire.send(request[:cut])
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wire.send(request[cut:], house.request("GET", "refs/main/objects?path=pieces.csv"))
+        assert wire.answer()[0] == 201
+        assert wire.answer()[::2] == (200, body)
+
+
+def test_a_small_body_without_its_end_leaves_nothing(house, wire, eventually):
+    before = house.files()
+    wire.send(upload(house, "broken.csv", b"1,2,3\n")[:-1])
+    wire.file.close()
+    wire.socket.close()
+    eventually(lambda: house.api.get("/config").status_code == 200)
+    answer = house.api.get("/repositories/sea/refs/main/objects", params={"path": "broken.csv"})
+    assert answer.status_code == 404
+    assert house.files() == before
+
+
+@pytest.mark.parametrize("size", [0, 1, 64 << 10, (64 << 10) + 1, 200_000])
+def test_bodies_around_the_size_that_is_held_whole(house, wire, size):
+    body = bytes(size)
+    wire.send(upload(house, "sized.csv", body), stat(house, "sized.csv"))
+    assert wire.answer()[0] == 201
+    status, _, described = wire.answer()
+    assert (status, json.loads(described)["size_bytes"]) == (200, size)
+
+
+def test_a_small_body_is_asked_for(house, wire):
+    body = b"Kermadec,10047\n"
+    request = house.request(
+        "POST",
+        "branches/main/objects?path=asked.csv",
+        f"Content-Length: {len(body)}",
+        "Expect: 100-continue",
+    )
+    wire.send(request)
+    assert wire.file.readline() == b"HTTP/1.1 100 Continue\r\n"
+    assert wire.file.readline() == b"\r\n"
+    wire.send(body)
+    assert wire.answer()[0] == 201
+
+
+def test_the_last_of_a_connection_may_have_a_body(house, wire):
+    request = upload(house, "last.csv", b"1\n")
+    wire.send(request.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nConnection: close\r\n"))
+    status, headers, _ = wire.answer()
+    assert (status, headers["connection"]) == (201, "close")
+    assert wire.at_end()
+
+
 @pytest.mark.usefixtures("depth")
 def test_the_last_of_a_connection(house, wire):
     wire.send(stat(house, "depth.csv", "Connection: close"))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Sequence
 
 from anabranch.blocks.local_files import TemporaryNames
 from anabranch.blocks.local_folders import LocalFolders
@@ -22,6 +23,7 @@ from anabranch.blocks.local_journal_file import JournalFile, new_journal_file
 from anabranch.blocks.local_journal_records import Record
 from anabranch.blocks.local_recovery import bring_back
 from anabranch.blocks.local_syncing import sync_files, sync_one_by_one
+from anabranch.lane import together
 
 __all__ = ["LONGEST_BYTES", "Journal"]
 
@@ -36,8 +38,9 @@ _log = logging.getLogger(__name__)
 
 
 class _Request:
-    """A record on its way into the journal. Its thread `leads`, and writes all that wait, or waits
-    for `woken`, and then has the answer or leads.
+    """A record on its way into the journal. The thread that brought it, and perhaps others after
+    it, has it `lead`, and writes all that wait, or waits for its `woken`, and then has the answer
+    or leads.
     """
 
     __slots__ = ("answer", "leads", "record", "woken")
@@ -90,21 +93,7 @@ class Journal:
         """
         if os.getpid() != self._process:
             return False
-        request = _Request(Record(path, digest, body))
-        with self._lock:
-            if self._closed:
-                return False
-            self._waiting.append(request)
-            if self._at_work:
-                request.woken = woken = threading.Lock()
-                woken.acquire()
-            else:
-                self._at_work = request.leads = True
-        if not request.leads:
-            self._wait(request, woken)
-        if request.leads:
-            self._lead(request)
-        return request.answer is True
+        return together(self._keep_all, Record(path, digest, body))
 
     def holds(self, path: str) -> bool:
         """Returns whether a block's file may not be synced yet."""
@@ -144,16 +133,37 @@ class Journal:
             if file is not None:
                 _part_with(file)
 
-    def _wait(self, request: _Request, woken: threading.Lock) -> None:
+    def _keep_all(self, records: Sequence[Record]) -> Sequence[bool]:
+        """Makes blocks durable that have gathered already, or one."""
+        requests = [_Request(record) for record in records]
+        first = requests[0]
+        with self._lock:
+            if self._closed:
+                return [False] * len(records)
+            self._waiting.extend(requests)
+            if self._at_work:
+                first.woken = woken = threading.Lock()
+                woken.acquire()
+            else:
+                self._at_work = first.leads = True
+        if not first.leads:
+            self._wait(requests, woken)
+        if first.leads:
+            self._lead(first)
+        return [request.answer is True for request in requests]
+
+    def _wait(self, requests: list[_Request], woken: threading.Lock) -> None:
+        """Waits until requests are answered, all at once, or the first leads."""
+        first = requests[0]
         try:
             woken.acquire()
         except BaseException:
             with self._lock:
-                leads = request.leads
-                if not leads and request in self._waiting:
-                    self._waiting.remove(request)
+                leads = first.leads
+                if not leads and first in self._waiting:
+                    self._waiting = [left for left in self._waiting if left not in requests]
             if leads:
-                self._lead(request)
+                self._lead(first)
             raise
 
     def _lead(self, own: _Request) -> None:
@@ -183,7 +193,7 @@ class Journal:
 
     def _successor(self) -> _Request | None:
         for request in self._waiting:
-            if request.record.body is not None:
+            if request.woken is not None:
                 request.leads = True
                 return request
         return None

@@ -11,9 +11,10 @@ Nothing is answered that was read before the request began, and nothing twice fr
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.postgres import PostgresStore
@@ -27,10 +28,10 @@ _Place = tuple[str, bytes]
 _Pattern = tuple[tuple[str, bytes | None], ...]
 
 
-class _Request(threading.local):
-    """What the thread's request has foreseen and has not read yet, and the places it has read."""
+class _Request(NamedTuple):
+    """What a request has foreseen and has not read yet, and the places it has read."""
 
-    foreseen: dict[_Place, bytes | None] | None = None
+    foreseen: dict[_Place, bytes | None]
     read: list[_Place]
 
 
@@ -43,7 +44,8 @@ class ForeseenReads:
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
         self._patterns: dict[Hashable, _Pattern] = {}
-        self._request = _Request()
+        # of a context, not of a thread, on which the requests of a lane take turns
+        self._request: ContextVar[_Request | None] = ContextVar("request", default=None)
         self.get_many = store.get_many
         self.scan = store.scan
         self.drop = store.drop
@@ -51,25 +53,25 @@ class ForeseenReads:
 
     @contextmanager
     def foreseen(self, topic: Hashable, key: bytes) -> Iterator[None]:
-        """Reads at once what this thread will probably read until the end of the context: what the
-        last request of the topic has read, with this `key` in place of the one it was given.
+        """Reads at once what will probably be read until the end of the context: what the last
+        request of the topic has read, with this `key` in place of the one it was given.
         """
-        request = self._request
         pattern = self._patterns.get(topic)
-        request.read = []
-        request.foreseen = {}
+        request = _Request({}, [])
         if pattern is not None:
             places = [(partition, key if own is None else own) for partition, own in pattern]
-            request.foreseen = dict(zip(places, self._store.get_together(places), strict=True))
+            values = self._store.get_together(places)
+            request.foreseen.update(zip(places, values, strict=True))
+        token = self._request.set(request)
         try:
             yield
         finally:
-            request.foreseen = None
+            self._request.reset(token)
             self._remember(topic, key, request.read, pattern)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
-        request = self._request
-        if request.foreseen is None:
+        request = self._request.get()
+        if request is None:
             return self._store.get(partition, key)
         place = (partition, key)
         request.read.append(place)
@@ -78,8 +80,9 @@ class ForeseenReads:
         return self._store.get(partition, key)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
-        if self._request.foreseen:
-            self._request.foreseen = {}
+        request = self._request.get()
+        if request is not None:
+            request.foreseen.clear()
         return self._store.apply(writes, expect)
 
     def _remember(

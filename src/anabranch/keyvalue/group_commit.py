@@ -94,12 +94,19 @@ class GroupCommit:
         """Returns what `work` returned, once its transaction is durable. Raises what it raised,
         or Busy when the transaction failed or could not begin.
         """
-        request = Request(work)
-        if self._begin(request):
-            self._run_here(request)
+        return self.submit_all((work,))[0].result()
+
+    def submit_all(self, works: Sequence[Callable[[Any], int]]) -> Sequence[Request]:
+        """Returns requests that have been answered, for several works that have gathered already.
+        Raises Busy when the store is closed.
+        """
+        requests = [Request(work) for work in works]
+        if self._begin(requests):
+            self._run_here(requests)
         else:
-            self._await(request)
-        return request.result()
+            for request in requests:
+                self._await(request)
+        return requests
 
     def close(self) -> None:
         """Lets the requests in flight finish and refuses new ones."""
@@ -114,16 +121,17 @@ class GroupCommit:
             if not self._at_work:
                 self._transactions.close()
 
-    def _begin(self, request: Request) -> bool:
-        """Returns whether the caller shall run the request itself; else it is in the queue."""
+    def _begin(self, requests: Sequence[Request]) -> bool:
+        """Returns whether the caller shall run the requests itself; else they are in the queue."""
         with self._state:
             if self._closed:
                 raise Busy("the store is closed", kind="closed")
-            if self._alone and not self._at_work and self._transactions.try_turn():
+            gathered = len(requests) > 1
+            if (self._alone or gathered) and not self._at_work and self._transactions.try_turn():
                 self._at_work = True
                 return True
             self._alone = False
-            self._waiting.append(request)
+            self._waiting.extend(requests)
             self._wake_writer()
             return False
 
@@ -136,9 +144,9 @@ class GroupCommit:
         elif not self._at_work:
             self._state.notify_all()
 
-    def _run_here(self, request: Request) -> None:
+    def _run_here(self, requests: Sequence[Request]) -> None:
         try:
-            self._transactions.run((request,))
+            self._transactions.run(requests)
         finally:
             with self._state:
                 self._transactions.release_turn()
@@ -157,7 +165,7 @@ class GroupCommit:
                 request.wait()  # it is in a transaction: the answer comes
                 answered = True
         if not answered:
-            raise Busy("the database is locked by another process", kind="locked")
+            request.error = Busy("the database is locked by another process", kind="locked")
 
     def _withdraw(self, request: Request) -> bool:
         with self._state:

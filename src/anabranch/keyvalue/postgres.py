@@ -7,20 +7,28 @@ docs/design/0006-postgresql.md says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from typing import TypeAlias
 
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue import postgres_apply, postgres_statements
 from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.merged_applies import Apply, Outcome, apply_all, made
 from anabranch.keyvalue.paging import scan_in_pages
-from anabranch.keyvalue.postgres_connection import Answer
+from anabranch.keyvalue.postgres_connection import Answer, Statement
 from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.keyvalue.postgres_layout import TableOf
 from anabranch.keyvalue.postgres_pool import Pool
 from anabranch.keyvalue.postgres_requests import Requests
+from anabranch.lane import together
 
 __all__ = ["PostgresStore"]
 
 _SLICE = 1_000
+
+Place: TypeAlias = tuple[str, bytes]
+"""A partition and a key."""
 
 
 class PostgresStore:
@@ -54,10 +62,7 @@ class PostgresStore:
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
-        (answer,) = self._requests.run(
-            (partition,), lambda places: [postgres_statements.get(places[partition], key)]
-        )
-        return answer.get_value(0, 0) if answer.ntuples else None
+        return self.get_together(((partition, key),))[0]
 
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, as they were at one moment."""
@@ -71,13 +76,23 @@ class PostgresStore:
 
     def get_together(self, places: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Returns the values of keys of any partitions, read one after another in one request."""
+        return together(self._read_all, places)
+
+    def _read_all(self, wanted: Sequence[Sequence[Place]]) -> list[list[bytes | None]]:
+        """Returns the values of the places that each of several requests reads, read for all of
+        them in one.
+        """
+        keys: dict[str, dict[bytes, None]] = {}
+        for places in wanted:
+            for partition, key in places:
+                keys.setdefault(partition, {})[key] = None
         answers = self._requests.run(
-            {partition for partition, _ in places},
-            lambda tables: [
-                postgres_statements.get(tables[partition], key) for partition, key in places
-            ],
+            keys, lambda tables: [_read(tables[each], keys[each]) for each in keys]
         )
-        return [answer.get_value(0, 0) if answer.ntuples else None for answer in answers]
+        values = {
+            partition: dict(_rows(answer)) for partition, answer in zip(keys, answers, strict=True)
+        }
+        return [[values[partition].get(key) for partition, key in places] for places in wanted]
 
     def scan(
         self,
@@ -101,11 +116,21 @@ class PostgresStore:
         """
         if not writes and not expect:
             return True
-        answers = self._requests.run(
-            {partition for partition, _, _ in (*writes, *expect)},
-            lambda places: postgres_apply.statements(writes, expect, places),
-            once=bool(writes),
-        )
+        return made(together(self._apply_all, Apply(writes, expect)))
+
+    def _apply_all(self, applies: Sequence[Apply]) -> Sequence[Outcome]:
+        return apply_all(applies, lambda some: [self._apply(apply) for apply in some])
+
+    def _apply(self, apply: Apply) -> Outcome:
+        writes, expect = apply
+        try:
+            answers = self._requests.run(
+                {partition for partition, _, _ in (*writes, *expect)},
+                lambda places: postgres_apply.statements(writes, expect, places),
+                once=bool(writes),
+            )
+        except AnabranchError as error:
+            return error
         return postgres_apply.held(answers, len(expect))
 
     def drop(self, partition: str) -> None:
@@ -130,6 +155,12 @@ class PostgresStore:
             lambda places: [postgres_statements.page(places[partition], start, end, amount)],
         )
         return _rows(answer)
+
+
+def _read(table: TableOf, keys: Collection[bytes]) -> Statement:
+    if len(keys) == 1:
+        return postgres_statements.get(table, *keys)
+    return postgres_statements.get_many(table, keys)
 
 
 def _rows(answer: Answer) -> list[tuple[bytes, bytes]]:

@@ -20,8 +20,8 @@ _NUMBER = struct.Struct(">iq")
 
 
 def get(place: TableOf, key: bytes) -> Statement:
-    """Returns the statement for a key's value."""
-    sql = b"SELECT value FROM %b WHERE partition_key = $1 AND key = $2" % place.table
+    """Returns the statement for a key and its value, if it is there."""
+    sql = b"SELECT key, value FROM %b WHERE partition_key = $1 AND key = $2" % place.table
     return sql, (place.partition, key)
 
 

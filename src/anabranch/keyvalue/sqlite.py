@@ -27,9 +27,11 @@ from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.group_commit import GroupCommit
 from anabranch.keyvalue.kept_reads import KeptReads
+from anabranch.keyvalue.merged_applies import Apply, Outcome, apply_all, made
 from anabranch.keyvalue.paging import scan_in_pages
 from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
 from anabranch.keyvalue.sqlite_writer import SQLiteWriter
+from anabranch.lane import together
 
 __all__ = ["SQLiteStore"]
 
@@ -118,19 +120,7 @@ class SQLiteStore:
         Raises Busy when the disk is full or another process does not end its transaction, and
         Invalid for a value that is too large (about 1 GB); nothing was written then.
         """
-
-        def work(cursor: apsw.Cursor) -> int:
-            for partition, key, value in expect:
-                if cursor.execute(_GET, (partition, key)).get != value:
-                    return False
-            for partition, key, value in writes:
-                if value is None:
-                    cursor.execute(_REMOVE, (partition, key))
-                else:
-                    cursor.execute(_SET, (partition, key, value))
-            return True
-
-        return bool(self._submit(work))
+        return made(together(self._apply_all, Apply(writes, expect)))
 
     def drop(self, partition: str) -> None:
         """Removes a whole partition, in slices, between which others write."""
@@ -167,6 +157,17 @@ class SQLiteStore:
         self._kept.close()
         self._reader = _Reader()
         self._writer.leave_to_parent()
+
+    def _apply_all(self, applies: Sequence[Apply]) -> Sequence[Outcome]:
+        return apply_all(applies, self._run)
+
+    def _run(self, applies: Sequence[Apply]) -> Sequence[Outcome]:
+        if self._forked:
+            raise _forked(self._path)
+        requests = self._writes.submit_all([partial(_apply, apply) for apply in applies])
+        return [
+            bool(request.answer) if request.error is None else request.error for request in requests
+        ]
 
     def _submit(self, work: Callable[[apsw.Cursor], int]) -> int:
         if self._forked:
@@ -209,6 +210,19 @@ class SQLiteStore:
         except apsw.Error as error:
             raise translate(error, self._path) from error
         return cast("list[tuple[bytes, bytes]]", rows)
+
+
+def _apply(apply: Apply, cursor: apsw.Cursor) -> int:
+    """Makes the writes if what is expected holds; returns whether."""
+    for partition, key, value in apply.expect:
+        if cursor.execute(_GET, (partition, key)).get != value:
+            return False
+    for partition, key, value in apply.writes:
+        if value is None:
+            cursor.execute(_REMOVE, (partition, key))
+        else:
+            cursor.execute(_SET, (partition, key, value))
+    return True
 
 
 def _open_counter(path: str) -> ChangeCounter:

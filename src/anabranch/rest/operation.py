@@ -79,9 +79,10 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     `params` is the struct of its path, query and header parameters: a field whose wire name
     stands in the path is a path parameter, one marked as HEADER is a header, the rest are in the
     query. `body` is the type of its JSON body; `content` describes a stream by media type, if it is
-    no upload's. `quick` operations are answered where they arrive
-    and must neither wait nor take long; they have no body. Without a `handler`, the operation
-    answers that it is not implemented.
+    no upload's. `quick` operations are answered where they arrive and must neither wait nor take
+    long; they have no body. `brief` ones wait for the stores alone, and not for long if their body
+    is small: they wait together with others. Without a `handler`, the operation answers that it is
+    not implemented.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     media_type: str = "application/json"
     others: tuple[Response, ...] = ()
     quick: bool = False
+    brief: bool = False
     handler: Callable[[Call[ParamsT, BodyT]], object] | None = None
 
     def __post_init__(self) -> None:

@@ -88,6 +88,7 @@ OPERATIONS = (
         permission=(Need(Action.WRITE_OBJECT, on_object),),
         params=GetPhysicalAddress,
         response=StagingLocation,
+        brief=True,
         handler=get_physical_address,
     ),
     Operation(
@@ -100,6 +101,7 @@ OPERATIONS = (
         params=ConditionalWrite,
         body=StagingMetadata,
         response=ObjectStats,
+        brief=True,
         handler=link_physical_address,
     ),
 )

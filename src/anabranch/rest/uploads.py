@@ -234,6 +234,7 @@ OPERATIONS = (
         stream=True,
         status=201,
         response=ObjectStats,
+        brief=True,
         handler=upload_object,
     ),
     Operation(
@@ -245,6 +246,7 @@ OPERATIONS = (
         permission=(Need(Action.DELETE_OBJECT, on_object),),
         params=DeleteObject,
         status=204,
+        brief=True,
         handler=delete_object,
     ),
     Operation(
@@ -309,6 +311,7 @@ OPERATIONS = (
         body=ObjectStageCreation,
         status=201,
         response=ObjectStats,
+        brief=True,
         handler=stage_object,
     ),
 )

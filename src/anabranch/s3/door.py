@@ -102,7 +102,7 @@ class Door:
 
 class Visit:
     """One request. `operation` is what it asks for, by its id, `body` says how its body is wanted,
-    `quick` that it may be answered where it arrived.
+    `quick` that it may be answered where it arrived, `brief` that it may wait together with others.
     """
 
     __slots__ = (
@@ -112,6 +112,7 @@ class Visit:
         "_request_id",
         "_wrong",
         "body",
+        "brief",
         "choice",
         "operation",
         "quick",
@@ -124,7 +125,7 @@ class Visit:
         self.request = request
         self.operation = "unknown"
         self.body = BodyKind.NONE
-        self.quick = False
+        self.quick = self.brief = False
         self._call: Call | None = None
         self._wrong: AnabranchError | None = None
         try:
@@ -135,6 +136,7 @@ class Visit:
             self.operation = self.choice.operation.id
             self.body = self.choice.operation.body
             self.quick = self.choice.operation.quick
+            self.brief = self.choice.operation.brief
 
     def admit(self) -> Answer | None:
         """Returns None if the request may be answered, else the answer that refuses it; asked

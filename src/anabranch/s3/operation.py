@@ -59,7 +59,8 @@ class BodyKind(Enum):
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation. `on` is the parameter of the query, or the header, that tells it from the
     plain operation of its method, or both with a space between; `quick` ones neither wait nor
-    take long, and have no body.
+    take long, and have no body; `brief` ones wait for the stores alone, and not for long if their
+    body is small.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     permission: tuple[Need, ...] | ByKey
     body: BodyKind = BodyKind.NONE
     quick: bool = False
+    brief: bool = False
     handler: Callable[[Call], Answer]
 
     def __post_init__(self) -> None:

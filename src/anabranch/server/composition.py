@@ -19,6 +19,7 @@ from anabranch.server.block_stores import open_blocks, presigned_seconds
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
+from anabranch.server.lane_thread import LaneThread
 from anabranch.server.logs import level_of
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
@@ -35,6 +36,7 @@ _LOCAL = ("local", "mem")
 """Types of block stores that never wait for another machine."""
 
 CALL_THREADS, CALLS_WAITING = 64, 512
+BRIEF_CALLS = 1024
 TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
@@ -57,16 +59,20 @@ class Composition:
         self.services = _services(settings, keyvalue, self.lake)
         self._calls = Workers("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
         self._transfers = Workers("transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING)
+        blocks_here = settings.blockstore.type in _LOCAL
+        # where objects are on another machine, one would keep the others waiting
+        self._lane = LaneThread("lane", most=BRIEF_CALLS) if blocks_here else None
         self.edge = Edge(
             self.services,
             Door(_s3_services(settings, self.services)),
             calls=self._calls,
             transfers=self._transfers,
+            brief_calls=self._calls if self._lane is None else self._lane,
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             logout_url=settings.auth.logout_redirect_url,
             on_shutdown=self.close,
-            local=is_on_this_machine(settings.database) and settings.blockstore.type in _LOCAL,
+            local=blocks_here and is_on_this_machine(settings.database),
         )
 
     def start(self) -> None:
@@ -83,6 +89,8 @@ class Composition:
         """Finishes what goes on and closes the stores."""
         self._transfers.close()
         self._calls.close()
+        if self._lane is not None:
+            self._lane.close()
         self.lake.close()
 
 

@@ -2,15 +2,15 @@
 synchronous one of everything else.
 
     requests of S3 ────── s3_requests.py ── s3/
-    quick operations ──── answered straight from the ASGI message: here, on the event loop, or,
-                          where the stores are on other machines, on a worker's thread
+    quick operations ──── answered straight from the ASGI message, here on the event loop
+    brief operations ──── answered from it, too, on another thread, once a small body is there
     other operations ──── Falcon ── api_path.py ── a worker's thread
     everything else ───── Falcon ── pages.py
 
 What needs no waiting is answered by `begin`, which connections call before anything asynchronous
-begins (`connection.py`). Quick operations go past Falcon's request and response, which cost half
-as much as all the rest of such an answer; they are found by the same router and answered by the
-same function.
+begins (`connection.py`). Quick and brief operations go past Falcon's request and response, which
+cost half as much as all the rest of such an answer; they are found by the same router and answered
+by the same function. Where a store is on another machine, what is quick is only brief.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import falcon
 import falcon.asgi
 from falcon.routing import CompiledRouter
 
-from anabranch.errors import AnabranchError
 from anabranch.rest.answer import JSON, Answer
 from anabranch.rest.call import Request
 from anabranch.rest.errors import answer_error
@@ -44,12 +43,13 @@ from anabranch.server.api_path import (
     invocations_by_path,
 )
 from anabranch.server.incoming import Event, Incoming, Receive
+from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics, Service
 from anabranch.server.reply import Headers, Reply, Send
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
 from anabranch.server.s3_requests import S3Requests, reply_to
-from anabranch.server.workers import Workers
+from anabranch.server.workers import Calls, Workers
 
 __all__ = ["BEGUN", "Edge", "Rest"]
 
@@ -74,9 +74,9 @@ class _Lifespan:
 
 
 class Edge:
-    """The ASGI application. `local` says that the stores are on this machine, without which
-    nothing is answered on the event loop; `on_shutdown` is called when the server stops, and who
-    logs out is sent to `logout_url`.
+    """The ASGI application. Brief operations are `brief_calls`. `local` says that the stores are on
+    this machine, without which nothing is answered on the event loop; `on_shutdown` is called when
+    the server stops, and who logs out is sent to `logout_url`.
     """
 
     def __init__(
@@ -90,11 +90,13 @@ class Edge:
         request_log: RequestLog,
         logout_url: str,
         on_shutdown: Callable[[], None],
-        local: bool = True,
+        brief_calls: Calls,
+        local: bool,
     ) -> None:
         self._request_ids = request_ids
         self._door = door
-        self._calls = None if local else calls
+        self._local = local
+        self._brief_calls = brief_calls
         self._metrics = Metrics(
             {
                 operation.id: operation.method
@@ -102,7 +104,7 @@ class Edge:
             }
         )
         self._log = request_log
-        self._s3 = S3Requests(door, calls, transfers, self._metrics, local=local)
+        self._s3 = S3Requests(door, calls, transfers, brief_calls, self._metrics, local=local)
         self._router = CompiledRouter()
         self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
         # an answer without a body has no type either
@@ -129,21 +131,24 @@ class Edge:
         else:
             await begun(receive, send)
 
-    def begin(self, scope: Scope) -> Reply | Rest:
+    def begin(self, scope: Scope) -> Reply | Later | Rest:
         """Returns the answer to a request if it needs no waiting, else what will answer it."""
         began = time.perf_counter()
         headers = first_values(scope["headers"])
         request_id = self._request_ids.of(headers)
         if self._door.takes(headers, scope["query_string"]):
-            return self._begin_s3(request_id, scope, began)
+            return self._begin_s3(request_id, scope, headers, began)
         found = self._router.find(scope["path"])
         if found is None and self._door.takes_unknown(scope["method"], headers):
-            return self._begin_s3(request_id, scope, began)
+            return self._begin_s3(request_id, scope, headers, began)
         path = None if found is None else found[0]
         invocation = path.invocations.get(scope["method"]) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
             return partial(self._answer_others, request_id, scope)
-        if not invocation.operation.quick:
+        operation = invocation.operation
+        at_once = operation.quick and self._local
+        brief = (operation.quick or operation.brief) and has_small_body(headers)
+        if not at_once and not brief:
             return partial(self._answer_slowly, invocation, request_id, scope, began)
         request = Request(
             found[2],
@@ -152,17 +157,39 @@ class Edge:
             id=request_id,
             secure=scope["scheme"] == "https",
         )
-        if self._calls is not None:
-            return partial(self._answer_elsewhere, self._calls, invocation, request, scope, began)
-        return self._replied(invocation, invocation(request), request, scope, began)
+        reply = partial(self._replied, invocation, request, scope, began)
+        if at_once:
+            return reply(invocation(request))
+        work = partial(_answer_whole, invocation, request)
+        return Later(self._brief_calls, work, answer_error, reply)
 
-    def _begin_s3(self, request_id: bytes, scope: Scope, began: float) -> Reply | Rest:
+    def _begin_s3(
+        self, request_id: bytes, scope: Scope, headers: Mapping[bytes, bytes], began: float
+    ) -> Reply | Later | Rest:
         visit = self._s3.visit(scope, request_id)
+        reply = partial(self._replied_s3, visit, request_id, scope, began)
         answer = self._s3.answer_at_once(visit)
+        if answer is None:
+            later = self._s3.answer_later(visit, headers, partial(reply, asked_for_body=True))
+            if isinstance(later, Later):
+                return later
+            answer = later
         if answer is None or answer.pieces is not None:
             return partial(self._answer_s3, visit, answer, request_id, scope, began)
+        return reply(answer)
+
+    def _replied_s3(
+        self,
+        visit: Visit,
+        request_id: bytes,
+        scope: Scope,
+        began: float,
+        answer: S3Answer,
+        *,
+        asked_for_body: bool = False,
+    ) -> Reply:
         self._answered("gateway", visit.operation, answer.status, began, scope, request_id)
-        return reply_to(visit, answer, request_id, asked_for_body=False)
+        return reply_to(visit, answer, request_id, asked_for_body=asked_for_body)
 
     async def _answer_s3(
         self,
@@ -177,25 +204,8 @@ class Edge:
         status = await self._s3.finish(visit, answer, request_id, receive, send)
         self._answered("gateway", visit.operation, status, began, scope, request_id)
 
-    async def _answer_elsewhere(
-        self,
-        calls: Workers,
-        invocation: Invocation,
-        request: Request,
-        scope: Scope,
-        began: float,
-        _receive: Receive,
-        send: Send,
-    ) -> None:
-        """Answers a quick operation whose stores are on other machines."""
-        try:
-            answer = await calls.run(invocation, request)
-        except AnabranchError as error:
-            answer = answer_error(error)
-        await self._replied(invocation, answer, request, scope, began).send(send)
-
     def _replied(
-        self, invocation: Invocation, answer: Answer, request: Request, scope: Scope, began: float
+        self, invocation: Invocation, request: Request, scope: Scope, began: float, answer: Answer
     ) -> Reply:
         self._answered("api", invocation.operation.id, answer.status, began, scope, request.id)
         return Reply(answer.status, _headers(answer, request.id), answer.body)
@@ -244,6 +254,12 @@ class Edge:
         self._metrics.answered(service, operation, status, began)
         if self._log.on:
             self._log.answered(service, operation, status, began, scope, request_id)
+
+
+def _answer_whole(invocation: Invocation, request: Request, body: bytes) -> Answer:
+    request.body = body
+    request.content = (body,)
+    return invocation(request)
 
 
 def _headers(answer: Answer, request_id: bytes) -> Headers:

@@ -46,7 +46,7 @@ class Metrics:
         self._observers: dict[tuple[Service, str, int], Observe] = {}
         self._running = Gauge(
             "lakefs_concurrent_requests",
-            "Requests under way, those that are answered at once left out",
+            "Requests under way, those of quick and brief operations left out",
             ["service", "operation"],
             registry=self._registry,
             multiprocess_mode="livesum",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from anabranch.errors import AnabranchError
@@ -13,10 +14,11 @@ from anabranch.s3.operation import BodyKind
 from anabranch.s3.xml_reader import LARGEST
 from anabranch.server.incoming import Incoming, Receive
 from anabranch.server.inflow import Inflow
+from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow
 from anabranch.server.reply import Headers, Reply, Send
-from anabranch.server.workers import Workers
+from anabranch.server.workers import Calls, Workers
 
 __all__ = ["S3Requests", "reply_to"]
 
@@ -28,15 +30,23 @@ _FRAMING = 1 << 20
 
 
 class S3Requests:
-    """Answers requests of S3. `calls` run what is short, `transfers` wait for bodies; where
-    `local`, quick operations are answered at once.
+    """Answers requests of S3. `calls` run what is short, `brief_calls` what is brief, `transfers`
+    wait for bodies; where `local`, quick operations are answered at once.
     """
 
     def __init__(
-        self, door: Door, calls: Workers, transfers: Workers, metrics: Metrics, *, local: bool
+        self,
+        door: Door,
+        calls: Workers,
+        transfers: Workers,
+        brief_calls: Calls,
+        metrics: Metrics,
+        *,
+        local: bool,
     ) -> None:
         self.door = door
         self._calls = calls
+        self._brief_calls = brief_calls
         self._transfers = transfers
         self._metrics = metrics
         self._local = local
@@ -54,6 +64,23 @@ class S3Requests:
     def answer_at_once(self, visit: Visit) -> Answer | None:
         """Returns the answer to a quick operation; None for all others."""
         return visit.answer() if visit.quick and self._local else None
+
+    def answer_later(
+        self, visit: Visit, headers: Mapping[bytes, bytes], reply: Callable[[Answer], Reply]
+    ) -> Answer | Later | None:
+        """Returns what will answer a brief operation, or the answer that refuses it already; None
+        for all others.
+        """
+        brief = visit.brief or (visit.quick and visit.request.method == "HEAD")
+        if not brief or not has_small_body(headers):
+            return None
+        if _EXPECT in visit.request.headers:
+            if not self._local:
+                return None
+            refused = visit.admit()
+            if refused is not None:
+                return refused
+        return Later(self._brief_calls, partial(_answer_whole, visit), visit.refusal, reply)
 
     async def finish(
         self, visit: Visit, answer: Answer | None, request_id: bytes, receive: Receive, send: Send
@@ -100,6 +127,10 @@ class S3Requests:
             return await self._transfers.run(visit.answer, inflow)
         finally:
             pump.cancel()
+
+
+def _answer_whole(visit: Visit, body: bytes) -> Answer:
+    return visit.answer((body,))
 
 
 async def _send_in_pieces(

@@ -10,17 +10,30 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from anabranch.errors import Busy
+from anabranch.lane import Ended
 
-__all__ = ["Workers"]
+__all__ = ["Calls", "Workers"]
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 _Call: TypeAlias = "tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]"
+
+
+class Calls(Protocol):
+    """Where calls run that may wait."""
+
+    def submit(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], ended: Ended
+    ) -> None:
+        """Has a function run on another thread than the event loop's, on which what comes of it is
+        told. Raises Busy when too many calls wait already.
+        """
 
 
 class Workers:
@@ -52,12 +65,31 @@ class Workers:
         self, function: Callable[[*Arguments], Result], *arguments: *Arguments
     ) -> Result:
         """Returns the same for what was let in before: never refused."""
+        return await self._begun(function, arguments)
+
+    def submit(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], ended: Ended
+    ) -> None:
+        """Has a function run on a thread; see `Calls`."""
+        if self._let_in >= self._most:
+            raise Busy("too many requests at once, try again later", kind="too_many_requests")
+        self._let_in += 1
+        self._begun(function, arguments).add_done_callback(partial(self._told, ended))
+
+    def _begun(
+        self, function: Callable[..., Result], arguments: tuple[Any, ...]
+    ) -> asyncio.Future[Result]:
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         if len(self._threads) < min(self._unfinished + 1, self._most_threads):
             self._start()
         self._unfinished += 1
         self._queue.put((future, function, arguments))
-        return await future
+        return future
+
+    def _told(self, ended: Ended, future: asyncio.Future[Any]) -> None:
+        self._let_in -= 1
+        error = future.exception()
+        ended(None if error is not None else future.result(), error)
 
     def close(self) -> None:
         """Waits for the calls that run; those that wait are dropped."""

@@ -150,6 +150,7 @@ OPERATIONS = (
         method="DELETE",
         level=Level.OBJECT,
         permission=(Need(Action.DELETE_OBJECT, on_object),),
+        brief=True,
         handler=delete_object,
     ),
     Operation(

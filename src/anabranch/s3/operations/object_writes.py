@@ -98,6 +98,7 @@ OPERATIONS = (
         level=Level.OBJECT,
         permission=(Need(Action.WRITE_OBJECT, on_object),),
         body=BodyKind.STREAM,
+        brief=True,
         handler=put_object,
     ),
 )

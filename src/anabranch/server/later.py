@@ -1,0 +1,77 @@
+"""An answer that comes later: once a small body is there, from another thread.
+
+Whoever has the body starts it and is told the answer by a call; so a connection needs no task for
+it. It also goes the way of ASGI, where one is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from anabranch.errors import AnabranchError, Busy
+from anabranch.server.incoming import Incoming, Receive
+from anabranch.server.reply import Reply, Send
+from anabranch.server.workers import Calls
+
+__all__ = ["Later", "has_small_body"]
+
+LARGEST_BODY = 64 << 10
+"""The longest body that is held whole for it, in bytes."""
+_MOST_DIGITS = 5
+
+_log = logging.getLogger(__name__)
+
+
+class Later(NamedTuple):
+    """What is still to be done for a request: `work` answers it, given the body, as one of
+    `calls`; `refuse` makes the same kind of answer of an error, and `reply` what is sent of one.
+    """
+
+    calls: Calls
+    work: Callable[[bytes], Any]
+    refuse: Callable[[AnabranchError], Any]
+    reply: Callable[[Any], Reply]
+
+    def start(self, body: bytes, done: Callable[[Reply | None], None]) -> None:
+        """Begins the work; `done` is told the reply, on the event loop: None where there is none
+        because something is wrong with this program, or it stops.
+        """
+
+        def ended(answer: Any, error: BaseException | None) -> None:
+            if error is not None:
+                _log.error("a call failed", exc_info=error)
+            done(None if error is not None else self.reply(answer))
+
+        try:
+            self.calls.submit(self.work, (body,), ended)
+        except Busy as error:
+            done(self.reply(self.refuse(error)))
+
+    async def __call__(self, receive: Receive, send: Send) -> None:
+        """Answers the request the way of ASGI."""
+        incoming = Incoming(receive)
+        try:
+            await incoming()
+            body = await incoming.whole(LARGEST_BODY)
+        except AnabranchError as error:
+            await self.reply(self.refuse(error)).send(send)
+            return
+        future: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        self.start(body, future.set_result)
+        reply = await asyncio.shield(future)
+        if reply is not None:
+            await reply.send(send)
+
+
+def has_small_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Returns whether a request says that its body is small, or has none."""
+    length = headers.get(b"content-length", b"0")
+    return (
+        length.isdigit()
+        and len(length) <= _MOST_DIGITS
+        and int(length) <= LARGEST_BODY
+        and b"transfer-encoding" not in headers
+    )
