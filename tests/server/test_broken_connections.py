@@ -157,7 +157,7 @@ def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(house, eventually):
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(house.connect()) for _ in range(128)]
         for number, connection in enumerate(stalled):
-            head = house.request("POST", f"{OBJECTS}?path=s{number}", "Content-Length: 9999")
+            head = house.request("POST", f"{OBJECTS}?path=s{number}", "Content-Length: 99999")
             connection.sendall(head + b"x")
         time.sleep(0.3)
         started = time.monotonic()
@@ -166,7 +166,7 @@ def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(house, eventually):
             assert house.api.get("/repositories/sea/branches").status_code == 200
         assert time.monotonic() - started < 60
         beyond = stack.enter_context(house.connect())
-        head = house.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 9999")
+        head = house.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 99999")
         beyond.sendall(head + b"x")
         answer = answered(beyond)
         assert answer.split()[1] == b"503"
@@ -175,6 +175,19 @@ def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(house, eventually):
     assert absent(house, "s0")
     body = [b"y" * 70000, b"z"]
     put(house, "afterwards", iter(body))
+
+
+def test_small_uploads_that_stall_take_no_thread(house):
+    with contextlib.ExitStack() as stack:
+        stalled = [stack.enter_context(house.connect()) for _ in range(300)]
+        for number, connection in enumerate(stalled):
+            head = house.request("POST", f"{OBJECTS}?path=t{number}", "Content-Length: 9999")
+            connection.sendall(head + b"x")
+        put(house, "meanwhile", b"x")
+        stalled[7].sendall(b"y" * 9998)
+        assert status(stalled[7]) == 201
+    assert absent(house, "t8")
+    assert not absent(house, "t7")
 
 
 @pytest.fixture(scope="module")
