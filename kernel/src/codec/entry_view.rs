@@ -38,11 +38,12 @@ impl<'a> EntryView<'a> {
     /// Appends the protobuf form.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_bytes(out, ADDRESS, self.address);
-        // A time is at most two tags and two varints.
-        let mut time = Vec::with_capacity(22);
-        put_int(&mut time, 1, self.mtime);
-        put_int(&mut time, 2, i64::from(self.mtime_nanos));
-        put_message(out, LAST_MODIFIED, &time);
+        put_message(out, LAST_MODIFIED, &[]);
+        let time = out.len();
+        put_int(out, 1, self.mtime);
+        put_int(out, 2, i64::from(self.mtime_nanos));
+        // at most two tags and two varints, so its length has one byte
+        out[time - 1] = (out.len() - time) as u8;
         put_int(out, SIZE, self.size);
         put_bytes(out, E_TAG, self.checksum);
         for (key, value) in &self.metadata {

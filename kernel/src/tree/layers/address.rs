@@ -8,22 +8,28 @@ const BY_PREFIX: i32 = 0;
 const FULL: i32 = 2;
 
 /// Appends an entry's data with the address made full, if it was not, as it is in `namespace`.
-/// Returns the object's size. Fails with [`crate::Error::Invalid`] for bytes that are no entry.
-pub fn put_full(out: &mut Vec<u8>, data: &[u8], namespace: &[u8]) -> Result<i64> {
+/// Returns the object's size; the room of `full` is used. Fails with [`crate::Error::Invalid`] for
+/// bytes that are no entry.
+pub fn put_full(
+    out: &mut Vec<u8>,
+    data: &[u8],
+    namespace: &[u8],
+    full: &mut Vec<u8>,
+) -> Result<i64> {
     let mut entry = EntryView::decode(data)?;
     if entry.address_type == FULL {
         out.extend_from_slice(data);
         return Ok(entry.size);
     }
-    let mut full = Vec::new();
     let is_full =
         entry.address_type == BY_PREFIX && entry.address.windows(3).any(|part| part == b"://");
     if !is_full {
+        full.clear();
         let end = namespace.iter().rposition(|&byte| byte != b'/');
         full.extend_from_slice(&namespace[..end.map_or(0, |last| last + 1)]);
         full.push(b'/');
         full.extend_from_slice(entry.address);
-        entry.address = &full;
+        entry.address = full;
     }
     entry.address_type = FULL;
     entry.encode(out);
@@ -45,7 +51,7 @@ mod tests {
         };
         let mut out = Vec::new();
         assert_eq!(
-            put_full(&mut out, &entry.encode(), b"s3://b/n//").unwrap(),
+            put_full(&mut out, &entry.encode(), b"s3://b/n//", &mut Vec::new()).unwrap(),
             7
         );
         let moved = Entry::decode(&out).unwrap();
@@ -60,6 +66,6 @@ mod tests {
         assert_eq!(moved("s3://c/a", 0), ("s3://c/a".into(), FULL));
         assert_eq!(moved("s3://c/a", 2), ("s3://c/a".into(), FULL));
         assert_eq!(moved("s3://c/a", 1), ("s3://b/n/s3://c/a".into(), FULL));
-        assert!(put_full(&mut Vec::new(), b"\x00", b"").is_err());
+        assert!(put_full(&mut Vec::new(), b"\x00", b"", &mut Vec::new()).is_err());
     }
 }

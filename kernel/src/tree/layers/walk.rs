@@ -63,6 +63,7 @@ pub struct Walk<'a> {
     pub seen: Seen,
     data: Vec<u8>,
     value: Vec<u8>,
+    address: Vec<u8>,
 }
 
 impl<'a> Walk<'a> {
@@ -83,6 +84,7 @@ impl<'a> Walk<'a> {
             seen: Seen::default(),
             data: Vec::new(),
             value: Vec::new(),
+            address: Vec::new(),
         };
         if start.is_some() {
             walk.settle()?;
@@ -194,7 +196,7 @@ impl<'a> Walk<'a> {
         let size = match &self.layer.namespace {
             Some(namespace) => {
                 self.data.clear();
-                let size = put_full(&mut self.data, data, namespace)?;
+                let size = put_full(&mut self.data, data, namespace, &mut self.address)?;
                 encode_value(identity, &self.data, &mut self.value);
                 size
             }

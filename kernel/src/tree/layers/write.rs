@@ -47,7 +47,9 @@ pub(super) fn write_in_spans(
     let done = parallel::each(spans.len(), |number| {
         let mut out = RangeWriter::new(folder);
         let overlay = Overlay::new(layers, &spans[number], limits.longest_key, &looks);
-        let seen = overlay.run(&mut out)?;
+        let seen = overlay.run(&mut out)?.into_iter().enumerate();
+        // of many layers most are not in a span
+        let seen: Vec<(usize, Seen)> = seen.filter(|(_, seen)| *seen != Seen::default()).collect();
         Ok((out.finish()?.0, seen))
     })?;
     looks.finish()?;
@@ -55,8 +57,8 @@ pub(super) fn write_in_spans(
     let mut seen = vec![Seen::default(); layers.len()];
     for (span_ranges, span_seen) in done {
         ranges.extend(span_ranges);
-        for (all, next) in seen.iter_mut().zip(&span_seen) {
-            all.add(next);
+        for (layer, next) in &span_seen {
+            seen[*layer].add(next);
         }
     }
     let kept = layers.iter().filter(|layer| layer.is_kept());
