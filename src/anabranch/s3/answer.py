@@ -39,4 +39,6 @@ class Answer:
 
 def header_safe(text: str) -> str:
     """Returns a text with everything that must not stand in a header replaced by `?`."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNFIT_FOR_HEADER.sub("?", text)

@@ -28,9 +28,9 @@ class SigningKeys:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def find(self, secret: Secret, scope: Scope) -> bytes:
-        """Returns the key, remembered or derived."""
-        return self._keys.get((secret.reveal(), scope)) or derive(secret, scope)
+    def find(self, secret: Secret, scope: Scope) -> bytes | None:
+        """Returns the key if it is remembered."""
+        return self._keys.get((secret.reveal(), scope))
 
     def remember(self, secret: Secret, scope: Scope, key: bytes) -> None:
         """Keeps a key, in place of the oldest one when there are too many."""

@@ -27,9 +27,9 @@ def test_the_oldest_goes_when_there_are_too_many():
         keys.remember(secret, scope, scope.region.encode())
         keys.remember(secret, scope, b"is there already")
     assert len(keys) == 2
-    assert keys.find(secret, scopes[0]) == derive(secret, scopes[0])
+    assert keys.find(secret, scopes[0]) is None
     assert keys.find(secret, scopes[2]) == b"c"
-    assert keys.find(Secret("other"), scopes[2]) == derive(Secret("other"), scopes[2])
+    assert keys.find(Secret("other"), scopes[2]) is None
 
 
 def test_a_wrong_signature_leaves_no_key(botocore, gate):

@@ -29,7 +29,7 @@ from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope, parse_credential
 from anabranch.signing.instants import parse_compact, write_compact
 from anabranch.signing.request import Request
-from anabranch.signing.signing_keys import SigningKeys
+from anabranch.signing.signing_keys import SigningKeys, derive
 
 __all__ = ["Claim", "check_claim", "verify_header"]
 
@@ -95,7 +95,8 @@ def check_claim(
     secret = secret_of(claim.access_key_id)
     if secret is None:
         raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=claim.access_key_id)
-    key = keys.find(secret, claim.scope)
+    known = keys.find(secret, claim.scope)
+    key = known or derive(secret, claim.scope)
     canonical = canonical_request(request, claim.signed_headers, claim.payload)
     if not _signs(key, canonical, claim):
         sent = canonical_request(request, claim.signed_headers, claim.payload, as_sent=True)
@@ -107,7 +108,8 @@ def check_claim(
                 SignatureProvided=claim.signature,
                 CanonicalRequest=canonical,
             )
-    keys.remember(secret, claim.scope, key)
+    if known is None:
+        keys.remember(secret, claim.scope, key)
     return Verified(
         access_key_id=claim.access_key_id,
         payload=claim.payload,
