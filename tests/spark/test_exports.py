@@ -208,8 +208,11 @@ def test_within_a_bucket_through_a_server(spark, s3_service, tmp_path):
             anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/out")
         with pytest.raises(Invalid, match="the repository sea has its data there"):
             anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/sea/x", store=store)
-        for to, stored in ((f"s3://{name}/out", 20), (f"s3://{name}/out", 0), (None, 20)):
-            to = to or str(tmp_path / "out")
+        for to, stored in (
+            (f"s3://{name}/out", 20),
+            (f"s3://{name}/out", 0),
+            (str(tmp_path / "out"), 20),
+        ):
             done = anabranch.spark.export(spark, served, "sea", "main", to, store=store)
             assert (done.stored, done.unfit) == (stored, 0)
         for path, content in objects.items():

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import anabranch
 from anabranch.spark.java import provide_java, write_launcher
 
+SOURCE = Path(anabranch.__file__).parents[1]
 PROGRAMS = ("bash", "sh", "cat", "dirname", "env", "ps", "readlink", "rm", "sed", "uname")
 VECTORS = "--add-modules=jdk.incubator.vector"
 
@@ -102,7 +104,7 @@ print("java", spark._jvm.java.lang.System.getProperty("java.home"))
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     environment |= {
         "PATH": str(programs),
-        "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{Path(package.origin).parents[1]}",
+        "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(package.origin).parents[1])]),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }

@@ -24,6 +24,7 @@ from anabranch.pipelines.exports.places import place_of, require_apart
 from anabranch.spark.copies import TOLD, Copies, Share, counted
 from anabranch.spark.exported import exported, tree_ranges
 from anabranch.spark.pieces import Range, cut_together
+from anabranch.spark.recent import require_recent
 from anabranch.spark.server import Server
 from anabranch.spark.sources import Stores
 from anabranch.spark.stores import Opener
@@ -64,8 +65,10 @@ def export(
     folder does without. `told` hears how many objects more are copied, after so many tasks each.
 
     The other options, and what is raised, are those of
-    `anabranch.pipelines.exports.export.Exporting`; NotSupported without a store that is needed.
+    `anabranch.pipelines.exports.export.Exporting`; NotSupported without a store that is needed,
+    and for a Spark that is too old.
     """
+    require_recent(spark)
     with exported(source, repository, store) as found:
         place = place_of(destination, found.blocks)
         require_apart(place, found.namespaces(), found.blocks)

@@ -32,6 +32,7 @@ from anabranch.pipelines.imports.left_out import writing_left_out
 from anabranch.pipelines.imports.listings import LEFT_OUT, OPTIONAL, SHOWN, WRITTEN, Fitting
 from anabranch.spark.borders import joined
 from anabranch.spark.pieces import Range
+from anabranch.spark.recent import require_recent
 from anabranch.spark.served_ground import ServedGround
 from anabranch.spark.server import Server
 from anabranch.spark.sources import Stores, tables_of
@@ -110,6 +111,7 @@ def import_listing(
     NotSupported without a store where one is needed, DirtyBranch, ReadOnlyRepository without
     `force`. The branch is then as it was.
     """
+    require_recent(listing.sparkSession)
     request = ListingRequest(
         branch=branch,
         destination=destination,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from anabranch.errors import NotSupported
+from anabranch.spark.recent import require_recent
 from anabranch.spark.server import Server
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_OLDEST = (4, 1)
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
@@ -33,9 +32,7 @@ def register(
 
     Raises NotSupported for a Spark before 4.1.
     """
-    version = tuple(int(part) for part in spark.version.split(".")[:2])
-    if version < _OLDEST:
-        raise NotSupported(f"Spark {spark.version} is too old", hint="Use Spark 4.1 or later.")
+    require_recent(spark)
     from anabranch.spark.data_source import data_source  # noqa: PLC0415  it imports PySpark
 
     place = source if source is None or isinstance(source, Server) else os.fspath(source)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from anabranch.spark.recent import require_recent
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -29,8 +31,10 @@ def in_tasks(
     schema: str,
 ) -> DataFrame:
     """Returns what `read` makes of all pieces, in the order of their tasks. Both go to every
-    worker, where Anabranch must be installed; a range takes about 150 bytes.
+    worker, where Anabranch must be installed; a range takes about 150 bytes. Raises NotSupported
+    for a Spark that is too old.
     """
+    require_recent(spark)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

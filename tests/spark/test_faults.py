@@ -1,0 +1,185 @@
+"""Workers that die, tables that are lost or damaged, drivers that are killed, Sparks too old."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+import anabranch.spark
+from anabranch.errors import Corrupt, Gone, NotSupported
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.state import read_state
+from anabranch.testing.dying import DyingStore
+from anabranch.testing.s3_service import CREDENTIALS
+
+pytestmark = pytest.mark.timeout(600)
+
+DEAD = (PySparkException, Py4JJavaError)
+
+COLUMNS = (
+    "concat('p', lpad(id % 7, 2, '0'), '/f', lpad(id, 6, '0')) AS path",
+    "concat('s3://elsewhere/', id) AS physical_address",
+    "id AS size",
+)
+
+
+@pytest.fixture
+def dying(tmp_path):
+    """Makes an opener in whose `left`th worker dies."""
+    folder = tmp_path / "opened"
+    folder.mkdir()
+    return lambda opener, left: DyingStore(opener, folder, left, os.getpid())
+
+
+@pytest.fixture
+def filled(lake):
+    for number in range(30):
+        lake.objects.upload("sea", "main", f"d/{number:02d}", [b"%d" % number])
+    lake.commits.commit("sea", "main", message="m", committer="c")
+    return lake
+
+
+def test_a_worker_dies_while_it_imports(spark, emulated_s3, dying, lake, tmp_path):
+    emulated_s3.make_bucket("tasks-dying")
+    store = dying(
+        anabranch.spark.S3Store(
+            endpoint=emulated_s3.endpoint,
+            access_key_id=CREDENTIALS.access_key_id,
+            secret_access_key=CREDENTIALS.secret.reveal(),
+            path_style=True,
+        ),
+        0,
+    )
+    listing = spark.range(0, 3_000, 1, 3).selectExpr(*COLUMNS)
+    with Lake(
+        MemoryStore(), emulated_s3.blocks(), cache_folder=tmp_path / "c", signing_secret=b"s"
+    ) as remote:
+        remote.repositories.create("land", "s3://tasks-dying/land")
+        before = remote.branches.get("land", "main")
+        with pytest.raises(DEAD, match="worker exited unexpectedly"):
+            anabranch.spark.import_listing(remote, "land", "main", listing, store=store)
+        assert remote.branches.get("land", "main") == before
+        made = anabranch.spark.import_listing(remote, "land", "main", listing, store=store)
+    expected = anabranch.spark.import_listing(lake, "sea", "main", listing)
+    assert made.commit.metarange_id == expected.commit.metarange_id
+
+
+def test_a_worker_dies_while_it_exports(spark, filled, dying, tmp_path):
+    store = dying(filled.blocks.opener(), 3)
+    told = []
+
+    def export():
+        return anabranch.spark.export(
+            *(spark, filled, "sea", "main", str(tmp_path / "out")),
+            store=store,
+            told=told.append,
+            entries_per_task=5,
+            tasks_at_once=1,
+        )
+
+    with pytest.raises(DEAD, match="worker exited unexpectedly"):
+        export()
+    place = FolderDestination(tmp_path / "out")
+    assert read_state(place).complete == ""
+    assert not [path for path in place.paths() if path.startswith("EXPORT_")]
+    assert export().marker
+    for number in range(30):
+        assert (tmp_path / "out" / "d" / f"{number:02d}").read_bytes() == b"%d" % number
+
+
+def test_a_lost_or_damaged_range_ends_an_export_by_name(spark, filled, tmp_path):
+    tree = filled.commits.get("sea", "main").metarange_id
+    (lost,) = filled.core.trees.open(filled.core.repositories.get("sea"), tree).ranges()
+    file = Path(filled.blocks.local_path(f"local://sea/_lakefs/{lost.id}"))
+    content = file.read_bytes()
+    file.write_bytes(content[:40] + b"\0" + content[41:])
+    export = (spark, filled, "sea", "main", str(tmp_path / "out"))
+    with pytest.raises(Corrupt, match=lost.id):
+        anabranch.spark.export(*export)
+    file.unlink()
+    with pytest.raises(Gone, match=lost.id):
+        anabranch.spark.export(*export)
+    file.write_bytes(content)
+    assert anabranch.spark.export(*export).stored == 30
+
+
+def test_sparks_that_are_too_old(lake, tmp_path):
+    old = SimpleNamespace(version="3.5.9")
+    listing = SimpleNamespace(sparkSession=old, columns=[])
+    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+        anabranch.spark.import_listing(lake, "sea", "main", listing)
+    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+        anabranch.spark.export(old, lake, "sea", "main", str(tmp_path / "out"))
+    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+        anabranch.spark.objects(old, lake, "sea", "main")
+    assert not (tmp_path / "out").exists()
+
+
+PROGRAM = """
+import json, os, sys
+import anabranch, anabranch.spark
+from pyspark.sql import SparkSession
+folder, job, dies, columns = sys.argv[1:]
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+def told(_):
+    if dies == "dies":
+        os.kill(os.getpid(), 9)
+with anabranch.open(folder + "/lake") as lake:
+    if job == "export":
+        out = folder + "/out"
+        options = {"entries_per_task": 5, "tasks_at_once": 2}
+        done = anabranch.spark.export(spark, lake, "sea", "main", out, told=told, **options)
+    else:
+        listing = spark.range(0, 3000, 1, 3).selectExpr(*json.loads(columns))
+        if dies == "dies":
+            from anabranch.pipelines.imports import landing
+            landing.Landing.commit = lambda *_: told(0)
+        done = anabranch.spark.import_listing(lake, "sea", "main", listing)
+print("done", done)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", ["export", "import"])
+def test_a_driver_is_killed_and_the_job_started_again(tmp_path, job):
+    """After the first tasks of an export; before the commit of an import."""
+    with anabranch.open(tmp_path / "lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+        for number in range(30):
+            lake.objects.upload("sea", "main", f"d/{number:02d}", [b"%d" % number])
+        lake.commits.commit("sea", "main", message="m", committer="c")
+        before = lake.branches.get("sea", "main")
+
+    def run(dies):
+        return subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path), job, dies, json.dumps(COLUMNS)],
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("dies").returncode == -9
+    with anabranch.open(tmp_path / "lake") as lake:
+        assert lake.branches.get("sea", "main") == before
+    done = run("lives")
+    assert done.returncode == 0, done.stderr
+    assert "done" in done.stdout
+    if job == "export":
+        held = {path.name: path.read_bytes() for path in (tmp_path / "out" / "d").iterdir()}
+        assert held == {f"{number:02d}": b"%d" % number for number in range(30)}
+        assert "stored=30" not in done.stdout, "it went on where it was"
+    else:
+        assert "objects=3000" in done.stdout
