@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Hashes", "distinct", "hashes_of"]
+__all__ = ["Hashes", "distinct", "hashes_of", "texts_of_length"]
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -36,21 +36,30 @@ def hashes_of(addresses: pa.StringArray) -> Hashes:
     count = len(addresses)
     if count == 0:
         return np.empty(0, np.uint64)
-    _, offset_bytes, text = addresses.buffers()
-    offsets = np.frombuffer(offset_bytes, np.int32, count + 1, addresses.offset * 4)
-    raw = np.frombuffer(text or b"", np.uint8)
-    lengths = np.diff(offsets)
-    kinds = np.unique(lengths)
+    offsets = np.frombuffer(addresses.buffers()[1], np.int32, count + 1, addresses.offset * 4)
+    kinds = np.unique(np.diff(offsets))
     if len(kinds) == 1:
-        length = int(kinds[0])
-        rows = raw[offsets[0] : offsets[-1]].reshape(count, length)
-        return _mixed(rows)
+        return _mixed(texts_of_length(addresses, int(kinds[0]))[1])
     found = np.empty(count, np.uint64)
     for length in kinds:
-        where = np.flatnonzero(lengths == length)
-        places = offsets[where][:, None] + np.arange(length, dtype=np.int32)
-        found[where] = _mixed(raw[places])
+        where, rows = texts_of_length(addresses, int(length))
+        found[where] = _mixed(rows)
     return found
+
+
+def texts_of_length(
+    texts: pa.StringArray, length: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Returns where the texts of so many bytes are, and the rows of a matrix of their bytes."""
+    if not len(texts):
+        return np.empty(0, np.int64), np.empty((0, length), np.uint8)
+    _, offset_bytes, text = texts.buffers()
+    offsets = np.frombuffer(offset_bytes, np.int32, len(texts) + 1, texts.offset * 4)
+    raw = np.frombuffer(text or b"", np.uint8)
+    where = np.flatnonzero(np.diff(offsets) == length)
+    if len(where) == len(texts):
+        return where, raw[offsets[0] : offsets[-1]].reshape(len(texts), length)
+    return where, raw[offsets[where][:, None] + np.arange(length, dtype=np.int32)]
 
 
 def distinct(pieces: Iterable[Hashes]) -> Hashes:

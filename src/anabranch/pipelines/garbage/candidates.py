@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
+from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of, texts_of_length
 from anabranch.pipelines.garbage.listing import LISTING
 
 __all__ = ["CANDIDATES", "NONE_KNOWN", "Known", "candidates", "known_of"]
@@ -23,13 +22,16 @@ __all__ = ["CANDIDATES", "NONE_KNOWN", "Known", "candidates", "known_of"]
 CANDIDATES = LISTING.append(pa.field("since", pa.int64(), nullable=False))
 """A candidate: `since` is when a run first found it dead, in seconds since 1970."""
 
-_OURS = r"^data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?$"
-_XID_TIME = (26, 33)
-"""Where the characters of an address stand that hold a time: 32 bits and three more."""
-
-_BITS, _SPARE = 5, 3
-_DIGITS = np.zeros(256, np.uint64)
+_DIGITS = np.full(256, 255, np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", np.uint8)] = np.arange(32)
+_TOKEN = np.zeros(256, np.bool_)
+_TOKEN[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"]] = True
+
+_FOLDER, _NAME, _PLAIN, _LINKED = slice(5, 25), slice(26, 46), 46, 90
+"""Where the two XIDs of an address stand, and how long one is, without a token and with one."""
+
+_TIME_PLACES, _BITS, _SPARE = 7, 5, 3
+"""The digits of an XID that hold a time: 32 bits and three more."""
 
 
 class Known(NamedTuple):
@@ -68,8 +70,8 @@ def candidates(
     since when they are known to be dead, at most `now`.
     """
     for batch in dead:
-        ours = batch.filter(pc.match_substring_regex(batch.column("address"), _OURS))
-        old = ours.filter(pa.array(_named_at(ours.column("address")) < before))
+        named = _named_at(batch.column("address"))
+        old = batch.filter(pa.array((named >= 0) & (named < before)))
         since = known.since_of(old.column("hash").to_numpy(), now)
         columns = [old.column(field.name) for field in LISTING]
         yield pa.RecordBatch.from_arrays(
@@ -78,14 +80,20 @@ def candidates(
 
 
 def _named_at(addresses: pa.StringArray) -> npt.NDArray[np.int64]:
-    """Returns the times in the XIDs of addresses of ours, in seconds since 1970."""
-    first, end = _XID_TIME
-    texts = pc.utf8_slice_codeunits(addresses, first, end)
-    width = end - first
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1) if len(texts) else [0]
-    raw = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    rows = raw[offsets[0] : offsets[-1]].reshape(len(texts), width)
-    total = np.zeros(len(texts), np.uint64)
-    for place in range(width):
-        total = total << np.uint64(_BITS) | _DIGITS[rows[:, place]]
-    return (total >> np.uint64(_SPARE)).astype(np.int64)
+    """Returns the times in the XIDs of addresses, in seconds since 1970; -1 for those that do not
+    look like ours.
+    """
+    named = np.full(len(addresses), -1, np.int64)
+    for length in (_PLAIN, _LINKED):
+        where, rows = texts_of_length(addresses, length)
+        digits = _DIGITS[rows[:, :_PLAIN]]
+        ours = (rows[:, :5] == np.frombuffer(b"data/", np.uint8)).all(axis=1)
+        ours &= (rows[:, 25] == ord("/")) & (digits[:, _FOLDER] < 32).all(axis=1)  # noqa: PLR2004
+        ours &= (digits[:, _NAME] < 32).all(axis=1)  # noqa: PLR2004  digits of base32hex
+        if length == _LINKED:
+            ours &= (rows[:, _PLAIN] == ord(",")) & _TOKEN[rows[:, _PLAIN + 1 :]].all(axis=1)
+        total = np.zeros(len(rows), np.int64)
+        for place in range(_TIME_PLACES):
+            total = total << _BITS | digits[:, _NAME.start + place]
+        named[where[ours]] = total[ours] >> _SPARE
+    return named

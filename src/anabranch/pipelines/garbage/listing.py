@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.pipelines.garbage.address_hashes import hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
+from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["DATA", "LISTING", "Listing", "listed", "listed_slice", "write_listing"]
@@ -83,13 +84,18 @@ def write_listing(
     """Writes those objects to a file that were stored before a time, in seconds since 1970."""
     watching.begin("listing the store", 0)
     objects = size = young = 0
+
+    def hashed(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int, int]:
+        old = batch.filter(pc.less(batch.column("mtime"), before))
+        hashes = pa.array(hashes_of(old.column("address")), pa.uint64())
+        kept = pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED)
+        return kept, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
+
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _HASHED) as writer:
-        for batch in batches:
-            old = batch.filter(pc.less(batch.column("mtime"), before))
-            hashes = pa.array(hashes_of(old.column("address")), pa.uint64())
-            writer.write_batch(pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED))
-            objects += batch.num_rows
-            young += batch.num_rows - old.num_rows
-            size += pc.sum(batch.column("size")).as_py() or 0
-            watching.advance(batch.num_rows)
+        for kept, rows, bytes_there in side_by_side(hashed, batches):
+            writer.write_batch(kept)
+            objects += rows
+            young += rows - kept.num_rows
+            size += bytes_there
+            watching.advance(rows)
     return Listing(path, objects, size, young)

@@ -6,10 +6,8 @@ What was found to live once stays found: looking again only adds.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -21,17 +19,18 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Gone, NotFound
 from anabranch.model.repository import Repository
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
+from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.installation import Installation
 from anabranch.pipelines.garbage.marks import Marks
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.origins import Origins, Tracing
 from anabranch.pipelines.garbage.roots import Roots
+from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["Found", "Living", "ReadRanges"]
 
 _LOOKS = 5
-_THREADS = min(4, os.cpu_count() or 1)
 
 
 ReadRanges: TypeAlias = Callable[[Repository, Sequence[kernel.RangeInfo]], Iterable[Hashes]]
@@ -106,13 +105,13 @@ class Living:
         finally:
             self._read_ranges = before
 
-    def origins(self, dead: Iterable[pa.RecordBatch]) -> Origins:
-        """Returns where dead objects come from, which batches of candidates name."""
+    def origins(self, dead: Iterable[pa.RecordBatch], total: Amount) -> Origins:
+        """Returns where dead objects come from, which batches of candidates name, so many in all."""
         partition = self._collected.partition
         living = frozenset(name for where, name in self._ranges if where == partition)
         reading = self._namespace.reading(self._collected)
-        tracing = Tracing(self._installation, self._collected, reading, dead)
-        return tracing.trace(self._now, living)
+        tracing = Tracing(self._installation, self._collected, reading)
+        return tracing.trace(dead, total, self._now, living)
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""
@@ -171,12 +170,11 @@ class Living:
         self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
     ) -> Iterator[Hashes]:
         marks = self._marks_for(repository)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for hashes, read in pool.map(marks.of, ranges):
-                self.found.ranges_read += read
-                self.found.addresses += len(hashes)
-                self._watching.advance(1)
-                yield hashes
+        for hashes, read in side_by_side(marks.of, ranges):
+            self.found.ranges_read += read
+            self.found.addresses += len(hashes)
+            self._watching.advance(1)
+            yield hashes
 
     def _marks_for(self, repository: Repository) -> Marks:
         marks = self._marks.get(repository.partition)

@@ -51,38 +51,37 @@ class Origins(msgspec.Struct):
 
 
 class Tracing:
-    """Traces the dead objects of a repository, which batches of candidates name."""
+    """Traces the dead objects of a repository, once."""
 
     def __init__(
         self,
         installation: Installation,
         repository: Repository,
         reading: Reading,
-        dead: Iterable[pa.RecordBatch],
     ) -> None:
         self._installation = installation
         self._repository = repository
         self._reading = reading
-        hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for batch in dead:
-            hashes.append(hashes_of(batch.column("address")))
-            sizes.append(batch.column("size").to_numpy())
-        together = np.concatenate(hashes)
-        order = np.argsort(together)
-        self._hashes = together[order]
-        self._sizes = np.concatenate(sizes)[order]
-        self._left = np.ones(len(order), np.bool_)
+        self._hashes = np.empty(0, np.uint64)
+        self._sizes = np.empty(0, np.int64)
+        self._left = np.empty(0, np.bool_)
         self._room = _MOST_ENTRIES
         self._whole = True
         self._seen: set[str] = set()
 
-    def trace(self, now: float, living: frozenset[str]) -> Origins:
-        """Returns where they come from; `now` in seconds since 1970. What is in `living` ranges is
-        not dead, so these are not read.
+    def trace(
+        self, dead: Iterable[pa.RecordBatch], total: Amount, now: float, living: frozenset[str]
+    ) -> Origins:
+        """Returns where they come from, which batches of candidates name, `total` in all; `now` in
+        seconds since 1970. What is in `living` ranges is not dead, so these are not read.
         """
         found = Origins()
         self._seen |= living
+        known = False
         for branch, tree in self._installation.past(self._repository, now):
+            if not known:
+                self._take(dead)
+                known = True
             if not self._left.any() or self._room <= 0:
                 break
             try:
@@ -92,13 +91,26 @@ class Tracing:
                 continue
             for each in ranges:
                 self._read(each, found, branch)
-        rest = Amount(int(self._left.sum()), int(self._sizes[self._left].sum()))
+        rest = Amount(total.objects, total.bytes)
+        if known:
+            rest = Amount(int(self._left.sum()), int(self._sizes[self._left].sum()))
         if self._whole and self._room > 0:
             found.never_committed = rest
         else:
             found.not_traced = rest
         _shorten(found)
         return found
+
+    def _take(self, dead: Iterable[pa.RecordBatch]) -> None:
+        hashes, sizes = [self._hashes], [self._sizes]
+        for batch in dead:
+            hashes.append(hashes_of(batch.column("address")))
+            sizes.append(batch.column("size").to_numpy())
+        together = np.concatenate(hashes)
+        order = np.argsort(together)
+        self._hashes = together[order]
+        self._sizes = np.concatenate(sizes)[order]
+        self._left = np.ones(len(order), np.bool_)
 
     def _read(self, each: kernel.RangeInfo, found: Origins, branch: str) -> None:
         if each.id in self._seen or self._room <= 0:

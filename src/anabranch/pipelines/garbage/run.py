@@ -70,7 +70,9 @@ class Run:
         dead = self._counted(self._engine.dead(self.living, self._watching))
         found = candidates(dead, known, before=before, now=int(self._now))
         self._files.write_candidates(self._told(found))
-        self.summary.origins = self.living.origins(self._files.candidates())
+        self.summary.origins = self.living.origins(
+            self._files.candidates(), self.summary.candidates
+        )
         self._report(there)
 
     def due(self) -> Iterator[pa.RecordBatch]:

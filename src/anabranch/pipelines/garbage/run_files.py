@@ -27,6 +27,9 @@ __all__ = ["RunFiles"]
 
 _RUNS = f"{RETENTION}/anabranch/"
 _CANDIDATES, _SUMMARY, _PAGE = "candidates.parquet", "summary.json", "report.html"
+_HOW = {"compression": "zstd", "use_dictionary": ["size", "mtime", "since"]}
+"""No two addresses are the same: to look for such takes time."""
+
 _KEPT_RUNS = 10
 _PIECE_BYTES = 1 << 20
 
@@ -72,7 +75,7 @@ class RunFiles:
     def write_candidates(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Writes the candidates: to a local file, then as a whole to the store."""
         path = self._folder / _CANDIDATES
-        with pq.ParquetWriter(path, CANDIDATES, compression="zstd") as writer:
+        with pq.ParquetWriter(path, CANDIDATES, **_HOW) as writer:
             for batch in batches:
                 writer.write_batch(batch)
         self._blocks.put(self._run + _CANDIDATES, _pieces(path))

@@ -7,6 +7,7 @@ listing that falls into it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,12 @@ import pyarrow as pa
 
 from anabranch.pipelines.garbage.address_hashes import Hashes
 from anabranch.pipelines.garbage.listing import Listing
+from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["SHARE", "is_in", "unmarked"]
+
+_GROUP = 1 << 20
 
 SHARE = 1 << 25
 """About how many hashes are sorted at once: half a gigabyte with what sorting takes."""
@@ -32,20 +36,42 @@ def unmarked(
     watching.begin("comparing", shares)
     for number in range(shares):
         known = _between(living, _bound(number, shares), _bound(number + 1, shares))
-        for place, batch in enumerate(listing.batches()):
+        found = side_by_side(partial(_not_in, known), _groups(listing))
+        for place, flags in enumerate(found):
             if number == 0:
-                dead.append(np.ones(batch.num_rows, np.bool_))
-            dead[place] &= ~is_in(batch.column("hash").to_numpy(), known)
+                dead.append(flags)
+            else:
+                dead[place] &= flags
         watching.advance(1)
-    for place, batch in enumerate(listing.batches()):
-        yield batch.filter(pa.array(dead[place]))
+    flags = np.concatenate([np.empty(0, np.bool_), *dead])
+    first = 0
+    for batch in listing.batches():
+        yield batch.filter(pa.array(flags[first : first + batch.num_rows]))
+        first += batch.num_rows
+
+
+def _groups(listing: Listing) -> Iterator[list[Hashes]]:
+    """Yields the hashes of a listing, those of some batches together: among many, sorted, each is
+    found close to the one before, most of them in the processor's cache.
+    """
+    group: list[Hashes] = []
+    for batch in listing.batches():
+        group.append(batch.column("hash").to_numpy())
+        if sum(map(len, group)) >= _GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _not_in(known: Hashes, group: list[Hashes]) -> npt.NDArray[np.bool_]:
+    return ~is_in(np.concatenate(group), known)
 
 
 def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
     """Returns for each hash whether it is among the known ones, which are sorted."""
     if not len(known):
         return np.zeros(len(hashes), np.bool_)
-    # in order they are found close to one another, most of them in the processor's cache
     order = np.argsort(hashes)
     places = np.searchsorted(known, hashes[order])
     places[places == len(known)] = 0

@@ -1,0 +1,48 @@
+"""Candidates: what looks like an object of ours, and when it was named."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.candidates import NONE_KNOWN, candidates
+from anabranch.versioning.identifiers import Identifiers
+
+OURS = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?")
+XIDS = st.text("0123456789abcdefghijklmnopqrstuv", min_size=20, max_size=20)
+ADDRESSES = st.one_of(
+    st.builds("data/{}/{}".format, XIDS, XIDS),
+    st.builds("data/{}/{},{}".format, XIDS, XIDS, st.just("aZ09_-" * 7 + "x")),
+    st.builds("data/{}/{},{}".format, XIDS, XIDS, st.text("a,/=", min_size=43, max_size=43)),
+    st.builds("data/{}/{}".format, st.text("aw/", min_size=20, max_size=20), XIDS),
+    st.builds("{}/{}".format, st.text("ab/", min_size=25, max_size=25), XIDS),
+    st.text(max_size=50),
+)
+
+
+def kept(addresses, before):
+    column = pa.array(addresses, pa.string())
+    zeros = pa.array(np.zeros(len(addresses), np.int64))
+    batch = pa.RecordBatch.from_arrays(
+        [column, zeros, zeros, pa.array(hashes_of(column), pa.uint64())],
+        names=["address", "size", "mtime", "hash"],
+    )
+    (found,) = candidates([batch], NONE_KNOWN, before=before, now=1)
+    return found.column("address").to_pylist()
+
+
+@given(st.lists(ADDRESSES, max_size=30))
+@example(["data/" + "0" * 20 + "/" + "\N{LATIN SMALL LETTER A WITH DIAERESIS}" * 10])
+def test_ours_are_those_that_the_pattern_finds(addresses):
+    assert kept(addresses, 2**33) == [name for name in addresses if OURS.fullmatch(name)]
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.integers(0, 2**32))
+def test_an_address_is_as_old_as_its_name_says(times, before):
+    named = {f"data/{'0' * 20}/{Identifiers(lambda: time).xid()}": time for time in times}  # noqa: B023
+    assert kept(list(named), before) == [name for name, time in named.items() if time < before]
