@@ -27,9 +27,16 @@ def decide(actor: Actor | None, permissions: Iterable[Permission]) -> None:
     if actor.statements == _EVERYTHING:
         return
     for permission in permissions:
-        if not allows(actor.statements, permission, actor.username):
+        if not _has(actor, permission):
             raise Denied(
                 "insufficient permissions",
                 kind="insufficient_permissions",
                 hint=f"{actor.username} needs {permission.action} on {permission.resource}.",
             )
+
+
+def _has(actor: Actor, permission: Permission) -> bool:
+    other = permission.of_image
+    if allows(actor.statements, permission, actor.username):
+        return True
+    return other is not None and allows(actor.statements, other, actor.username)

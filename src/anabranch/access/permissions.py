@@ -113,10 +113,20 @@ class AllBelow(str):
 
 
 class Permission(NamedTuple):
-    """One action on one resource: what an operation needs."""
+    """One action on one resource: what an operation needs. Where an `image` is named, by its tag,
+    the permission to read that image gives this one, too; ANY is any image at all.
+    """
 
     action: str
     resource: str
+    image: str = ""
+
+    @property
+    def of_image(self) -> Permission | None:
+        """The permission that gives this one, too, if there is any."""
+        if not self.image:
+            return None
+        return Permission(Action.READ_IMAGE, ANY if self.image == ANY else image_arn(self.image))
 
 
 def repository_arn(repository: str) -> str:

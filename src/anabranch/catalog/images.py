@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from anabranch.access.permissions import ANY, Action, Permission
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.image_records import image_from
 from anabranch.catalog.image_repository import ImageRepository
@@ -22,6 +23,10 @@ from anabranch.versioning.core import Core
 __all__ = ["Images"]
 
 _SHOWN = 5
+_READING = frozenset(
+    {Action.READ_REPOSITORY, Action.READ_OBJECT, Action.LIST_OBJECTS, Action.READ_TAG}
+)
+"""What reading an image is, by whatever client."""
 _PAGE = 1000
 
 
@@ -75,6 +80,18 @@ class Images:
         """Deletes an image: its tag goes. Raises NotFound."""
         self.get(tag)
         self._core.tags.delete(self._core.repositories.get(IMAGES), tag)
+
+    def readable(self, permission: Permission, repository: str, reference: str) -> Permission:
+        """Returns a permission to read from a repository at a reference; if that is an image,
+        who may read the image has it, too. Any other permission is returned as it is.
+        """
+        if repository != IMAGES or permission.action not in _READING:
+            return permission
+        if permission.action == Action.READ_REPOSITORY:
+            return permission._replace(image=ANY)
+        if reference and self.find(reference) is not None:
+            return permission._replace(image=reference)
+        return permission
 
     def pinned_commits(self, repository: Repository) -> Mapping[str, Sequence[str]]:
         """Returns the commits of a repository that images hold, with the tags of these images."""

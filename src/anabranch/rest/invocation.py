@@ -15,6 +15,7 @@ from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Permission
 from anabranch.errors import AnabranchError, NotFound, NotSupported
+from anabranch.model.uri import IMAGES
 from anabranch.rest.answer import Answer, json_answer
 from anabranch.rest.call import Call, Request
 from anabranch.rest.decoding import BodyDecoder, ParamsDecoder
@@ -23,7 +24,7 @@ from anabranch.rest.operation import Access, Need, Operation
 from anabranch.rest.services import Services
 from anabranch.rest.session import authenticate
 
-__all__ = ["Invocation", "not_found"]
+__all__ = ["Invocation", "not_found", "permissions_of"]
 
 _NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
 
@@ -83,7 +84,7 @@ class Invocation:
 
     def _permit(self, actor: Actor | None, call: Call[Any, Any]) -> None:
         if self._needs:
-            decide(actor, _permissions(self._needs, call))
+            decide(actor, permissions_of(self._needs, call))
         elif self._access is Access.ANY_USER:
             decide(actor, ())
 
@@ -93,8 +94,15 @@ def not_found() -> NotFound:
     return NotFound("invalid API endpoint", kind="invalid_endpoint")
 
 
-def _permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Iterator[Permission]:
+def permissions_of(needs: tuple[Need, ...], call: Call[Any, Any]) -> Iterator[Permission]:
+    """Yields the permissions that a call needs. What reads an image may be permitted as that."""
+    repository = getattr(call.params, "repository", "")
+    reference = getattr(call.params, "ref", "") or getattr(call.params, "tag", "")
     for action, resource in needs:
         named = resource(call)
         for name in [named] if isinstance(named, str) else named:
-            yield Permission(action, name)
+            permission = Permission(action, name)
+            if repository == IMAGES:
+                images = call.services.catalog.images
+                permission = images.readable(permission, repository, reference)
+            yield permission

@@ -160,7 +160,9 @@ def _presigned(call: Call[ListObjects, None], page: ObjectPage) -> bytes:
         named = object_arn(asked.repository, item.path)
         url = None
         with suppress(Denied):
-            decide(call.actor, [Permission(Action.READ_OBJECT, named)])
+            permission = Permission(Action.READ_OBJECT, named)
+            images = call.services.catalog.images
+            decide(call.actor, [images.readable(permission, asked.repository, asked.ref)])
             url = _url_of(call, item)
         told = asked.user_metadata and bool(item.entry.metadata)
         items.append(object_stats(item, user_metadata=told, presigned=url))

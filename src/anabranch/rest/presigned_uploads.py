@@ -167,7 +167,9 @@ def copy_part(call: Call[AtPart, UploadPartCopyFrom]) -> Answer:
     """Stores a part that is copied out of another object."""
     asked, source = call.params, call.body.copy_source
     named = object_arn(source.repository, source.path)
-    decide(call.actor, [Permission(Action.READ_OBJECT, named)])
+    permission = Permission(Action.READ_OBJECT, named)
+    images = call.services.catalog.images
+    decide(call.actor, [images.readable(permission, source.repository, source.ref)])
 
     def select(entry: Entry) -> tuple[int, int]:
         if not source.range:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
-from anabranch.access.permissions import Permission
 from anabranch.access.tokens import SESSION_COOKIE
 from anabranch.errors import AnabranchError
 from anabranch.model.secret import Secret
@@ -21,6 +20,7 @@ from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
 from anabranch.s3.operation import BodyKind, ByKey
+from anabranch.s3.permissions import permissions_of
 from anabranch.s3.presigned_headers import with_presigned_headers
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
@@ -70,7 +70,7 @@ class Door:
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
-            decide(actor, (Permission(action, named(call)) for action, named in permission))
+            decide(actor, permissions_of(permission, call))
         return call
 
     def bucket(self, host: str) -> str:

@@ -126,7 +126,7 @@ class Builds:
 
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
         wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
-        decide(actor, [wanted, *source_permissions(request.lakefile)])
+        decide(actor, [wanted, *source_permissions(request.lakefile, self._images)])
 
     def _begin(self, repository: Repository, request: ImageRequest) -> RunningBuild:
         running = RunningBuild(

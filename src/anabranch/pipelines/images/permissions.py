@@ -10,19 +10,20 @@ from anabranch.access.permissions import (
     Action,
     AllBelow,
     Permission,
-    image_arn,
     namespace_arn,
     object_arn,
     repository_arn,
 )
+from anabranch.catalog.images import Images
 from anabranch.model.lakefile import Add, Lakefile
-from anabranch.model.uri import IMAGES
 
 __all__ = ["source_permissions"]
 
 
-def source_permissions(lakefile: Lakefile) -> Iterator[Permission]:
-    """Yields the permissions that the sources of a Lakefile need."""
+def source_permissions(lakefile: Lakefile, images: Images) -> Iterator[Permission]:
+    """Yields the permissions that the sources of a Lakefile need; of an image it is enough that it
+    may be read.
+    """
     layers = list(lakefile.layers)
     if lakefile.base.source is not None:
         layers.append(Add(source=lakefile.base.source, destination=""))
@@ -30,9 +31,10 @@ def source_permissions(lakefile: Lakefile) -> Iterator[Permission]:
         source = layer.source
         if isinstance(source, str):
             yield Permission(Action.IMPORT_FROM_STORAGE, namespace_arn(source))
-        elif source.repository == IMAGES:
-            yield Permission(Action.READ_IMAGE, image_arn(source.ref))
         else:
             objects = object_arn(source.repository, source.key)
-            yield Permission(Action.LIST_OBJECTS, repository_arn(source.repository))
-            yield Permission(Action.READ_OBJECT, AllBelow(objects) if layer.is_prefix else objects)
+            for permission in (
+                Permission(Action.LIST_OBJECTS, repository_arn(source.repository)),
+                Permission(Action.READ_OBJECT, AllBelow(objects) if layer.is_prefix else objects),
+            ):
+                yield images.readable(permission, source.repository, source.ref)
