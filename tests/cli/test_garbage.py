@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
+from anabranch.testing.server import running_server
 
 
 def test_rules_come_and_go(ana, lake, tmp_path):
@@ -111,6 +112,23 @@ def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
     assert left.read_bytes() == b"kept"
     again = run.ok(*words, "--yes", "--rate", "1000")
     assert "Removed 0 objects" in again.out
+
+
+def test_through_a_server_no_database_is_needed(run, folder, tmp_path, monkeypatch):
+    wait_a_second()
+    with running_server(folder) as server:
+        monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
+        monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)
+        monkeypatch.setenv("ANABRANCH_BLOCKSTORE_LOCAL_PATH", str(folder / "block"))
+        words = ("gc", "lakefs://sea", "--through", server.url, "--data", tmp_path / "elsewhere")
+        options = ("--grace=0", "--window=0", "--sweep", "--yes", "--json")
+        swept = run.ok(*words, *options).json
+        assert (swept["state"], swept["swept"]["objects"]) == ("swept", 1)
+        (left,) = data_files(folder)
+        assert left.read_bytes() == b"kept"
+        monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", "wrong")
+        ran = run(*words)
+        assert (ran.code, "authenticating" in ran.err) == (1, True)
 
 
 def test_what_cannot_be_is_said(run, folder, tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ from anabranch.cli.table import Column
 if TYPE_CHECKING:
     from anabranch.pipelines.garbage.amount import Amount
     from anabranch.pipelines.garbage.run import Run
+    from anabranch.pipelines.garbage.served_installation import Asking
     from anabranch.pipelines.garbage.summary import Summary
 
 __all__ = ["COMMAND"]
@@ -66,7 +67,7 @@ def _collect(call: Call, quiet: bool) -> Any:
             from anabranch.spark.garbage import SparkEngine  # noqa: PLC0415  an extra
 
             engine = SparkEngine(stack.enter_context(spark(call)), opener(loaded))
-        collector = stack.enter_context(opened_collector(loaded.settings, relay))
+        collector = stack.enter_context(opened_collector(loaded.settings, relay, _asking(call)))
         with steps(call.output) as relay.to:
             run = collector.mark(
                 given.repository.repository,
@@ -83,6 +84,17 @@ def _collect(call: Call, quiet: bool) -> Any:
             finally:
                 _page(call, run.summary)
             return _document(run.summary)
+
+
+def _asking(call: Call) -> Asking | None:
+    """Returns how the server is asked that takes the place of the database, if there is one."""
+    if call.arguments.through is None:
+        return None
+    from anabranch.cli.settings import resolve  # noqa: PLC0415  most runs have a database
+    from anabranch.spark.server import Server  # noqa: PLC0415
+
+    found = resolve(call.environment, server=call.arguments.through)
+    return Server(found.server, found.access_key_id, found.secret_access_key).calls
 
 
 def _sweep(call: Call, run: Run, relay: Relay, *, quiet: bool) -> None:
@@ -240,6 +252,12 @@ COMMAND = Group(
                 engine_option("local", "spark"),
                 MASTER,
                 SUMMARY,
+                Option(
+                    "--through",
+                    "Ask the server at this address what refers to objects, with the command "
+                    "line's keys; of the settings only the store's are then needed",
+                    "URL",
+                ),
                 Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
                 Option(
                     "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
@@ -248,7 +266,11 @@ COMMAND = Group(
             details="Run it with the server's settings; its servers may go on. Nothing is removed "
             "without --sweep, and then only what is still dead. It needs "
             "`pip install 'anabranch[gc]'`, or `'anabranch[spark]'` for Spark.",
-            examples=("gc lakefs://flights", "gc lakefs://flights --sweep --yes"),
+            examples=(
+                "gc lakefs://flights",
+                "gc lakefs://flights --sweep --yes",
+                "gc lakefs://flights --through https://lake.example.com -c store.toml",
+            ),
             connects=False,
         ),
         Command(

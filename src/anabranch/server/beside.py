@@ -18,9 +18,11 @@ from anabranch.server.block_stores import open_blocks
 from anabranch.server.keyvalue_stores import open_keyvalue
 from anabranch.server.settings import Settings
 from anabranch.versioning.core import Core
+from anabranch.versioning.identifiers import Identifiers
 
 if TYPE_CHECKING:
     from anabranch.pipelines.garbage.collector import Collector
+    from anabranch.pipelines.garbage.served_installation import Asking, ServedInstallation
     from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["Stores", "opened_collector", "opened_stores"]
@@ -53,23 +55,21 @@ def opened_stores(settings: Settings) -> Iterator[Stores]:
             kind="database_not_found",
             hint="Name the server's data folder (--data) or its settings (--config).",
         )
-    cache = settings.committed.local_cache
     keyvalue = open_keyvalue(settings.database)
     try:
-        blocks = open_blocks(settings.blockstore)
-        try:
-            tables = TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)
-            yield Stores(Core(keyvalue, tables), blocks)
-        finally:
-            blocks.close()
+        with _opened_blocks(settings) as blocks:
+            yield Stores(Core(keyvalue, _tables(settings, blocks)), blocks)
     finally:
         keyvalue.close()
 
 
 @contextmanager
-def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collector]:
-    """Gives a collector over the settings' stores. Raises what `opened_stores` does, and Invalid
-    without the libraries that it needs.
+def opened_collector(
+    settings: Settings, watching: Watching, asking: Asking | None = None
+) -> Iterator[Collector]:
+    """Gives a collector over the settings' stores; with `asking`, a server tells what refers to
+    objects, and there need be no database. Raises what `opened_stores` does, and Invalid without
+    the libraries that it needs.
     """
     try:
         from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
@@ -80,5 +80,32 @@ def opened_collector(settings: Settings, watching: Watching) -> Iterator[Collect
             hint="pip install 'anabranch[gc]'",
         ) from error
     marks = settings.committed.local_cache.dir / _MARKS
-    with opened_stores(settings) as (core, blocks):
-        yield Collector(core, blocks, marks, clock=time.time, watching=watching)
+    if asking is None:
+        with opened_stores(settings) as (core, blocks):
+            yield Collector(core, blocks, marks, clock=time.time, watching=watching)
+        return
+    with _opened_blocks(settings) as blocks:
+        installation = _served(settings, asking, blocks)
+        yield Collector(installation, blocks, marks, clock=time.time, watching=watching)
+
+
+def _served(settings: Settings, asking: Asking, blocks: BlockStore) -> ServedInstallation:
+    from anabranch.pipelines.garbage.served_installation import (  # noqa: PLC0415  an extra
+        ServedInstallation,
+    )
+
+    return ServedInstallation(asking, blocks, _tables(settings, blocks), Identifiers(time.time))
+
+
+@contextmanager
+def _opened_blocks(settings: Settings) -> Iterator[BlockStore]:
+    blocks = open_blocks(settings.blockstore)
+    try:
+        yield blocks
+    finally:
+        blocks.close()
+
+
+def _tables(settings: Settings, blocks: BlockStore) -> TableCache:
+    cache = settings.committed.local_cache
+    return TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)

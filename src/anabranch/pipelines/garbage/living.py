@@ -106,7 +106,9 @@ class Living:
             self._read_ranges = before
 
     def origins(self, dead: Iterable[pa.RecordBatch], total: Amount) -> Origins:
-        """Returns where dead objects come from, which batches of candidates name, so many in all."""
+        """Returns where dead objects come from, which batches of candidates name, so many in
+        all.
+        """
         partition = self._collected.partition
         living = frozenset(name for where, name in self._ranges if where == partition)
         reading = self._namespace.reading(self._collected)
