@@ -103,3 +103,81 @@ def test_the_end_of_a_server_finishes_some_tasks_and_tells_of_the_others(lake, c
     assert all(task.done for task in ended)
     assert sum(task.result is not None for task in ended) == 2
     assert sum("before the task" in task.error for task in ended) == 2
+
+
+def prepared(lake, repository="sea"):
+    """The addresses of all pages of a preparation."""
+    page = lake.garbage_preparation.uncommitted(repository)
+    locations = {page.location}
+    while page.continuation_token:
+        page = lake.garbage_preparation.uncommitted(repository, page.continuation_token)
+        locations.add(page.location)
+    (location,) = locations - {""} or {""}
+    return sorted(addresses(location)) if location else []
+
+
+def test_what_uploads_will_become_is_there(lake):
+    upload = lake.uploads.create("sea", "main", "big")
+    lake.repositories.create("land", "local://land")
+    lake.uploads.create("land", "main", "big")
+    assert prepared(lake) == [upload.address]
+    lake.uploads.abort("sea", "main", "big", upload.id)
+    assert upload.address in prepared(lake)  # until nobody completes it any more
+
+
+@pytest.mark.parametrize("size", [1, 150, 20 << 20])
+def test_what_others_stage_in_the_namespace_is_there(lake, monkeypatch, size):
+    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", size)
+    own = lake.objects.upload("sea", "main", "a", [b"1"]).entry
+    expected = [own.address]
+    for name in ("land", "sky", "zoo"):
+        lake.repositories.create(name, f"local://{name}")
+        lake.objects.upload(name, "main", "own", [b"1"])
+        for number in range(3):
+            address = f"data/{name}/{number}"
+            lake.staging.stage(
+                *(name, "main", f"{number}"),
+                address=f"local://sea/{address}",
+                checksum=own.checksum,
+                size=1,
+            )
+            expected.append(address)
+    assert prepared(lake) == sorted(expected)
+
+
+def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake, monkeypatch):
+    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", 1)
+    older = [lake.objects.upload("sea", "main", name, [b"1"]).entry.address for name in "ab"]
+    sea = lake.core.repositories.get("sea")
+
+    def seal(stored):
+        sealed = lake.core.branches.sealed(sea, stored.branch)
+        return [lake.core.branches.write(sea, sealed)], []
+
+    lake.core.branches.update(sea, "main", seal)
+    newer = [lake.objects.upload("sea", "main", name, [b"2"]).entry.address for name in "ab"]
+    lake.objects.delete("sea", "main", "b")
+    assert prepared(lake) == sorted([*older, newer[0]])
+
+
+def rows(lake, **options):
+    location = lake.garbage_preparation.commits("sea", **options).commits
+    first, *lines = lake.blocks.read(lake.blocks.unqualify(location)).decode().splitlines()
+    assert first == "commit_id,expired,metarange_id"
+    return {line.split(",")[0]: line.split(",")[1] for line in lines}
+
+
+def test_every_commit_is_written_where_that_is_asked_for(lake, clock):
+    made = []
+    for number in range(3):
+        lake.objects.upload("sea", "main", "a", [b"%d" % number])
+        made.append(lake.commits.commit("sea", "main", committer="me", message="m").id)
+        clock.advance(10 * 86_400)
+    with pytest.raises(NotFound):
+        lake.garbage_preparation.commits("sea")
+    first = lake.commits.get("sea", "main~3").id
+    assert rows(lake, every=True) == dict.fromkeys([first, *made], "false")
+    lake.garbage_rules.set("sea", RetentionRules(15))
+    assert rows(lake) == dict.fromkeys(made[1:], "false")
+    expired = dict.fromkeys([first, made[0]], "true")
+    assert rows(lake, every=True) == {**expired, **dict.fromkeys(made[1:], "false")}

@@ -222,3 +222,17 @@ def test_a_wrong_token_is_refused(api, root):
     for token in ("x", "e30=", "eyJhIjoxfQ=="):
         answer = api.post(f"{root}/gc/prepare_uncommited", json={"continuation_token": token})
         assert refusal(answer) == (400, "invalid continuation token")
+
+
+def test_every_commit_is_written_if_asked_for(api, root):
+    put(api, root, "a")
+    head = commit(api, root)["id"]
+    prepare = f"{root}/gc/prepare_commits"
+    assert refusal(api.post(prepare)) == (404, "get gc rules: not found")
+    answer = api.post(prepare, params={"every": "true"})
+    assert answer.status_code == 201
+    rows = list(
+        csv.DictReader(io.StringIO(local(answer.json()["gc_commits_location"]).read_text()))
+    )
+    assert [row["expired"] for row in rows] == ["false", "false"]
+    assert head in {row["commit_id"] for row in rows}

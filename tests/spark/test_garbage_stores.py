@@ -1,0 +1,89 @@
+"""Garbage in a bucket is collected by tasks that open it themselves, through a server that only an
+address is known of.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+
+import lakefs
+import pytest
+from lakefs.client import Client
+
+from anabranch.errors import NotSupported
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.spark import S3Store, Server
+from anabranch.spark.garbage import SparkEngine, served_installation
+from anabranch.testing.garbage import addresses
+from anabranch.testing.s3_service import CREDENTIALS
+from anabranch.testing.server import running_server
+
+pytestmark = pytest.mark.timeout(600)
+
+NOW = {"grace_seconds": -60, "window_seconds": -60}
+
+
+@pytest.fixture
+def store(s3_service):
+    return S3Store(
+        endpoint=s3_service.endpoint,
+        region=s3_service.region,
+        access_key_id=CREDENTIALS.access_key_id,
+        secret_access_key=CREDENTIALS.secret.reveal(),
+        path_style=True,
+    )
+
+
+@pytest.fixture
+def served(s3_service, tmp_path):
+    with running_server(tmp_path / "server", env=s3_service.settings) as server:
+        yield (
+            Server(server.url, *server.auth),
+            Client(
+                host=server.url, username=server.access_key_id, password=server.secret_access_key
+            ),
+        )
+
+
+def test_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
+    server, client = served
+    name = f"garbage-{uuid.uuid4().hex[:12]}"
+    s3_service.make_bucket(name)
+    repository = lakefs.Repository("sea", client=client).create(f"s3://{name}/sea")
+    main = repository.branch("main")
+    for round_ in range(2):
+        for number in range(12):
+            main.object(f"a/{number}").upload(b"%d %d" % (round_, number))
+        if round_ == 0:
+            main.commit("first")
+            main.object("a/0").upload(b"never committed")
+    main.commit("second")
+    blocks = s3_service.blocks()
+    stem = f"s3://{name}/sea/"
+    living = {
+        stat.physical_address.removeprefix(stem)
+        for reference in ("main", "main~1")
+        for stat in repository.ref(reference).objects(max_amount=100)
+    }
+    collector = Collector(
+        served_installation(server, blocks, tmp_path / "gc"),
+        blocks,
+        tmp_path / "gc",
+        clock=time.time,
+    )
+    with pytest.raises(NotSupported, match="do not know how to reach"):
+        collector.mark("sea", engine=SparkEngine(spark))
+    time.sleep(1.1)  # runs of one second do not know each other's order
+    with collector.mark("sea", engine=SparkEngine(spark, store, slices=4, tasks=2), **NOW) as run:
+        (dead,) = addresses(run.due())
+        assert run.summary.listed.objects == 25
+        assert dead not in living
+        assert run.sweep().swept.objects == 1
+    there = {block.address.removeprefix(stem) for block in blocks.list(f"{stem}data/")}
+    assert there == living
+    left = {block.address.rpartition("/")[2] for block in blocks.list(f"{stem}_lakefs/retention/")}
+    assert left == {"candidates.parquet", "summary.json", "report.html"}
+    raw = blocks.read(run.summary.candidates_location.replace("candidates.parquet", "summary.json"))
+    assert json.loads(raw)["engine"] == "spark"
