@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
 from anabranch.blocks.local import LocalBlocks
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.image import Image, ImagePlan
 from anabranch.model.lakefile_parser import parse_lakefile
 from anabranch.pipelines.images.planning import ImageRequest
-
-PATIENCE_SECONDS = 120
-ADMIN = Actor(username="admin", statements=(ALLOW_ALL,))
+from anabranch.testing.image_building import ADMINISTRATOR, build_image
 
 
 @pytest.fixture
@@ -57,26 +53,23 @@ class Images:
             repository, "main", committer="jane", message="more", metadata={}
         ).id
 
-    def request(self, tag: str, text: str, **options: object) -> ImageRequest:
+    def request(self, tag: str, text: str, **options: bool) -> ImageRequest:
         """Returns the request to build."""
         return ImageRequest(
             tag=tag,
             lakefile=parse_lakefile(text),
             text=text,
             creator="jane",
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
-    def build(self, tag: str, text: str, actor: Actor = ADMIN, **options: object) -> Image:
+    def build(self, tag: str, text: str, **options: bool) -> Image:
         """Builds an image and waits for it."""
-        request = self.request(tag, text, **options)
-        image = self._lake.builds.build(request, actor, wait_seconds=PATIENCE_SECONDS).image
-        assert image is not None
-        return image
+        return build_image(self._lake, tag, text, **options)
 
-    def resolve(self, tag: str, text: str, actor: Actor = ADMIN, **options: object) -> ImagePlan:
+    def resolve(self, tag: str, text: str, **options: bool) -> ImagePlan:
         """Plans an image."""
-        return self._lake.builds.resolve(self.request(tag, text, **options), actor)
+        return self._lake.builds.resolve(self.request(tag, text, **options), ADMINISTRATOR)
 
     def contents(self, reference: str, repository: str = "image") -> dict[str, bytes]:
         """Returns all objects at a reference, read."""

@@ -1,0 +1,114 @@
+"""Builds that are killed, and sources that go meanwhile: no image is ever half there."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import pytest
+
+from anabranch.blocks.local_sources import LocalSources
+from anabranch.errors import Gone, NotFound
+from anabranch.library import open_lake
+from anabranch.pipelines.images.building import require_sources_there
+from anabranch.pipelines.images.planning import plan_image
+from anabranch.pipelines.imports.tally import Tally
+from anabranch.testing.image_building import ADMINISTRATOR, builder
+
+TEXT = "FROM lakefs://sea/main\nADD lakefs://sea/main/a/ b\nLABEL a=1"
+OBJECTS = {f"a/{number}": b"%d" % number for number in range(20)}
+
+
+def test_a_build_that_is_killed_leaves_no_tag(tmp_path):
+    with open_lake(tmp_path / "lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+        for path, content in OBJECTS.items():
+            lake.objects.upload("sea", "main", path, [content])
+        lake.commits.commit("sea", "main", committer="jane", message="m")
+    held = OBJECTS | {path.replace("a/", "b/"): content for path, content in OBJECTS.items()}
+    for attempt in range(3):
+        process = builder(tmp_path / "lake", TEXT, f"try{attempt}")
+        try:
+            assert process.stdout is not None
+            told = [process.stdout.readline().strip() for _ in range(3)]
+            time.sleep(random.random() / 20)  # wherever that is in the next build
+        finally:
+            process.kill()
+            rest = process.communicate()[0]
+        told += [line for line in rest.splitlines(keepends=False) if line]
+        with open_lake(tmp_path / "lake") as lake:
+            built = [image.tag for image in lake.images.list(amount=1000).items]
+            mine = [tag for tag in built if tag.startswith(f"try{attempt}-")]
+            assert set(told) <= set(mine)
+            assert len(mine) <= len(told) + 1
+            for tag in mine:
+                stats = lake.objects.listing("image", tag, amount=1000).items
+                assert {stat.path for stat in stats} == held.keys()
+            last = mine[-1]
+            for path, content in held.items():
+                assert lake.objects.open("image", last, path).read_bytes() == content
+
+
+def test_a_source_that_is_deleted_during_the_build(images, lake):
+    images.commit("sea", {"a": b"1"})
+    images.commit("sky", {"b": b"2"})
+    request = images.request("v1", "FROM lakefs://sky/main\nADD lakefs://sea/main/ b")
+    with lake.core.trees.scratch() as folder:
+        planned = plan_image(lake.core, lake.blocks, None, request, folder, Tally())
+        require_sources_there(lake.core, planned.sources)
+        lake.repositories.delete("sea")
+        with pytest.raises(Gone, match=r"Lakefile:2: .*sea was deleted meanwhile"):
+            require_sources_there(lake.core, planned.sources)
+        lake.repositories.create("sea", "local://another-sea")
+        with pytest.raises(Gone, match=r"Lakefile:2: .*sea was deleted meanwhile"):
+            require_sources_there(lake.core, planned.sources)
+
+
+@pytest.fixture
+def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its builds when it is closed
+    """Holds listings at their first file until it is set."""
+    gate = threading.Event()
+    listing = LocalSources.list
+
+    def held(self, prefix):
+        for found in listing(self, prefix):
+            assert gate.wait(60)
+            yield found
+
+    monkeypatch.setattr(LocalSources, "list", held)
+    yield gate
+    gate.set()
+
+
+def test_a_build_goes_on_when_nobody_waits(images, lake, fill, outside, gate):
+    fill({"a": b"1"})
+    request = images.request("v1", f"ADD local://{outside}/ x")
+    started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
+    assert started.image is None
+    assert not lake.builds.status("v1", started.id).ended
+    for tag, build_id in (("v2", started.id), ("v1", "v1/none")):
+        with pytest.raises(NotFound):
+            lake.builds.status(tag, build_id)
+    gate.set()
+    while not (status := lake.builds.status("v1", started.id)).ended:
+        time.sleep(0.01)
+    assert (status.completed, status.progress) == (True, 2)
+    assert status.commit is not None
+    assert status.commit.id == lake.images.get("v1").commit_id
+
+
+def test_a_server_that_stops_ends_its_builds(images, lake, fill, outside, gate):
+    fill({str(number): b"1" for number in range(3000)})
+    request = images.request("v1", f"ADD local://{outside}/ x")
+    started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
+    running = lake.builds._running[started.id]
+    closing = threading.Thread(target=lake.builds.close)
+    closing.start()
+    while running._stop_reason is None:
+        time.sleep(0.01)
+    gate.set()
+    closing.join(60)
+    status = lake.builds.status("v1", started.id)
+    assert status.error == "interrupted: the server was stopped"
+    assert lake.images.find("v1") is None

@@ -1,0 +1,66 @@
+"""What images hold is no garbage, by whomever it is collected."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.testing.garbage import DAY, commit, found, memory_lake, put
+from anabranch.testing.image_building import build_image
+from anabranch.testing.lake import Clock
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def lake(tmp_path, clock):
+    with memory_lake(tmp_path, clock) as lake:
+        lake.repositories.create("sea", "mem://sea")
+        yield lake
+
+
+@pytest.fixture
+def addresses(lake, clock):
+    """The addresses of objects of a commit that has expired; images hold two of them, one of them
+    by way of another image alone.
+    """
+    addresses = {name: put(lake, f"{name}/x") for name in ("one", "two", "lost")}
+    source = commit(lake).id
+    lake.garbage_rules.set("sea", RetentionRules(5))
+    build_image(lake, "v1", f"ADD lakefs://sea/{source}/one/ a\nADD lakefs://sea/main/two/x b")
+    build_image(lake, "v2", "ADD lakefs://image:v1/a/ /")
+    for name in addresses:
+        lake.objects.delete("sea", "main", f"{name}/x")
+    clock.advance(10 * DAY)
+    commit(lake)
+    clock.advance(10 * DAY)
+    return addresses
+
+
+def test_the_collector_keeps_what_images_hold(lake, addresses, clock, tmp_path):
+    collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=clock)
+    assert found(collector) == {addresses["lost"]}
+    lake.images.delete("v1")
+    assert found(collector) == {addresses["lost"], addresses["two"]}
+    assert lake.objects.open("image", "v2", "x").read_bytes()
+    lake.images.delete("v2")
+    assert found(collector) == set(addresses.values())
+
+
+def test_the_preparation_for_other_collectors_keeps_their_commits(lake, addresses):
+    def active():
+        prepared = lake.garbage_preparation.commits("sea")
+        rows = lake.blocks.read(lake.blocks.unqualify(prepared.commits)).decode().splitlines()[1:]
+        return {row.split(",")[0] for row in rows if row.split(",")[1] == "false"}
+
+    assert len(addresses) == 3
+    source = lake.commits.get("sea", "main~1").id
+    assert source in active()
+    lake.images.delete("v1")
+    assert source in active()
+    lake.images.delete("v2")
+    assert source not in active()
