@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli.failure import Failure
-from anabranch.cli.fs.download import local_path
+from anabranch.cli.fs.saving import local_path
 
 
 @pytest.fixture

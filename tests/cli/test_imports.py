@@ -115,7 +115,7 @@ def interrupt(_seconds):
 )
 def test_ctrl_c_cancels(play, monkeypatch, reply, told):
     monkeypatch.setattr(
-        "anabranch.cli.served_import.time",
+        "anabranch.cli.waiting.time",
         SimpleNamespace(monotonic=time.monotonic, sleep=interrupt),
     )
     ran, requests = play(answer("200 OK", STATE), reply)
@@ -131,7 +131,7 @@ def test_ctrl_c_cancels(play, monkeypatch, reply, told):
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(play, monkeypatch):
-    monkeypatch.setattr("anabranch.cli.served_import.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("anabranch.cli.waiting.SILENT_SECONDS", 0.05)
     ran, _ = play(*[answer("200 OK", STATE)] * 2)
     assert ran.code == 1
     assert "nothing has been heard of the import i" in ran.err

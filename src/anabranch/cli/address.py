@@ -9,10 +9,11 @@ from __future__ import annotations
 from anabranch.cli.cells import printable
 from anabranch.cli.failure import Usage
 from anabranch.errors import AnabranchError
-from anabranch.model.uri import LakeUri, parse_uri
+from anabranch.model.uri import IMAGES, LakeUri, parse_uri
 
 __all__ = [
     "address",
+    "image_tag",
     "object_address",
     "prefix_address",
     "ref_address",
@@ -24,6 +25,7 @@ __all__ = [
 _EXAMPLES = {
     "repository": "lakefs://my-repository",
     "ref": "lakefs://my-repository/main",
+    "image": "lakefs://image:v1",
     "object": "lakefs://my-repository/main/folder/file.parquet",
 }
 
@@ -70,6 +72,16 @@ def prefix_address(text: str) -> LakeUri:
     if not uri.ref:
         raise _wrong(text, "object", "names no branch, tag or commit")
     return uri
+
+
+def image_tag(text: str) -> str:
+    """Returns the tag of an image, given as it is or by an address; raises Usage."""
+    if "://" not in text:
+        text = f"lakefs://{IMAGES}:{text}"
+    uri = ref_address(text)
+    if uri.repository != IMAGES:
+        raise _wrong(text, "image", "names no image")
+    return uri.ref
 
 
 def ref_or_name(text: str) -> str | LakeUri:

@@ -30,6 +30,7 @@ LONGEST_WAIT = 30.0
 PAGE = 1000
 CHUNK = 1 << 20
 _GOOD = range(200, 300)
+_PART = 206
 _ELSEWHERE = range(300, 400)
 _BUSY = (429, 503)
 
@@ -50,10 +51,13 @@ class _Request(NamedTuple):
 
 
 class Content(NamedTuple):
-    """A body as it comes: its size in bytes, None if the server does not say, and its pieces."""
+    """A body as it comes: its size in bytes, None if the server does not say, its pieces, and
+    which byte it begins with.
+    """
 
     size: int | None
     chunks: Iterator[bytes]
+    start: int = 0
 
 
 class Connection:
@@ -140,12 +144,16 @@ class Connection:
         return self._json(request)
 
     @contextmanager
-    def download(self, *parts: str, **params: Any) -> Iterator[Content]:
-        """Gives a body; one that ends early raises Failure while it is read."""
-        request = _Request("GET", parts, params, repeatable=True)
+    def download(self, *parts: str, start: int = 0, **params: Any) -> Iterator[Content]:
+        """Gives a body, from the byte `start` on where the server can give a part; one that ends
+        early raises Failure while it is read.
+        """
+        headers = {"Range": f"bytes={start}-"} if start else {}
+        request = _Request("GET", parts, params, headers, repeatable=True)
         answer = self._exchange(request)
+        begins = start if answer.status == _PART else 0
         try:
-            yield Content(answer.size, self._chunks(request, answer))
+            yield Content(answer.size, self._chunks(request, answer), begins)
         finally:
             answer.close()
 

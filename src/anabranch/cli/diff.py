@@ -11,7 +11,7 @@ from anabranch.cli.call import Call
 from anabranch.cli.command import Argument, Command, Option
 from anabranch.cli.table import Column
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "show_changes"]
 
 _COLUMNS = (Column("CHANGE", "change"), Column("PATH"))
 _KINDS = ("added", "removed", "changed", "prefix_changed", "conflict")
@@ -27,7 +27,12 @@ def _diff(call: Call) -> None:
         right = same_repository(left.repository, call.arguments.right)
         parts = ("repositories", left.repository, "refs", left.ref, "diff", right)
         kind = "two_dot" if call.arguments.two_way else "three_dot"
-    pages = call.connection.pages(*parts, prefix=call.arguments.prefix or None, type=kind)
+    show_changes(call, *parts, prefix=call.arguments.prefix or None, type=kind)
+
+
+def show_changes(call: Call, *parts: str, **params: Any) -> None:
+    """Shows the changes that a path of the API lists."""
+    pages = call.connection.pages(*parts, **params)
     counts: Counter[str] = Counter()
     changes = _counted(pages, counts)
     call.output.rows(_COLUMNS, changes, lambda item: (item["type"], item["path"]))

@@ -55,6 +55,11 @@ SECTIONS = (
         "Objects",
         (
             Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),
+            Word(
+                "image",
+                "anabranch.cli.image.group",
+                "Build images from Lakefiles; read and remove them",
+            ),
             Word("import", "anabranch.cli.imports", "Bring objects of the store onto a branch"),
             Word("export", "anabranch.cli.exports", "Copy a commit to a plain folder or prefix"),
         ),

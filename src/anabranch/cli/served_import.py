@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from anabranch.cli.address import address
@@ -11,14 +9,19 @@ from anabranch.cli.call import Call
 from anabranch.cli.counting import counting
 from anabranch.cli.failure import Failure
 from anabranch.cli.metadata import pairs
+from anabranch.cli.waiting import Job, await_end
 from anabranch.model.uri import LakeUri
 
 __all__ = ["served_import"]
 
-FIRST_POLL, LONGEST_POLL = 0.1, 2.0
 _CONFLICT = 409
-SILENT_SECONDS = 120.0
-"""A server that has not been heard of for so long has forgotten the import; ours says so itself."""
+_JOB = Job(
+    noun="import",
+    id="",
+    counted="ingested_objects",
+    failed="The branch is as it was. docs/import.md says what may be done.",
+    lost="The server that ran it may have ended: look at the branch, and start again.",
+)
 
 
 def served_import(call: Call) -> dict[str, Any]:
@@ -41,7 +44,9 @@ def served_import(call: Call) -> dict[str, Any]:
     import_id = call.connection.send("POST", *parts, body=body)["id"]
     try:
         with counting(call.output, "Importing", silent=options.no_progress) as show:
-            return _wait(call, parts, import_id, show)
+            return await_end(
+                _JOB._replace(id=import_id), lambda: call.connection.get(*parts, id=import_id), show
+            )
     except KeyboardInterrupt:
         _cancel(call, parts, import_id, address(to.repository, to.ref))
         raise
@@ -56,31 +61,3 @@ def _cancel(call: Call, parts: tuple[str, ...], import_id: str, branch: str) -> 
         call.output.note(f"too late: the import is complete; see the log of {branch}")
     else:
         call.output.note(f"cancelled; {branch} is as it was")
-
-
-def _wait(
-    call: Call, parts: tuple[str, ...], import_id: str, show: Callable[[int], None]
-) -> dict[str, Any]:
-    """Returns the state of an import that is complete. Raises Failure for one that has failed."""
-    pause, heard, updated = FIRST_POLL, time.monotonic(), ""
-    while True:
-        status: dict[str, Any] = call.connection.get(*parts, id=import_id)
-        if status.get("error"):
-            raise Failure(
-                status["error"]["message"],
-                kind="import_failed",
-                hint="The branch is as it was. docs/import.md says what may be done.",
-            )
-        show(status.get("ingested_objects", 0))
-        if status["completed"]:
-            return status
-        if status["update_time"] != updated:
-            heard, updated = time.monotonic(), status["update_time"]
-        elif time.monotonic() - heard > SILENT_SECONDS:
-            raise Failure(
-                f"nothing has been heard of the import {import_id} for {SILENT_SECONDS:.0f} s",
-                kind="import_lost",
-                hint="The server that ran it may have ended: look at the branch, and start again.",
-            )
-        time.sleep(pause)
-        pause = min(pause * 1.5, LONGEST_POLL)

@@ -1,25 +1,21 @@
-"""`fs download`: an object into a file, or all below a path into a folder, streamed.
-
-Content is written beside its file and takes its place when complete, so that a transfer that
-breaks leaves the old file as it was.
-"""
+"""`fs download`: an object into a file, or all below a path into a folder, streamed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from anabranch.cli.call import Call
 from anabranch.cli.cells import printable, size
-from anabranch.cli.failure import Failure, Usage
+from anabranch.cli.failure import Usage
+from anabranch.cli.fs.saving import local_path, save
 from anabranch.cli.fs.transfer import Transfer
 from anabranch.cli.progress import progress
 from anabranch.cli.table import Column
 from anabranch.model.uri import LakeUri
 
-__all__ = ["local_path", "run"]
+__all__ = ["objects_below", "run"]
 
 _COLUMNS = (Column("PATH", "name"), Column("SIZE", "size"), Column("FILE"))
 
@@ -46,7 +42,7 @@ def _download_one(call: Call, place: LakeUri, transfer: Transfer) -> None:
     file = Path(target or ".")
     if not target or target.endswith("/") or file.is_dir():
         file /= name
-    made = _save(call, place, place.key, file, transfer, expected=False)
+    made = save(call, place, place.key, file, transfer, expected=False)
     call.output.done(f"Downloaded {printable(str(file))}, {size(made['size_bytes'])}", made)
 
 
@@ -56,13 +52,13 @@ def _download_folder(call: Call, place: LakeUri, transfer: Transfer) -> None:
     if prefix and not prefix.endswith("/"):
         prefix += "/"
 
-    def save(item: dict[str, Any]) -> dict[str, Any]:
+    def fetch(item: dict[str, Any]) -> dict[str, Any]:
         key = item["path"]
-        return _save(call, place, key, local_path(folder, key.removeprefix(prefix)), transfer)
+        return save(call, place, key, local_path(folder, key.removeprefix(prefix)), transfer)
 
     made = transfer.each(
-        _objects(call, place, prefix, transfer),
-        save,
+        objects_below(call, place, prefix, transfer),
+        fetch,
         workers=call.arguments.parallelism,
         path=lambda item: str(item["path"]),
     )
@@ -78,9 +74,10 @@ def _download_folder(call: Call, place: LakeUri, transfer: Transfer) -> None:
     transfer.finish("downloaded")
 
 
-def _objects(
+def objects_below(
     call: Call, place: LakeUri, prefix: str, transfer: Transfer
 ) -> Iterator[dict[str, Any]]:
+    """Yields the objects below a prefix, each when its size has been counted."""
     pages = call.connection.pages(
         *("repositories", place.repository, "refs", place.ref, "objects", "ls"),
         prefix=prefix or None,
@@ -92,46 +89,3 @@ def _objects(
             continue
         transfer.expect(length)
         yield item
-
-
-def local_path(folder: Path, key: str) -> Path:
-    """Returns the file below `folder` that an object's path means; raises Failure for a path that
-    no file can have or that leads out of the folder.
-    """
-    parts = key.split("/")
-    if any(part in ("", ".", "..") or "\x00" in part or os.sep in part for part in parts):
-        raise Failure(
-            f"{printable(key)} cannot be the path of a file",
-            kind="unsafe_path",
-            hint="Download this object alone, into a file that you name.",
-        )
-    return folder.joinpath(*parts)
-
-
-def _save(
-    call: Call,
-    place: LakeUri,
-    key: str,
-    file: Path,
-    transfer: Transfer,
-    *,
-    expected: bool = True,
-) -> dict[str, Any]:
-    if file.exists() and not file.is_file():
-        raise Failure(f"{file} is there and is no file", hint="Name another file.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    parts = ("repositories", place.repository, "refs", place.ref, "objects")
-    partial = file.with_name(f".anabranch-{os.urandom(8).hex()}.part")
-    length = 0
-    try:
-        with call.connection.download(*parts, path=key) as content, partial.open("xb") as out:
-            if not expected:
-                transfer.expect(content.size or 0)
-            for chunk in content.chunks:
-                transfer.advance(len(chunk))
-                out.write(chunk)
-                length += len(chunk)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-    return {"path": key, "size_bytes": length, "file": str(file)}

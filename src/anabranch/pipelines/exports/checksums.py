@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-from anabranch.model.entry import Entry
-
 __all__ = ["md5_of"]
 
 _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 
 
-def md5_of(entry: Entry) -> str | None:
-    """Returns the hex MD5 of an object's bytes where its entry tells it; that of an upload in
-    parts, or of another store's object, may be something else, and then it is None.
+def md5_of(checksum: str) -> str | None:
+    """Returns the hex MD5 of an object's bytes where its checksum is that; of an upload in parts,
+    or of another store's object, it may be something else, and then it is None.
     """
-    found = _MD5.fullmatch(entry.checksum)
+    found = _MD5.fullmatch(checksum)
     return found[1] if found else None

@@ -91,7 +91,7 @@ class Copying:
             if error.kind == UNFIT and self._leave_unfit:
                 return 0, error.message
             raise
-        expected = md5_of(entry)
+        expected = md5_of(entry.checksum)
         if stored.size != entry.size or (expected is not None and stored.checksum != expected):
             raise Corrupt(
                 f"{path}: {stored.size} bytes with the MD5 {stored.checksum} came, "

@@ -29,7 +29,7 @@ class PrefixDestination:
         """
         try:
             return self._blocks.copy(
-                found.physical_address, self.address + path, checksum=md5_of(found.entry)
+                found.physical_address, self.address + path, checksum=md5_of(found.entry.checksum)
             )
         except Invalid as error:
             raise unfit(path, error.message) from error

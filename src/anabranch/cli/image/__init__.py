@@ -1,0 +1,1 @@
+"""`image`: what images can be asked on the command line."""
