@@ -27,7 +27,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite import SQLiteStore
-from anabranch.pipelines.images.builds import Builds
+from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest, Unfit
 from anabranch.pipelines.imports.listing_engine import import_listed
@@ -41,6 +41,8 @@ CACHE_BYTES = 1 << 30
 
 class Lake(Catalog):
     """A catalog and the long jobs, with the stores beneath them, which it closes."""
+
+    images: OpenImages
 
     def __init__(
         self,
@@ -67,7 +69,8 @@ class Lake(Catalog):
             clock=clock,
         )
         self.imports = Imports(core, blocks, clock)
-        self.builds = Builds(core, blocks, self.images, clock)
+        self.images = OpenImages(core, blocks, images_namespace, clock)
+        self.builds = self.images.builds
 
     def import_listing(
         self,

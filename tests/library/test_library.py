@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 import anabranch
-from anabranch.errors import Corrupt
+from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from anabranch.testing.server import running_server
 
 README = Path(__file__).parents[2] / "README.md"
@@ -33,6 +33,25 @@ def test_what_one_process_wrote_the_next_one_reads(tmp_path):
         assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"
         lake.staging.link("sea", "main", "b", address=address, checksum="c", size=1)
         assert lake.objects.open("sea", "main", "b").read_bytes() == b"2"
+
+
+def test_images_are_built_and_read(tmp_path):
+    with anabranch.open(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "a/1", [b"one"])
+        lake.commits.commit("sea", "main", committer="me", message="m", metadata={})
+        text = "ARG FOLDER\nADD lakefs://sea/main/${FOLDER}/ b/\nLABEL author=me"
+        with pytest.raises(Invalid, match=r"Lakefile:1:5: expected a value"):
+            lake.images.build("v1", text)
+        told = lake.images.resolve("v1", text, arguments={"FOLDER": "a"})
+        made = lake.images.build("v1", text, arguments={"FOLDER": "a"}, creator="me")
+        assert (made.plan.digest, made.creator) == (told.digest, "me")
+        assert lake.images.get("v1") == made
+        assert lake.objects.open("image", "v1", "b/1").read_bytes() == b"one"
+        with pytest.raises(AlreadyExists):
+            lake.images.build("v1", text, arguments={"FOLDER": "a"})
+        with pytest.raises(NotFound, match="nothing to add"):
+            lake.images.build("v2", text, arguments={"FOLDER": "c"})
 
 
 def test_two_lakes_on_one_folder_commit_in_turns(tmp_path):
