@@ -125,7 +125,8 @@ impl<'a> Walk<'a> {
         self.forward()
     }
 
-    /// A range is taken whole if it would be made just so of its entries.
+    /// A range is taken whole if it would be made just so of its entries: where one begins, and
+    /// ends by its last key's hash or because nothing follows.
     fn add_piece(&mut self, limit: Option<&[u8]>, out: &mut RangeWriter) -> Result<u64> {
         let before = out.count();
         let fits = |key: &[u8]| {
@@ -133,8 +134,10 @@ impl<'a> Walk<'a> {
                 && limit.is_none_or(|limit| key < limit)
                 && self.span.reaches(key)
         };
+        let is_alone = limit.is_none() && self.span.end.is_none();
+        let last = self.layer.tree.ranges().last().filter(|_| is_alone);
         let would_be = |info: &RangeInfo, out: &RangeWriter| {
-            out.is_between_ranges() && break_after(&info.max_key, 0)
+            out.is_between_ranges() && (break_after(&info.max_key, 0) || last == Some(info))
         };
         let copied = copy_piece(&mut self.cursor, &fits, would_be, out);
         copied.map_err(|error| self.blame(error))?;
