@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
 from anabranch.model.glob import Glob
@@ -119,3 +121,12 @@ def _ours(pattern: str) -> str:
     except Invalid:
         return "error"
     return "".join("01"[compiled.matches(text)] for text in TEXTS)
+
+
+@given(
+    st.lists(st.sampled_from("ab*"), max_size=6).map("".join),
+    st.lists(st.sampled_from("ab"), max_size=8).map("".join),
+)
+def test_patterns_of_stars_alone_are_like_others(pattern, text):
+    # {} stands for no text, and makes of the pattern one that is followed place by place
+    assert Glob(pattern).matches(text) == Glob(pattern + "{}").matches(text)

@@ -23,6 +23,8 @@ Term: TypeAlias = Callable[[str, Places], Places]
 """Returns the places in a text that are reached from those places."""
 
 _DEEPEST = 16
+_SPECIAL = frozenset("?[]{}\\")
+"""What a pattern of `*` and plain characters does not hold."""
 
 
 class Glob:
@@ -30,9 +32,12 @@ class Glob:
 
     def __init__(self, pattern: str) -> None:
         self._terms = _Parser(pattern).whole()
+        self._runs = None if _SPECIAL.intersection(pattern) else pattern.split("*")
 
     def matches(self, text: str) -> bool:
         """Returns whether the pattern matches the whole text."""
+        if self._runs is not None:
+            return _has_runs(self._runs, text)
         return len(text) in _follow(self._terms, text, frozenset({0}))
 
 
@@ -40,6 +45,25 @@ class Glob:
 def glob(pattern: str) -> Glob:
     """Returns a pattern, made once. Raises Invalid."""
     return Glob(pattern)
+
+
+def _has_runs(runs: Sequence[str], text: str) -> bool:
+    """Returns whether a text is these runs of characters with any text between them: each is found
+    at its first place behind the one before, which leaves the most for those that follow.
+    """
+    first, last = runs[0], runs[-1]
+    if len(runs) == 1:
+        return text == first
+    end = len(text) - len(last)
+    if len(first) > end or not (text.startswith(first) and text.endswith(last)):
+        return False
+    at = len(first)
+    for run in runs[1:-1]:
+        at = text.find(run, at, end)
+        if at < 0:
+            return False
+        at += len(run)
+    return True
 
 
 def _follow(terms: Sequence[Term], text: str, places: Places) -> Places:
