@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage import marks
+from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.marks import marks_of_tree
+from anabranch.pipelines.garbage.namespace import namespace_of
 from anabranch.testing.garbage import DAY, commit, found, put, stored
 
 
@@ -79,3 +84,36 @@ def test_a_range_that_cannot_be_read_fails_the_run_by_name(
     assert told["state"] == "failed"
     assert lost.id in told["error"]
     assert before <= stored(lake, "mem://sea")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [],
+        ["data/" + "c" * 20 + "/" + "d" * 20 + "," + "s" * 43],
+        ["mem://sea/data/" + "c" * 20 + "/" + "e" * 20],
+        ["mem://elsewhere/data/" + "c" * 16],
+        ["data/x", "data/" + "\N{LATIN SMALL LETTER A WITH DIAERESIS}" * 20],
+    ],
+)
+def test_entries_need_not_be_decoded_to_be_marked(lake, others):
+    """However marks are made, they are those of the decoded addresses."""
+    sea = lake.core.repositories.get("sea")
+    lake.repositories.create("land", "mem://land")
+    land = lake.core.repositories.get("land")
+    expected = {put(lake, f"{number}") for number in range(20)}
+    for number, address in enumerate(others):
+        full = address if "://" in address else f"mem://sea/{address}"
+        lake.staging.stage("sea", "main", f"x{number}", address=full, checksum="0" * 32, size=1)
+        if full.startswith("mem://sea/"):
+            expected.add(full.removeprefix("mem://sea/"))
+    tree = lake.core.trees.open(sea, commit(lake).metarange_id)
+    namespace = namespace_of(sea, lake.blocks)
+    hashes, rows = marks_of_tree(tree, namespace.reading(sea), "here")
+    assert rows == 20 + len(others)
+    assert hashes.tolist() == sorted(hashes_of(pa.array(sorted(expected))).tolist())
+    # and so they are where the tree is another repository's
+    for reading in (namespace.reading(sea), namespace.reading(land)):
+        found = marks_of_tree(tree, reading, "here")
+        slowly = marks._marks(tree, reading)
+        assert (found[0].tolist(), found[1]) == (slowly[0].tolist(), slowly[1])

@@ -83,10 +83,12 @@ def write_listing(
 ) -> Listing:
     """Writes those objects to a file that were stored before a time, in seconds since 1970."""
     watching.begin("listing the store", 0)
-    objects = size = young = 0
+    objects = size = too_young = 0
 
     def hashed(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int, int]:
-        old = batch.filter(pc.less(batch.column("mtime"), before))
+        newest = pc.max(batch.column("mtime")).as_py()
+        young = newest is not None and newest >= before
+        old = batch.filter(pc.less(batch.column("mtime"), before)) if young else batch
         hashes = pa.array(hashes_of(old.column("address")), pa.uint64())
         kept = pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED)
         return kept, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
@@ -95,7 +97,7 @@ def write_listing(
         for kept, rows, bytes_there in side_by_side(hashed, batches):
             writer.write_batch(kept)
             objects += rows
-            young += rows - kept.num_rows
+            too_young += rows - kept.num_rows
             size += bytes_there
             watching.advance(rows)
-    return Listing(path, objects, size, young)
+    return Listing(path, objects, size, too_young)

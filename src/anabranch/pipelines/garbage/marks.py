@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
@@ -34,6 +35,12 @@ __all__ = ["Marks", "marks_of_tree"]
 _MAGIC = b"ANAMARK1"
 _HEAD = len(_MAGIC) + 32
 _ROWS = 8
+
+_DATA = b"data/"
+_PLAIN = b"\x0a\x2e" + _DATA
+"""Field 1, 46 bytes, that begin so: lakeFS's message of an entry has its address first."""
+
+_END = 2 + 46
 
 
 class Marks:
@@ -83,16 +90,44 @@ def marks_of_tree(tree: kernel.Tree, reading: Reading, place: str) -> tuple[Hash
     """Returns the marks of all entries of a tree, and how many entries it has. Raises Corrupt,
     which names the place.
     """
-    pieces: list[Hashes] = []
-    rows = 0
     try:
-        for batch in pa.RecordBatchReader.from_stream(tree.scan()):
-            rows += batch.num_rows
-            columns = (batch.column("physical_address"), batch.column("address_type"))
-            pieces += [hashes_of(column) for column in reading.relative(*columns)]
+        found = _plain_marks(tree, reading)
+        return _marks(tree, reading) if found is None else found
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("External error: ")
         raise Corrupt(f"{place}: the table is damaged: {reason}", path=place) from error
+
+
+def _marks(tree: kernel.Tree, reading: Reading) -> tuple[Hashes, int]:
+    pieces: list[Hashes] = []
+    rows = 0
+    for batch in pa.RecordBatchReader.from_stream(tree.scan()):
+        rows += batch.num_rows
+        columns = (batch.column("physical_address"), batch.column("address_type"))
+        pieces += [hashes_of(column) for column in reading.relative(*columns)]
+    return distinct(pieces), rows
+
+
+def _plain_marks(tree: kernel.Tree, reading: Reading) -> tuple[Hashes, int] | None:
+    """Returns the same where all entries are of objects that were uploaded, None elsewhere.
+
+    The message of such an entry begins with its address, `data/XID/XID`, which is relative, as
+    there is no scheme: it need not be decoded, which takes twice as long.
+    """
+    if reading.within:
+        return None
+    pieces: list[Hashes] = []
+    rows = 0
+    for batch in pa.RecordBatchReader.from_stream(tree.scan(decoded=False)):
+        entries = batch.column("data")
+        plain = pc.and_(
+            pc.starts_with(entries, _PLAIN), pc.greater_equal(pc.binary_length(entries), _END)
+        )
+        if not pc.all(plain).as_py():
+            return None
+        rows += batch.num_rows
+        if reading.within is not None:
+            pieces.append(hashes_of(pc.binary_slice(entries, len(_PLAIN) - len(_DATA), _END)))
     return distinct(pieces), rows
 
 

@@ -21,6 +21,7 @@ from anabranch.pipelines.garbage.watching import Watching
 __all__ = ["SHARE", "is_in", "unmarked"]
 
 _GROUP = 1 << 20
+_TABLE_BITS = 22
 
 SHARE = 1 << 25
 """About how many hashes are sorted at once: half a gigabyte with what sorting takes."""
@@ -51,9 +52,7 @@ def unmarked(
 
 
 def _groups(listing: Listing) -> Iterator[list[Hashes]]:
-    """Yields the hashes of a listing, those of some batches together: among many, sorted, each is
-    found close to the one before, most of them in the processor's cache.
-    """
+    """Yields the hashes of a listing, those of some batches together."""
     group: list[Hashes] = []
     for batch in listing.batches():
         group.append(batch.column("hash").to_numpy())
@@ -69,14 +68,36 @@ def _not_in(known: Hashes, group: list[Hashes]) -> npt.NDArray[np.bool_]:
 
 
 def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
-    """Returns for each hash whether it is among the known ones, which are sorted."""
+    """Returns for each hash whether it is among the known ones, which are sorted.
+
+    Sorting numbers alone takes a quarter of the time of sorting them with their places, which only
+    those need that are not known, commonly few.
+    """
     if not len(known):
         return np.zeros(len(hashes), np.bool_)
-    order = np.argsort(hashes)
-    places = np.searchsorted(known, hashes[order])
+    ordered = np.sort(hashes)
+    inside = _find(ordered, known)
+    if inside.all():
+        return inside
+    strangers = ordered[~inside]
+    # a table of leading bits tells most of the others apart at once
+    shift = np.uint64(64 - _TABLE_BITS)
+    table = np.zeros(1 << _TABLE_BITS, np.bool_)
+    table[strangers >> shift] = True
+    doubtful = np.flatnonzero(table[hashes >> shift])
+    order = doubtful[np.argsort(hashes[doubtful])]
+    found = np.ones(len(hashes), np.bool_)
+    found[order] = ~_find(hashes[order], strangers)
+    return found
+
+
+def _find(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
+    """Returns the same of hashes that are sorted, too: each is then found close to the one before,
+    most of them in the processor's cache.
+    """
+    places = np.searchsorted(known, hashes)
     places[places == len(known)] = 0
-    found = np.empty(len(hashes), np.bool_)
-    found[order] = known[places] == hashes[order]
+    found: npt.NDArray[np.bool_] = known[places] == hashes
     return found
 
 
