@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-from datetime import UTC, datetime
 from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
-import pyarrow.orc as pa_orc
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,92 +12,13 @@ from hypothesis import strategies as st
 from anabranch.errors import Corrupt, Denied, Invalid, NotFound
 from anabranch.pipelines.imports.inventory import parsed
 from anabranch.pipelines.imports.listing_sources import found_inventory, inventory_rows
+from anabranch.testing.inventories import FORMATS, WHEN, Version, write_inventory
 
-WHEN = datetime(2024, 5, 6, 7, 8, 9, 123_000, UTC)
 KEYS = st.text(st.sampled_from('ab/ +%é&\U0001f30a"\n,'), min_size=1, max_size=8)
-FORMATS = ["CSV", "ORC", "Parquet"]
 AVRO = (
     b'{"sourceBucket": "", "destinationBucket": "", "fileFormat": "Avro", "fileSchema": "", '
     b'"files": []}'
 )
-
-
-def column_names(kind, *, versions):
-    names = ["Bucket", "Key"]
-    names += ["VersionId", "IsLatest", "IsDeleteMarker"] if versions else []
-    names += ["Size", "LastModifiedDate", "ETag", "StorageClass"]
-    return names if kind == "CSV" else [lower(name) for name in names]
-
-
-def lower(name):
-    if name == "ETag":
-        return "e_tag"
-    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
-
-
-TYPES = {"size": pa.int64(), "is_latest": pa.bool_(), "is_delete_marker": pa.bool_()}
-
-
-def cells(kind, key, version, *, versions, encode):
-    """Returns what an inventory says of a version of a key."""
-    size, latest, deleted = version
-    last = [True, False] if not versions else [latest, deleted]
-    if kind == "CSV":
-        flags = [str(flag).lower() for flag in last] if versions else []
-        number = "" if deleted else str(size)
-        when, etag = WHEN.isoformat(timespec="milliseconds").replace("+00:00", "Z"), f"etag-{size}"
-        return ["lake", encode(key), *(["v", *flags] if versions else []), number, when, etag, "S"]
-    flags = ["v", *last] if versions else []
-    return ["lake", key, *flags, None if deleted else size, WHEN, f"etag-{size}", "S"]
-
-
-def write(folder, kind, rows, *, versions, files=2, encode=quote_plus, **changes):
-    """Writes an inventory as it lies in its bucket; returns the folder of its manifest."""
-    names = column_names(kind, versions=versions)
-    told = []
-    for number in range(files):
-        lines = [
-            cells(kind, key, version, versions=versions, encode=encode)
-            for key, version in rows[number::files]
-        ]
-        key = f"inventories/lake/all/data/{number}.{kind.lower()}"
-        path = folder / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if kind == "CSV":
-            text = "".join(",".join(f'"{cell}"' for cell in line) + "\n" for line in lines)
-            path = path.with_suffix(".csv.gz")
-            key += ".gz"
-            path.write_bytes(gzip.compress(text.encode()))
-        else:
-            fields = [
-                (
-                    name,
-                    TYPES.get(name, pa.timestamp("ms", "UTC") if "date" in name else pa.string()),
-                )
-                for name in names
-            ]
-            columns = list(zip(*lines, strict=True)) or [()] * len(names)
-            table = pa.Table.from_arrays(
-                [pa.array(column, kind) for column, (_, kind) in zip(columns, fields, strict=True)],
-                schema=pa.schema(fields),
-            )
-            (pa_orc if kind == "ORC" else pq).write_table(table, path)
-        md5 = hashlib.md5(path.read_bytes()).hexdigest()
-        told.append({"key": key, "size": path.stat().st_size, "MD5checksum": md5})
-    manifest = {
-        "sourceBucket": "lake",
-        "destinationBucket": "arn:aws:s3:::kept",
-        "version": "2016-11-30",
-        "creationTimestamp": "1514944800000",
-        "fileFormat": kind,
-        "fileSchema": ", ".join(names) if kind == "CSV" else "…",
-        "files": told,
-        **changes,
-    }
-    place = folder / "inventories/lake/all/2024-05-06T00-00Z"
-    place.mkdir()
-    (place / "manifest.json").write_text(json.dumps(manifest))
-    return place
 
 
 def listed(place, tmp_path, blocks=None, prefix=""):
@@ -132,11 +47,11 @@ def test_it_lists_what_a_reader_of_the_bucket_sees(
     if not versions:
         keys = {key: [sizes[-1] or 0] for key, sizes in keys.items()}
     rows = [
-        (key, (size, number == len(sizes) - 1, size is None))
+        Version(key, size, number == len(sizes) - 1)
         for key, sizes in keys.items()
         for number, size in enumerate(sizes)
     ]
-    place = write(tmp_path, kind, rows, versions=versions, encode=encode)
+    place = write_inventory(tmp_path, kind, rows, versions=versions, encode=encode)
     start = prefix.rfind("/") + 1
     expected = {
         key[start:]: (f"s3://lake/{key}", sizes[-1], f"etag-{sizes[-1]}", WHEN)
@@ -161,18 +76,18 @@ def import_inventory(lake, place, **fields):
 
 
 def test_every_format_gives_one_tree(lake, outside):
-    rows = [(f"day={n % 7}/part {n}", (n, True, False)) for n in range(100)]
+    rows = [Version(f"day={n % 7}/part {n}", n) for n in range(100)]
     trees = set()
     for kind in FORMATS:
-        made = import_inventory(lake, write(outside / kind, kind, rows, versions=True))
+        made = import_inventory(lake, write_inventory(outside / kind, kind, rows, versions=True))
         assert made.objects == 100
         trees.add(made.commit.metarange_id)
     assert len(trees) == 1
 
 
 def test_keys_that_cannot_be_decoded_are_left_out(lake, tmp_path):
-    rows = [("a", (1, True, False)), ("b%zz", (1, True, False)), ("c%ff", (1, True, False))]
-    place = write(tmp_path, "CSV", rows, versions=False, encode=str)
+    rows = [Version("a", 1), Version("b%zz", 1), Version("c%ff", 1)]
+    place = write_inventory(tmp_path, "CSV", rows, encode=str)
     with pytest.raises(Invalid, match="2 rows of the listing can be no objects: 2 with no path"):
         import_inventory(lake, place)
     made = import_inventory(lake, place, unfit="skip")
@@ -180,7 +95,7 @@ def test_keys_that_cannot_be_decoded_are_left_out(lake, tmp_path):
 
 
 def test_a_copy_may_have_its_files_elsewhere(tmp_path):
-    place = write(tmp_path / "there", "Parquet", [("a", (1, True, False))], versions=False, files=1)
+    place = write_inventory(tmp_path / "there", "Parquet", [Version("a", 1)], files=1)
     copied = tmp_path / "copied"
     copied.mkdir()
     (place.parent / "data/0.parquet").rename(copied / "0.parquet")
@@ -191,7 +106,7 @@ def test_a_copy_may_have_its_files_elsewhere(tmp_path):
 
 
 def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
-    place = write(tmp_path, "CSV", [("a", (1, True, False))], versions=False, files=1)
+    place = write_inventory(tmp_path, "CSV", [Version("a", 1)], files=1)
     file = place.parent / "data/0.csv.gz"
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(Corrupt, match=r"0\.csv\.gz: its MD5 is"):
@@ -213,11 +128,10 @@ def test_what_is_no_manifest(text, told):
 
 
 def test_an_inventory_needs_sizes_and_a_place(tmp_path):
-    place = write(
+    place = write_inventory(
         tmp_path,
         "CSV",
-        [("a", (1, True, False))],
-        versions=False,
+        [Version("a", 1)],
         fileSchema="Bucket, Key, A, B, C, D",
     )
     with pytest.raises(Invalid, match="the inventory has no column size"):

@@ -1,9 +1,9 @@
 """Listings in the order of their paths, whatever their size, in bounded memory.
 
 A listing that is small is sorted where it is. A larger one is written to a file, and a sample of
-its paths is kept; the sample says at which paths to cut, so that every share is about as large as
-fits. The rows are then dealt to one file for each share, and the shares sorted one after another,
-the next while the last is read.
+its paths is kept; the sample says at which paths to cut it into shares. The rows are then dealt to
+one file for each share, and the shares sorted one after another, the next while the last is read.
+Shares are small where they can be: what fits a processor's cache is sorted in half the time.
 """
 
 from __future__ import annotations
@@ -23,16 +23,23 @@ from anabranch.pipelines.imports.listings import LISTED, ORDER
 __all__ = ["ROOM", "Room", "in_order"]
 
 _BATCH = 65_536
+_SHARES, _SMALLER = 256, 8
+"""Shares are so much smaller than the room, unless that makes more files than these."""
 
 
 class Room(msgspec.Struct, frozen=True):
-    """How much is sorted at once; some four times that is in memory. Of so many rows, one tells
-    where to cut.
+    """How much is sorted at once, at most; some four times that is in memory. Of `sampled` rows,
+    one tells where to cut.
     """
 
     rows: int = 2_000_000
     bytes: int = 384 << 20
     sampled: int = 512
+
+    def shares(self, rows: int, size: int) -> int:
+        """Returns in how many shares to sort so much."""
+        needed = max(rows // self.rows, size // self.bytes) + 1
+        return max(needed, min(_SHARES, needed * _SMALLER))
 
 
 ROOM = Room()
@@ -85,7 +92,7 @@ def _kept(batches: Iterable[pa.RecordBatch], path: Path, room: Room) -> pa.Array
             size += batch.nbytes
     sample = pa.chunked_array(sampled, pa.string()).drop_null()
     sample = sample.take(pc.sort_indices(sample)).combine_chunks()
-    shares = max(rows // room.rows, size // room.bytes) + 1
+    shares = room.shares(rows, size)
     places = {number * len(sample) // shares for number in range(1, shares) if len(sample)}
     return pc.unique(sample.take(pa.array(sorted(places), pa.int64())))
 
