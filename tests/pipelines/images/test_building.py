@@ -86,8 +86,9 @@ def test_an_image_stays_when_its_sources_go(images, lake):
 def test_what_is_not_committed_is_left_out(images, lake):
     images.commit("sea", {"a": b"a"})
     lake.objects.upload("sea", "main", "a", [b"staged"])
-    image = images.build("v1", "FROM lakefs://sea/main")
+    images.build("v1", "FROM lakefs://sea/main")
     assert images.contents("v1") == {"a": b"a"}
+    image = images.build("again", "FROM lakefs://sea/main\nADD lakefs://sea/main/a b")
     (remark,) = image.plan.remarks
     assert remark.kind == "pinned"
     assert remark.line == 1

@@ -46,7 +46,9 @@ class Pinning:
         self._core = core
         self._tag = tag
         self._strict = strict
+        self._known: dict[tuple[str, str], tuple[Repository, Commit]] = {}
         self.remarks: list[Remark] = []
+        """What is to be said, of each reference once, with the line that names it first."""
 
     def base(self, lakefile: Lakefile) -> Pinned | None:
         """Returns the base layer, None for none. Raises as `layers` does."""
@@ -71,18 +73,31 @@ class Pinning:
         source = layer.source
         if isinstance(source, str):
             return Pinned(layer, None, None, None)
-        repository, expression = source.repository, parse_expression(source.ref)
-        if repository == IMAGES and expression.base == self._tag:
+        repository, commit = self._resolved(layer, source)
+        return Pinned(layer, LakeUri(repository.id, commit.id, source.key), repository, commit)
+
+    def _resolved(self, layer: Add, source: LakeUri) -> tuple[Repository, Commit]:
+        """Returns the commit that a reference means. It is asked for once: what one Lakefile names
+        twice means the same both times, though a branch may move meanwhile.
+        """
+        name = (source.repository, source.ref)
+        if name not in self._known:
+            self._known[name] = self._resolve(layer, source)
+        return self._known[name]
+
+    def _resolve(self, layer: Add, source: LakeUri) -> tuple[Repository, Commit]:
+        expression = parse_expression(source.ref)
+        if source.repository == IMAGES and expression.base == self._tag:
             raise Invalid(
                 f"the image {self._tag} cannot be made from itself",
                 kind="image_cycle",
                 hint="Build it under another tag.",
             )
-        found = self._core.repositories.get(repository)
+        found = self._core.repositories.get(source.repository)
         commit = self._core.references.commit(found, source.ref)
         if self._core.branches.find(found, expression.base) is not None:
             self._moving(layer, source, commit)
-        return Pinned(layer, LakeUri(repository, commit.id, source.key), found, commit)
+        return found, commit
 
     def _moving(self, layer: Add, source: LakeUri, commit: Commit) -> None:
         where = f"lakefs://{source.repository}/{source.ref}"
