@@ -10,7 +10,7 @@ from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, image_arn, object_arn, repository_arn
 from anabranch.access.statements import ALLOW_ALL, Effect, Statement
-from anabranch.errors import Conflict, Denied
+from anabranch.errors import Conflict, Denied, NotFound
 from anabranch.model.lakefile_parser import parse_lakefile
 from anabranch.pipelines.images.planning import ImageRequest
 from anabranch.rest.invocation import permissions_of
@@ -168,6 +168,19 @@ def test_every_door_asks_for_that(lake):
     assert len(found) == 3
     for s3_operation in found:
         decide(reader, s3_permissions_of(s3_operation.permission, call))
+
+
+def test_a_repository_for_writing_may_have_the_name(lake):
+    lake.repositories.create("image", "local://somebody")
+    lake.tags.create("image", "v1", "main")
+    permission = Permission(Action.READ_OBJECT, object_arn("image", "a"))
+    assert lake.images.readable(permission, "image", "v1") == permission
+    assert lake.images.list(amount=1).items == []
+    with pytest.raises(NotFound):
+        lake.images.get("v1")
+    with pytest.raises(Conflict, match="the repository image is one for writing"):
+        build(lake, "v1", "FROM lakefs://sea/main")
+    lake.repositories.delete("image")
 
 
 class TestHolding:

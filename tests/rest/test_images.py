@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import boto3
 import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from anabranch.rest.openapi import openapi
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
@@ -61,6 +64,35 @@ def test_building_and_reading(api, sea):
     assert api.post("/images/first", content=TEXT).status_code == 409
     status = api.get("/images/first:builds", params={"id": "first/none"})
     assert status.status_code == 404
+
+
+@pytest.fixture(scope="module")
+def s3(server):
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key_id,
+        aws_secret_access_key=server.secret_access_key,
+        region_name="us-east-1",
+        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
+    )
+
+
+@pytest.mark.usefixtures("sea")
+def test_clients_of_s3_read_images_and_write_none(api, s3):
+    build(api, "by-s3", TEXT)
+    assert s3.get_object(Bucket="image", Key="by-s3/c/1")["Body"].read() == b"one"
+    assert s3.head_object(Bucket="image", Key="by-s3/b")["ContentLength"] == 5
+    found = s3.list_objects_v2(Bucket="image", Prefix="by-s3/", Delimiter="/")
+    assert [each["Prefix"] for each in found["CommonPrefixes"]] == ["by-s3/a/", "by-s3/c/"]
+    assert [each["Key"] for each in found["Contents"]] == ["by-s3/b"]
+    with pytest.raises(ClientError, match="read-only repository"):
+        s3.put_object(Bucket="image", Key="main/x", Body=b"x")
+    for write in ("by-s3/x", "by-s3/b"):
+        with pytest.raises(ClientError):
+            s3.put_object(Bucket="image", Key=write, Body=b"x")
+        with pytest.raises(ClientError):
+            s3.delete_object(Bucket="image", Key=write)
 
 
 @pytest.mark.usefixtures("sea")

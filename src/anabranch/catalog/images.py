@@ -48,7 +48,7 @@ class Images:
 
     def find(self, tag: str) -> Image | None:
         """Returns an image, or None."""
-        repository = self.repository.find()
+        repository = self.repository.found_if_ours()
         if repository is None:
             return None
         found = self._core.tags.find(repository, tag)
