@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import anabranch
@@ -112,6 +113,21 @@ def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
     assert left.read_bytes() == b"kept"
     again = run.ok(*words, "--yes", "--rate", "1000")
     assert "Removed 0 objects" in again.out
+
+
+def test_old_uploads_are_told_of_and_ended_if_asked_for(run, folder):
+    long_ago = time.time() - 10 * 86_400
+    with anabranch.open(folder) as lake:
+        sea = lake.core.repositories.get("sea")
+        upload = lake.uploads.create("sea", "main", "big")
+        begun = msgspec.structs.replace(upload, creation_date=int(long_ago))
+        lake.core.uploads.begin(sea, begun)
+    told = gc(run, folder).out
+    assert "1 upload in parts, begun 7 days ago or earlier" in told
+    assert gc(run, folder, "--end-uploads", "11", "--json").json["old_uploads"] == 0
+    ran = gc(run, folder, "--end-uploads", "9", "--sweep", "--yes")
+    assert "Ended 1 upload in parts" in ran.out
+    assert run("gc", "lakefs://sea", "--data", folder, "--end-uploads", "0").code == 2
 
 
 def test_through_a_server_no_database_is_needed(run, folder, tmp_path, monkeypatch):

@@ -37,6 +37,10 @@ __all__ = ["COMMAND"]
 REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
 
 _HOUR = 3600.0
+_DAY = 24 * _HOUR
+_OLD_UPLOADS = 7
+"""An upload in parts that is so many days old is told of."""
+
 _COLUMNS = (Column("BRANCH", "name"), Column("DAYS", "number"))
 _OTHERS = "(all others)"
 
@@ -73,6 +77,7 @@ def _collect(call: Call, quiet: bool) -> Any:
                 given.repository.repository,
                 grace_seconds=given.grace * _HOUR,
                 window_seconds=given.window * _HOUR,
+                uploads_seconds=(given.end_uploads or _OLD_UPLOADS) * _DAY,
                 engine=engine,
             )
         with run:
@@ -99,16 +104,22 @@ def _asking(call: Call) -> Asking | None:
 
 def _sweep(call: Call, run: Run, relay: Relay, *, quiet: bool) -> None:
     due = run.summary.due
-    if due.objects:
-        call.confirm(f"Remove {_amount(due)} for good?")
+    what = [_amount(due)] if due.objects else []
+    if run.summary.old_uploads and call.arguments.end_uploads is not None:
+        what.append(_uploads(run.summary.old_uploads))
+    if what:
+        call.confirm(f"Remove {' and '.join(what)} for good?")
     with steps(call.output) as relay.to:
-        summary = run.sweep(rate=call.arguments.rate)
+        given = call.arguments
+        summary = run.sweep(rate=given.rate, end_uploads=given.end_uploads is not None)
     if quiet:
         return
     if call.output.json:
         call.output.document(_document(summary))
         return
     call.output.line(f"Removed {_amount(summary.swept)}")
+    if summary.ended_uploads:
+        call.output.line(f"Ended {_uploads(summary.ended_uploads)}")
     if summary.revived:
         call.output.line(f"Kept {summary.revived} that came to life meanwhile")
 
@@ -136,6 +147,9 @@ def _report(call: Call, summary: Summary) -> None:
         *((f"  of {month}", _amount(part), "") for month, part in sorted(summary.by_month.items())),
         ("may be removed", _amount(summary.due), ""),
     ]
+    if summary.old_uploads:
+        days = f"begun {summary.uploads_seconds / _DAY:g} days ago or earlier"
+        pairs.append(("unfinished", f"{_uploads(summary.old_uploads)}, {days}", ""))
     if summary.next_due_at:
         pairs.append(("more from", summary.next_due_at, "time"))
     pairs.append(("candidates", summary.candidates_location, ""))
@@ -151,6 +165,10 @@ def _document(summary: Summary) -> Any:
 
 def _amount(amount: Amount) -> str:
     return f"{amount.objects:,} object{'' if amount.objects == 1 else 's'}, {size(amount.bytes)}"
+
+
+def _uploads(number: int) -> str:
+    return f"{number:,} upload{'' if number == 1 else 's'} in parts"
 
 
 def _path(call: Call) -> tuple[str, ...]:
@@ -214,6 +232,13 @@ def _days(text: str) -> int:
     return days
 
 
+def _some_days(text: str) -> int:
+    days = _days(text)
+    if days == 0:
+        raise ValueError(text)
+    return days
+
+
 def _rule(text: str) -> tuple[str, int]:
     name, equals, days = text.rpartition("=")
     if not name or not equals:
@@ -246,6 +271,12 @@ COMMAND = Group(
                     "HOURS",
                     parse=_hours,
                     default=24.0,
+                ),
+                Option(
+                    "--end-uploads",
+                    "With --sweep, end uploads in parts that began so many days ago",
+                    "DAYS",
+                    parse=_some_days,
                 ),
                 Option("--html", "Write the report as a page with plots, too", "FILE"),
                 Option("--rate", "Remove at most so many objects a second", "N", parse=_rate),

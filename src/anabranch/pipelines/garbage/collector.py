@@ -28,13 +28,16 @@ from anabranch.pipelines.garbage.unmarked import SHARE
 from anabranch.pipelines.garbage.watching import Silence, Watching
 from anabranch.versioning.core import Core
 
-__all__ = ["GRACE_SECONDS", "WINDOW_SECONDS", "Collector"]
+__all__ = ["GRACE_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]
 
 GRACE_SECONDS = 24 * 3600.0
 """An address that was handed out can be linked for a day."""
 
 WINDOW_SECONDS = 24 * 3600.0
 """For so long a candidate can be taken back before it is removed."""
+
+UPLOADS_SECONDS = 7 * 24 * 3600.0
+"""An upload in parts that has not ended after so long is probably given up."""
 
 
 class Collector:
@@ -68,12 +71,14 @@ class Collector:
         *,
         grace_seconds: float = GRACE_SECONDS,
         window_seconds: float = WINDOW_SECONDS,
+        uploads_seconds: float = UPLOADS_SECONDS,
         listing: Iterable[pa.RecordBatch] | None = None,
         engine: Engine | None = None,
     ) -> Run:
         """Finds what is dead and writes it down; returns the run, to be closed. `listing` takes
         the place of listing the store: batches as `LISTING` has them, made before this is called.
-        `engine` is another than that of this process, and brings its own.
+        `engine` is another than that of this process, and brings its own. Uploads in parts are
+        counted that began `uploads_seconds` ago and have not ended.
 
         Raises NotFound, and Gone and Corrupt for metadata that is missing or damaged.
         """
@@ -89,6 +94,7 @@ class Collector:
             started_at=self._clock(),
             grace_seconds=grace_seconds,
             window_seconds=window_seconds,
+            uploads_seconds=uploads_seconds,
             default_retention_days=None if rules is None else rules.default_days,
             branch_retention_days={} if rules is None else rules.branch_days,
         )

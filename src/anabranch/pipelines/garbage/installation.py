@@ -6,12 +6,13 @@ or a server (`served_installation`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from anabranch import _kernel as kernel
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.roots import Past, Roots
@@ -47,6 +48,14 @@ class Installation(Protocol):
 
     def past(self, repository: Repository, now: float) -> Iterable[Past]:
         """Returns the commits that are active no more."""
+
+    def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
+        """Returns a repository's uploads in parts that began before a time, in seconds since 1970,
+        and have not ended; none where nobody can tell.
+        """
+
+    def end_upload(self, repository: Repository, upload: Upload) -> bool:
+        """Ends an upload and removes its parts; returns whether it had not ended meanwhile."""
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

@@ -18,6 +18,7 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.errors import Gone, NotFound
 from anabranch.model.repository import Repository
+from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.installation import Installation
@@ -114,6 +115,14 @@ class Living:
         reading = self._namespace.reading(self._collected)
         tracing = Tracing(self._installation, self._collected, reading)
         return tracing.trace(dead, total, self._now, living)
+
+    def old_uploads(self, before: float) -> Sequence[Upload]:
+        """Returns the uploads in parts that began before a time and have not ended."""
+        return self._installation.old_uploads(self._collected, before)
+
+    def end_upload(self, upload: Upload) -> bool:
+        """Ends an upload; returns whether it had not ended meanwhile."""
+        return self._installation.end_upload(self._collected, upload)
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""

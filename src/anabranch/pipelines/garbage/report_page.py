@@ -75,6 +75,7 @@ def _about(summary: Summary) -> Iterator[str]:
         ("Rules", rules),
         ("Commits", f"{found.active_commits:,} of {found.commits:,} are active"),
         ("Left alone", f"{summary.young:,} young, {summary.unknown:,} unknown"),
+        ("Uploads in parts", _uploads(summary)),
         ("More may be removed from", _time(summary.next_due_at) if summary.next_due_at else "—"),
         ("Candidates", summary.candidates_location),
     ]
@@ -139,6 +140,12 @@ def _table(rows: Sequence[Bar]) -> Iterator[str]:
             f'<td><data value="{amount.bytes}">{size_text(amount.bytes)}</data></td></tr>'
         )
     yield "</table>"
+
+
+def _uploads(summary: Summary) -> str:
+    days = summary.uploads_seconds / 86_400
+    told = f"{summary.old_uploads:,} began {days:g} days ago or earlier and have not ended"
+    return f"{told}; {summary.ended_uploads:,} were ended" if summary.ended_uploads else told
 
 
 def _time(seconds: float) -> str:

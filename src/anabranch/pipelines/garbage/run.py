@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
+from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.candidates import candidates, known_of
 from anabranch.pipelines.garbage.engine import Engine, Listed, Place
@@ -85,9 +86,10 @@ class Run:
         """Yields all candidates: address, size, mtime, since."""
         return self._files.candidates()
 
-    def sweep(self, *, rate: float | None = None) -> Summary:
+    def sweep(self, *, rate: float | None = None, end_uploads: bool = False) -> Summary:
         """Removes the candidates that are due and still dead, at most `rate` a second; returns the
-        summary. Raises what marking raises, and what the store does.
+        summary. With `end_uploads` the old uploads in parts are ended, which nobody can take back.
+        Raises what marking raises, and what the store does.
         """
         sweep = self._engine.sweeping(self._place, self.living, self._watching, rate)
         with self.failing():
@@ -95,6 +97,9 @@ class Run:
             for removed in sweep.remove(self.due()):
                 self.summary.swept.add(removed.objects, removed.size)
                 self.summary.revived += removed.revived
+            if end_uploads:
+                for upload in self._old_uploads():
+                    self.summary.ended_uploads += self.living.end_upload(upload)
             self._end("swept")
             self._files.forget_old_runs()
         return self.summary
@@ -159,9 +164,13 @@ class Run:
         self.summary.listed = Amount(there.objects, there.size)
         self.summary.young = there.young
         self.summary.found = self.living.found
+        self.summary.old_uploads = len(self._old_uploads())
         self.summary.candidates_location = self._files.candidates_location
         self.summary.page_location = self._files.page_location
         self._end("reported")
+
+    def _old_uploads(self) -> Sequence[Upload]:
+        return self.living.old_uploads(self._now - self.summary.uploads_seconds)
 
     def _end(self, state: State) -> None:
         self.summary.state = state

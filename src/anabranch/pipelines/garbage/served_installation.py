@@ -8,7 +8,7 @@ the files are removed when they have been read. It decides what has expired, by 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_cache import TableCache
-from anabranch.errors import Conflict, Corrupt, NotFound
+from anabranch.errors import Conflict, Corrupt, NotFound, NotSupported
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.roots import Past, Roots
@@ -157,6 +158,25 @@ class ServedInstallation:
                     yield Past(branch, expired.pop(told["id"]))
         for tree in expired.values():
             yield Past("", tree)
+
+    def old_uploads(
+        self,
+        repository: Repository,  # noqa: ARG002
+        before: float,  # noqa: ARG002
+    ) -> Sequence[Upload]:
+        """Returns none: a server does not tell of them."""
+        return ()
+
+    def end_upload(
+        self,
+        repository: Repository,
+        upload: Upload,
+    ) -> bool:
+        """Raises NotSupported."""
+        raise NotSupported(
+            f"{repository.id}: the upload {upload.id} cannot be ended through a server",
+            hint="Collect with the server's settings.",
+        )
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

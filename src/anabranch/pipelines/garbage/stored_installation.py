@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
+from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
 from anabranch.pipelines.garbage.marks import marks_of_tree
 from anabranch.pipelines.garbage.namespace import Namespace, Reading
@@ -34,6 +35,7 @@ class StoredInstallation:
 
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
+        self._blocks = blocks
         self._rules = GarbageRules(core, blocks)
 
     def run_id(self) -> str:
@@ -69,6 +71,28 @@ class StoredInstallation:
     def past(self, repository: Repository, now: float) -> Iterable[Past]:
         """Returns the commits that are active no more. Raises Gone."""
         return past_of(self._core, repository, self.rules(repository), now)
+
+    def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
+        """Returns a repository's uploads that began before a time and have not ended."""
+        uploads = (upload for upload in self._core.uploads.all() if upload.creation_date < before)
+        return [
+            upload
+            for upload in uploads
+            if upload.partition == repository.partition
+            and self._core.uploads.find(repository, upload.id) is not None
+        ]
+
+    def end_upload(self, repository: Repository, upload: Upload) -> bool:
+        """Ends an upload and removes its parts. One that is completed at the same time is either
+        ended or completed, not both.
+        """
+        stored = self._core.uploads.find(repository, upload.id)
+        if stored is None or not self._core.uploads.abandon(stored):
+            return False
+        self._blocks.abort_upload(upload.block, upload.id)
+        self._blocks.delete([upload.block])
+        self._core.uploads.forget_checksums(upload)
+        return True
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""
