@@ -15,6 +15,7 @@ from anabranch.model.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.core import Core
+from anabranch.versioning.retention import active_commits, lines_of
 
 __all__ = ["RETENTION", "GarbageRules"]
 
@@ -74,6 +75,19 @@ class GarbageRules:
         if not raw:
             return None
         return RetentionRules(message.default_retention_days, dict(message.branch_retention_days))
+
+    def expired(self, repository: Repository, commit_id: str, now: float) -> bool:
+        """Returns whether a commit has expired by the rules, so that objects of it may be removed
+        already, or be about to be; `now` in seconds since 1970. Raises Corrupt.
+        """
+        rules = self.find(repository)
+        if rules is None:
+            return False
+        branches = list(self._core.branches.all(repository))
+        tagged = [tag.commit_id for tag in self._core.tags.all(repository)]
+        # commits last: every commit that a branch or a tag named is among them
+        lines = lines_of(self._core.commits, repository)
+        return commit_id not in active_commits(lines, branches, tagged, rules, now)
 
     def _write(self, repository: str, record: bytes) -> None:
         found = self._core.repositories.get(repository)

@@ -148,7 +148,6 @@ class Images(Group, frozen=True, kw_only=True):
         Means(
             "Storage namespace of the repository `image`; by default `image` below "
             "`blockstore.default_namespace_prefix`, or in the folder of objects",
-            shared=True,
         ),
     ] = ""
 

@@ -51,6 +51,17 @@ def test_the_collector_keeps_what_images_hold(lake, addresses, clock, tmp_path):
     assert found(collector) == set(addresses.values())
 
 
+def test_a_commit_that_has_expired_is_told_of(lake, addresses):
+    assert addresses
+    source = lake.commits.get("sea", "main~1").id
+    put(lake, "new")
+    commit(lake)
+    lake.tags.create("sea", "now", "main")
+    image = build_image(lake, "v3", f"ADD lakefs://sea/{source}/one/ a\nADD lakefs://sea/now/ b")
+    assert [(remark.kind, remark.line) for remark in image.plan.remarks] == [("expired", 1)]
+    assert "may have removed objects" in image.plan.remarks[0].message
+
+
 def test_the_preparation_for_other_collectors_keeps_their_commits(lake, addresses):
     def active():
         prepared = lake.garbage_preparation.commits("sea")

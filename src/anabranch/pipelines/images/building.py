@@ -39,9 +39,11 @@ class RunningBuild(RunningJob):
         slots: threading.Semaphore,
         clock: Callable[[], float],
         ended: Callable[[str], None],
+        expired: Callable[[Repository, str], bool],
     ) -> None:
         super().__init__(core, images, build_id, slots=slots, clock=clock, ended=ended)
         self._blocks = blocks
+        self._expired = expired
         self._request = request
         self.image: Image | None = None
         """The image, once it is built."""
@@ -54,7 +56,15 @@ class RunningBuild(RunningJob):
         with core.trees.scratch() as folder:
             self.folder = folder
             try:
-                planned = plan_image(core, self._blocks, images, request, folder, self.tally)
+                planned = plan_image(
+                    core,
+                    self._blocks,
+                    images,
+                    request,
+                    folder,
+                    self.tally,
+                    expired=self._expired,
+                )
                 core.trees.adopt(images, folder, planned)
             finally:
                 self.folder = ""

@@ -13,6 +13,7 @@ from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, image_arn, namespace_arn
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.catalog.images import Images
 from anabranch.errors import AlreadyExists, Busy, Conflict, Gone, Invalid, NotFound
 from anabranch.model.image import Image, ImagePlan
@@ -56,6 +57,7 @@ class Builds:
         self._core = core
         self._blocks = blocks
         self._images = images
+        self._rules = GarbageRules(core, blocks)
         self._clock = clock
         self._slots = threading.Semaphore(AT_ONCE)
         self._lock = threading.Lock()
@@ -93,7 +95,15 @@ class Builds:
         if repository is not None:
             self._require_absent(repository, request.tag)
         with self._slots, self._core.trees.scratch() as folder:
-            planned = plan_image(self._core, self._blocks, repository, request, folder, Tally())
+            planned = plan_image(
+                self._core,
+                self._blocks,
+                repository,
+                request,
+                folder,
+                Tally(),
+                expired=self._expired,
+            )
         return planned.plan
 
     def status(self, tag: str, build_id: str) -> ImportStatus:
@@ -124,6 +134,9 @@ class Builds:
         for each in running:
             each.wait(max(0.0, deadline - time.monotonic()))
 
+    def _expired(self, repository: Repository, commit_id: str) -> bool:
+        return self._rules.expired(repository, commit_id, self._clock())
+
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
         wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
         decide(actor, [wanted, *source_permissions(request.lakefile, self._images)])
@@ -138,6 +151,7 @@ class Builds:
             slots=self._slots,
             clock=self._clock,
             ended=self._forget,
+            expired=self._expired,
         )
         with self._lock:
             if len(self._running) >= _WAITING:

@@ -5,7 +5,7 @@ Nothing is read of objects yet. An error about an instruction names its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -39,11 +39,19 @@ class Pinned(NamedTuple):
 
 class Pinning:
     """The layers of a Lakefile that is built as the image `tag`, the base first; with `strict`,
-    what may move is refused.
+    what may move is refused. `expired` says of a commit whether its objects may be removed.
     """
 
-    def __init__(self, core: Core, tag: str, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        core: Core,
+        tag: str,
+        expired: Callable[[Repository, str], bool],
+        *,
+        strict: bool = False,
+    ) -> None:
         self._core = core
+        self._expired = expired
         self._tag = tag
         self._strict = strict
         self._known: dict[tuple[str, str], tuple[Repository, Commit]] = {}
@@ -97,6 +105,12 @@ class Pinning:
         commit = self._core.references.commit(found, source.ref)
         if self._core.branches.find(found, expression.base) is not None:
             self._moving(layer, source, commit)
+        if self._expired(found, commit.id):
+            message = (
+                f"lakefs://{found.id}/{commit.id} has expired: garbage collection may have removed "
+                "objects of it that nothing else holds"
+            )
+            self.remarks.append(Remark("expired", message, layer.line))
         return found, commit
 
     def _moving(self, layer: Add, source: LakeUri, commit: Commit) -> None:

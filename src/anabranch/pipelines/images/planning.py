@@ -4,7 +4,7 @@ as layers into a folder of the build's own, and laid over each other there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,14 +67,16 @@ def plan_image(
     request: ImageRequest,
     folder: str,
     tally: Tally,
+    *,
+    expired: Callable[[Repository, str], bool] = lambda _, __: False,
 ) -> Planned:
     """Plans an image: new tables are written into `folder`, beside those of the repository
-    `images`, if there is one yet.
+    `images`, if there is one yet. `expired` says of a commit whether its objects may be removed.
 
     Raises NotFound for what is not there and for sources without objects, Invalid for what cannot
     be in an image, Gone where a source is lost, and what stores and the tally raise.
     """
-    pinning = Pinning(core, request.tag, strict=request.strict)
+    pinning = Pinning(core, request.tag, expired, strict=request.strict)
     lakefile = request.lakefile
     base = pinning.base(lakefile)
     pinned = [*([] if base is None else [base]), *pinning.layers(lakefile)]
