@@ -1,17 +1,14 @@
-"""`gc`: finds objects that nothing keeps any more and removes them; and the rules of keeping."""
+"""`gc`: finds objects that nothing keeps any more and removes them."""
 
 from __future__ import annotations
 
-import json
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.address import repository_address
 from anabranch.cli.call import Call
 from anabranch.cli.cells import size
-from anabranch.cli.command import YES, Argument, Command, Group, Option
+from anabranch.cli.command import YES, Command, Group, Option
 from anabranch.cli.engines import (
     MASTER,
     Chosen,
@@ -22,9 +19,9 @@ from anabranch.cli.engines import (
     spark,
 )
 from anabranch.cli.failure import Usage, file_failure
+from anabranch.cli.garbage_rules import REPOSITORY, RULES
 from anabranch.cli.steps import Relay, steps
 from anabranch.cli.summary import SUMMARY, summarised
-from anabranch.cli.table import Column
 
 if TYPE_CHECKING:
     from anabranch.pipelines.garbage.amount import Amount
@@ -34,15 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND"]
 
-REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
-
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
 _OLD_UPLOADS = 7
 """An upload in parts that is so many days old is told of."""
-
-_COLUMNS = (Column("BRANCH", "name"), Column("DAYS", "number"))
-_OTHERS = "(all others)"
 
 
 def _run(call: Call) -> None:
@@ -171,46 +163,6 @@ def _uploads(number: int) -> str:
     return f"{number:,} upload{'' if number == 1 else 's'} in parts"
 
 
-def _path(call: Call) -> tuple[str, ...]:
-    repository: str = call.arguments.repository.repository
-    return "repositories", repository, "settings", "gc_rules"
-
-
-def _get_config(call: Call) -> None:
-    rules = call.connection.get(*_path(call))
-    if call.output.json:
-        call.output.document(rules)
-        return
-    rows = [(rule["branch_id"], rule["retention_days"]) for rule in rules["branches"]]
-    rows.append((_OTHERS, rules["default_retention_days"]))
-    call.output.rows(_COLUMNS, rows, lambda row: row)
-
-
-def _set_config(call: Call) -> None:
-    given = call.arguments
-    if given.filename is not None:
-        text = (
-            sys.stdin.read() if given.filename == "-" else Path(given.filename).read_text("utf-8")
-        )
-        try:
-            rules = json.loads(text)
-        except ValueError as error:
-            raise Usage(f"{given.filename}: this is not JSON: {error}") from error
-    elif given.default is None:
-        raise Usage("there are no rules", hint="Give --default, or a file with -f.")
-    else:
-        days = dict(given.branch)
-        branches = [{"branch_id": name, "retention_days": days[name]} for name in sorted(days)]
-        rules = {"default_retention_days": given.default, "branches": branches}
-    call.connection.send("PUT", *_path(call), body=rules)
-    call.output.done("Set the rules", rules)
-
-
-def _delete_config(call: Call) -> None:
-    call.connection.send("DELETE", *_path(call))
-    call.output.done("Deleted the rules: every commit is kept", {})
-
-
 def _hours(text: str) -> float:
     hours = float(text)
     if not 0 <= hours < float("inf"):
@@ -227,23 +179,9 @@ def _rate(text: str) -> float:
 
 def _days(text: str) -> int:
     days = int(text)
-    if days < 0:
+    if days <= 0:
         raise ValueError(text)
     return days
-
-
-def _some_days(text: str) -> int:
-    days = _days(text)
-    if days == 0:
-        raise ValueError(text)
-    return days
-
-
-def _rule(text: str) -> tuple[str, int]:
-    name, equals, days = text.rpartition("=")
-    if not name or not equals:
-        raise ValueError(text)
-    return name, _days(days)
 
 
 COMMAND = Group(
@@ -276,7 +214,7 @@ COMMAND = Group(
                     "--end-uploads",
                     "With --sweep, end uploads in parts that began so many days ago",
                     "DAYS",
-                    parse=_some_days,
+                    parse=_days,
                 ),
                 Option("--html", "Write the report as a page with plots, too", "FILE"),
                 Option("--rate", "Remove at most so many objects a second", "N", parse=_rate),
@@ -304,39 +242,7 @@ COMMAND = Group(
             ),
             connects=False,
         ),
-        Command(
-            "get-config",
-            "Show the rules: how long branches keep what they replace",
-            _get_config,
-            arguments=(REPOSITORY,),
-            examples=("gc get-config lakefs://flights",),
-        ),
-        Command(
-            "set-config",
-            "Replace the rules of a repository",
-            _set_config,
-            arguments=(REPOSITORY,),
-            options=(
-                Option(
-                    "-f, --filename", "Read the rules from this file, as JSON; - is input", "FILE"
-                ),
-                Option("--default", "The days of all branches without a rule", "DAYS", parse=_days),
-                Option("--branch", "The days of a branch", "NAME=DAYS", parse=_rule, repeat=True),
-            ),
-            details='As JSON rules are `{"default_retention_days": 21, "branches": '
-            '[{"branch_id": "main", "retention_days": 28}]}`.',
-            examples=(
-                "gc set-config lakefs://flights --default 21 --branch main=28",
-                "gc set-config lakefs://flights -f rules.json",
-            ),
-        ),
-        Command(
-            "delete-config",
-            "Delete the rules: then every commit is kept",
-            _delete_config,
-            arguments=(REPOSITORY,),
-            examples=("gc delete-config lakefs://flights",),
-        ),
+        *RULES,
     ),
     default="run",
 )
