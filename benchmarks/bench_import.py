@@ -1,12 +1,14 @@
-"""Benchmarks imports: files of a folder through the lake, and a shuffled listing through Spark.
+"""Benchmarks imports: files of a folder through the lake, and a shuffled listing.
 
     python benchmarks/bench_import.py                              100,000 files, a minute
-    python benchmarks/bench_import.py --files 1000000 --listed 5000000
+    python benchmarks/bench_import.py --files 1000 --listed 20000000
+    python benchmarks/bench_import.py --files 1000 --listed 5000000 --spark
 
 Files are empty, 1,000 in a folder. They are imported onto an empty branch, then again at the same
 place, where nothing changes, then beside what is there. For each: wall time, processor time of all
-processes, objects a second of both, and the most memory so far. With `--listed`, Spark, with two
-threads, imports so many rows of a Parquet file; the first import also warms Java up. Needs Java.
+processes, objects a second of both, and the most memory so far of this process. With `--listed`, so
+many rows of a Parquet file (140 bytes each) are imported in this process; with `--spark` by Spark,
+too, with two threads, of which the first import also warms Java up, and which needs Java.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from usage import cpu_seconds
 
 import anabranch.spark
@@ -31,6 +37,8 @@ from anabranch.testing.spark import spark_session
 
 IN_A_FOLDER = 1_000
 TURNS = 2
+BATCH = 1_000_000
+TIME = pa.timestamp("us", "UTC")
 
 
 def fill(folder: Path, files: int) -> None:
@@ -70,26 +78,50 @@ def import_folder(lake: Lake, source: Path, destination: str) -> None:
     assert status.completed, status.error
 
 
-def import_listing(lake: Lake, folder: Path, listed: int) -> None:
+def texts(numbers: np.ndarray, width: int) -> pa.Array:
+    return pc.utf8_lpad(pa.array(numbers).cast(pa.string()), width, "0")
+
+
+def digests(random: np.random.Generator, rows: int) -> pa.Array:
+    offsets = pa.array(np.arange(0, 32 * (rows + 1), 32, dtype=np.int32))
+    digits = pa.py_buffer(random.bytes(16 * rows).hex().encode())
+    return pa.Array.from_buffers(pa.string(), rows, [None, offsets.buffers()[1], digits])
+
+
+def write_listing(file: Path, rows: int) -> None:
+    """Writes rows in an order that has nothing to do with their paths."""
+    random = np.random.default_rng(1)
+    order = random.permutation(rows)
+    writer = None
+    for start in range(0, rows, BATCH):
+        ids = order[start : start + BATCH]
+        days = texts(ids * 7919 % 997, 5)
+        join = pc.binary_join_element_wise
+        columns = {
+            "path": join("warehouse/day=", days, "/part-", texts(ids, 9), ".parquet", ""),
+            "physical_address": join("s3://bucket/", digests(random, len(ids)), ""),
+            "size": pa.array(ids),
+            "checksum": digests(random, len(ids)),
+            "last_modified": pa.array((1_700_000_000 + ids) * 1_000_000).cast(TIME),
+        }
+        table = pa.table(columns)
+        writer = writer or pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def import_by_spark(lake: Lake, folder: Path, file: Path, listed: int) -> None:
     # the options that tests give to Java are for short runs
     settings = {"spark.driver.extraJavaOptions": "", "spark.driver.memory": "4g"}
     with spark_session(settings, jars=folder / "none", folder=folder) as spark:
-        file = str(folder / "listing")
-        spark.range(listed).selectExpr(
-            "concat('warehouse/day=', lpad(pmod(id * 7919, 997), 5, '0'), '/part-', "
-            "lpad(id, 9, '0'), '.parquet') AS path",
-            "concat('s3://bucket/', md5(string(id))) AS physical_address",
-            "id AS size",
-            "md5(string(id + 1)) AS checksum",
-            "timestamp_seconds(1700000000 + id) AS last_modified",
-        ).orderBy("checksum").write.parquet(file)
         for turn in range(1, TURNS + 1):
-            name = lake.branches.create("events", f"listed-{turn}", "empty").id
+            name = lake.branches.create("events", f"spark-{turn}", "empty").id
             measure(
                 f"a listing, Spark, import {turn}",
                 listed,
                 lambda name=name: anabranch.spark.import_listing(
-                    lake, "events", name, spark.read.parquet(file)
+                    lake, "events", name, spark.read.parquet(str(file))
                 ),
             )
 
@@ -98,6 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--listed", type=int, default=0)
+    parser.add_argument("--spark", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -114,7 +147,16 @@ def main() -> None:
             ):
                 measure(name, asked.files, lambda place=place: import_folder(lake, source, place))
             if asked.listed:
-                import_listing(lake, folder, asked.listed)
+                file = folder / "listing.parquet"
+                write_listing(file, asked.listed)
+                lake.branches.create("events", "local", "empty")
+                measure(
+                    "a listing, in this process",
+                    asked.listed,
+                    lambda: lake.import_listing("events", "local", file),
+                )
+                if asked.spark:
+                    import_by_spark(lake, folder, file, asked.listed)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["cpu_seconds", "memory_mib"]
@@ -15,7 +16,8 @@ def processes(pid: int) -> list[int]:
     found = [pid]
     for parent in found:
         for task in Path(f"/proc/{parent}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text().split()]
+            with suppress(FileNotFoundError):  # a thread that has ended meanwhile
+                found += map(int, (task / "children").read_text().split())
     return found
 
 

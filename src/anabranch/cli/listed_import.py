@@ -6,7 +6,7 @@ import getpass
 import importlib.util
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from anabranch.cli.counting import counting
 from anabranch.cli.engines import Chosen, opener, server_settings, spark
 from anabranch.cli.failure import Failure
 from anabranch.cli.metadata import pairs
-from anabranch.cli.steps import steps
+from anabranch.cli.steps import Steps, steps
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
 from anabranch.model.uri import LakeUri
@@ -78,7 +78,7 @@ def listed_import(call: Call, source: str, engine: str) -> dict[str, Any]:
 
 def _by_listing(call: Call, source: str, stores: Stores) -> Imported:
     given = call.arguments
-    with nullcontext(None) if given.no_progress else steps(call.output) as telling:
+    with _telling(call) as telling:
         return import_listed(
             stores.core,
             stores.blocks,
@@ -98,7 +98,9 @@ def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Import
 
     given = call.arguments
     request = _request(call)
-    with spark(call) as session:
+    with spark(call) as session, _telling(call) as telling:
+        if telling is not None:
+            telling.begin("sorting the listing and writing tables on Spark", 0)
         if source == "inventory":
             rows = inventory_listing(session, given.inventory, stores.blocks, prefix=given.prefix)
         elif source == "listing":
@@ -149,6 +151,10 @@ def _by_prefix(call: Call, stores: Stores) -> Imported:
             hint="The branch is as it was. docs/import.md says what may be done.",
         )
     return Imported(status.commit, status.progress, {}, [])
+
+
+def _telling(call: Call) -> AbstractContextManager[Steps | None]:
+    return nullcontext(None) if call.arguments.no_progress else steps(call.output)
 
 
 def _request(call: Call) -> ListingRequest:

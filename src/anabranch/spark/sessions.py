@@ -55,7 +55,10 @@ def session(
     if going_on is not None:
         yield going_on
         return
-    builder = SparkSession.builder.appName("anabranch")
+    # its bar and the command's would write over each other
+    builder = SparkSession.builder.appName("anabranch").config(
+        "spark.ui.showConsoleProgress", "false"
+    )
     if master:
         builder = builder.master(master)
     started = builder.getOrCreate()

@@ -101,7 +101,7 @@ def _dealt(whole: Path, folder: Path, cuts: pa.Array) -> list[Path]:
     """Writes each row of a file to the file of its share, and returns these in order."""
     shares = [folder / f"share-{number}.arrow" for number in range(len(cuts) + 1)]
     with ExitStack() as stack:
-        source = stack.enter_context(pa.memory_map(str(whole)))
+        source = stack.enter_context(pa.OSFile(str(whole)))
         reader = stack.enter_context(pa.ipc.open_file(source))
         writers = []
         for path in shares:
@@ -122,7 +122,7 @@ def _dealt(whole: Path, folder: Path, cuts: pa.Array) -> list[Path]:
 
 def _sorted_file(path: Path) -> list[pa.RecordBatch]:
     """Returns the rows of a share, sorted, and removes its file."""
-    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         path.unlink()
         return list(_sorted(reader.read_all()))
 
