@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import time
 import uuid
 from collections.abc import Iterator
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from anabranch.keyvalue.memory import MemoryStore
@@ -13,6 +16,7 @@ from anabranch.library import Lake
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.testing.azure_emulator import EmulatedAzure
+from anabranch.testing.inventories import FORMATS, Version, write_inventory
 from anabranch.testing.s3_emulator import EmulatedS3
 from anabranch.testing.s3_service import S3Service
 
@@ -120,3 +124,31 @@ def test_a_store_that_lists_in_another_order_is_sorted(s3_place, tmp_path):
             assert (status.error, status.progress) == ("", 300)
             trees.append(status.metarange_id)
     assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_an_inventory_lies_in_a_bucket(s3_place, tmp_path, kind):
+    blocks, root = s3_place
+    rows = [Version(f"raw/a {n}", n) for n in range(20)]
+    write_inventory(tmp_path, kind, rows)
+    for file in tmp_path.rglob("*.*"):
+        if file.is_file():
+            blocks.put(f"{root}/{file.relative_to(tmp_path)}", [file.read_bytes()])
+    place = f"{root}/inventories/lake/all/2024-05-06T00-00Z/"
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", f"{root}/lake/sea")
+        made = lake.import_listing("sea", "main", place, inventory=True, prefix="raw/")
+        assert made.objects == 20
+        assert lake.objects.stat("sea", "main", "a 7").physical_address == "s3://lake/raw/a 7"
+        if kind == "Parquet":
+            listing = f"{root}/rows/l.parquet"
+            blocks.put(listing, [one_row(f"{root}/raw/x")])
+            assert lake.import_listing("sea", "main", f"{root}/rows/").objects == 1
+
+
+def one_row(address: str) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"path": ["x"], "physical_address": [address], "size": [1]}), file)
+    return file.getvalue()
