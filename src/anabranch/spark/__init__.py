@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from anabranch.spark.changes import changes
 from anabranch.spark.exports import export
+from anabranch.spark.images import build_image
 from anabranch.spark.imports import import_listing
 from anabranch.spark.inventories import file_listing, inventory_listing
 from anabranch.spark.objects import objects
@@ -30,6 +31,7 @@ __all__ = [
     "GoogleStore",
     "S3Store",
     "Server",
+    "build_image",
     "changes",
     "configure",
     "export",

@@ -20,7 +20,7 @@ _BUCKET = "my-bucket"
 _TEXT = """\
 {base}
 ADD "lakefs://repo2/{commit123}/path/to/collection/"                 "path/to/collection/"
-ADD "lakefs://repo2/{commit456}/path/to/collection/date=11072022/"   "path/to/collection/date=11072022/"
+ADD "lakefs://repo2/{commit456}/{date}/"   "{date}/"
 ADD "lakefs://repo4/tag123/pictures/cats/"                         "pictures/animals/cats/"
 ADD "s3://my-bucket/some-path/"                                    "external/some-path/"
 
@@ -113,7 +113,7 @@ def build_example(server: Server) -> list[Built]:
         ("v124", "# nothing beneath", _OVER),
         ("v125", "FROM lakefs://image:v122", {**_REPO1, **_OVER}),
     ):
-        text = _TEXT.format(base=base, **commits)
+        text = _TEXT.format(base=base, date=_DATE, **commits)
         reply = call("POST", f"/images/{tag}?wait=60", text.encode(), content_type="text/plain")
         assert reply.status == 201, reply.body
         made.append(Built(tag, text, contents))

@@ -15,6 +15,7 @@ from anabranch.errors import AnabranchError, Gone, NotFound
 from anabranch.model.commit import Commit
 from anabranch.model.image import Image
 from anabranch.model.repository import Repository
+from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.pins import Pinned, at_line
 from anabranch.pipelines.images.planning import ImageRequest, Planned, plan_image
 from anabranch.pipelines.running import RunningJob, Stopped
@@ -40,11 +41,13 @@ class RunningBuild(RunningJob):
         clock: Callable[[], float],
         ended: Callable[[str], None],
         expired: Callable[[Repository, str], bool],
+        lay: Lay = lay_here,
     ) -> None:
         super().__init__(core, images, build_id, slots=slots, clock=clock, ended=ended)
         self._blocks = blocks
         self._expired = expired
         self._request = request
+        self._lay = lay
         self.image: Image | None = None
         """The image, once it is built."""
 
@@ -64,6 +67,7 @@ class RunningBuild(RunningJob):
                     folder,
                     self.tally,
                     expired=self._expired,
+                    lay=self._lay,
                 )
                 core.trees.adopt(images, folder, planned)
             finally:

@@ -21,6 +21,7 @@ from anabranch.model.imports import ImportStatus
 from anabranch.model.names import check_tag
 from anabranch.model.repository import Repository
 from anabranch.pipelines.images.building import RunningBuild
+from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.permissions import source_permissions
 from anabranch.pipelines.images.planning import ImageRequest, plan_image
 from anabranch.pipelines.imports.tally import Tally
@@ -63,8 +64,11 @@ class Builds:
         self._lock = threading.Lock()
         self._running: dict[str, RunningBuild] = {}
 
-    def build(self, request: ImageRequest, actor: Actor, *, wait_seconds: float) -> Started:
-        """Starts a build, and returns the image if it is built within so many seconds.
+    def build(
+        self, request: ImageRequest, actor: Actor, *, wait_seconds: float, lay: Lay = lay_here
+    ) -> Started:
+        """Starts a build, and returns the image if it is built within so many seconds. `lay` lays
+        its layers over each other.
 
         Raises Denied unless the actor may make the image and read all that it is from,
         AlreadyExists if there is one under the tag, Invalid for a tag that cannot be, Busy when
@@ -78,7 +82,7 @@ class Builds:
         repository = self._images.repository.found_or_made()
         self._require_absent(repository, request.tag)
         self._forget_old(repository)
-        running = self._begin(repository, request)
+        running = self._begin(repository, request, lay)
         if not running.worked(wait_seconds):
             return Started(running.id, None)
         if running.error is not None:
@@ -141,7 +145,7 @@ class Builds:
         wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
         decide(actor, [wanted, *source_permissions(request.lakefile, self._images)])
 
-    def _begin(self, repository: Repository, request: ImageRequest) -> RunningBuild:
+    def _begin(self, repository: Repository, request: ImageRequest, lay: Lay) -> RunningBuild:
         running = RunningBuild(
             self._core,
             self._blocks,
@@ -152,6 +156,7 @@ class Builds:
             clock=self._clock,
             ended=self._forget,
             expired=self._expired,
+            lay=lay,
         )
         with self._lock:
             if len(self._running) >= _WAITING:

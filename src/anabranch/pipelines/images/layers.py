@@ -7,7 +7,7 @@ is from an image has them, and where its paths stay too, whole ranges of it are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
@@ -23,9 +23,25 @@ from anabranch.pipelines.imports.tally import Tally
 from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
 
-__all__ = ["Laid", "Layers"]
+__all__ = ["Counts", "Laid", "LayerCounts", "Layers", "left_out_by"]
 
 _SHOWN = 5
+
+
+class Counts(NamedTuple):
+    """What was met in a layer, as `kernel.LayerCounts` has it."""
+
+    found: int = 0
+    left_out: int = 0
+    shadowed: int = 0
+    shadowed_keys: Sequence[bytes] = ()
+    unfit: int = 0
+    unfit_keys: Sequence[bytes] = ()
+    size: int = 0
+    shadowed_size: int = 0
+
+
+LayerCounts: TypeAlias = kernel.LayerCounts | Counts
 
 
 class Laid(NamedTuple):
@@ -38,7 +54,7 @@ class Laid(NamedTuple):
     size: int = 0
     digest: str = ""
 
-    def pin(self, counts: kernel.LayerCounts) -> Pin:
+    def pin(self, counts: LayerCounts) -> Pin:
         """Returns what is written of the layer in the image."""
         declared = self.pinned.layer
         return Pin(
@@ -77,7 +93,7 @@ class Layers:
                 laid.append(self._external(each) if each.place is None else self._inside(each))
         return laid
 
-    def check(self, laid: Laid, counts: kernel.LayerCounts) -> None:
+    def check(self, laid: Laid, counts: LayerCounts) -> None:
         """Raises Invalid for paths that cannot be, NotFound if all was left out."""
         with at_line(laid.pinned.layer.line):
             if counts.unfit:
@@ -114,7 +130,7 @@ class Layers:
             single=single,
             # a whole image has full addresses only, and its size is known
             namespace=repository.storage_namespace if image is None else None,
-            leave_out=_left_out(pinned.layer.exclude),
+            leave_out=left_out_by(pinned.layer.exclude),
         )
         return Laid(layer, pinned, image.plan.size if image else 0)
 
@@ -137,7 +153,7 @@ class Layers:
             )
 
 
-def _left_out(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
+def left_out_by(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
     """Returns what says of a name whether one of the patterns excludes it; None without any."""
     if not patterns:
         return None

@@ -17,10 +17,11 @@ from anabranch.errors import Gone
 from anabranch.model.image import Image, ImagePlan
 from anabranch.model.lakefile_parser import parse_lakefile
 from anabranch.pipelines.images.builds import Builds
+from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.planning import ImageRequest
 from anabranch.versioning.core import Core
 
-__all__ = ["OpenImages", "image_request"]
+__all__ = ["OpenImages"]
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -47,16 +48,20 @@ class OpenImages(Images):
         creator: str = "",
         strict: bool = False,
         allow_empty: bool = False,
+        lay: Lay = lay_here,
     ) -> Image:
         """Builds an image from a Lakefile's text and returns it, however long that takes.
 
-        `arguments` are the values of build arguments, `creator` is who commits. Raises Invalid for
-        a Lakefile that is none, with the place, and for a reference that may move if `strict`;
-        AlreadyExists for a tag that is taken, NotFound for what is not there and, unless
-        `allow_empty`, for sources without objects; and what the stores raise.
+        `arguments` are the values of build arguments, `creator` is who commits, `lay` lays layers
+        over each other. Raises Invalid for a Lakefile that is none, with the place, and for a
+        reference that may move if `strict`; AlreadyExists for a tag that is taken, NotFound for
+        what is not there and, unless `allow_empty`, for sources without objects; and what the
+        stores raise.
         """
-        request = image_request(tag, lakefile, arguments, creator, strict, allow_empty)
-        started = self.builds.build(request, _actor(creator), wait_seconds=threading.TIMEOUT_MAX)
+        request = _request(tag, lakefile, arguments, creator, strict, allow_empty)
+        started = self.builds.build(
+            request, _actor(creator), wait_seconds=threading.TIMEOUT_MAX, lay=lay
+        )
         if started.image is None:
             raise Gone("the build was stopped", kind="build_stopped")
         return started.image
@@ -71,11 +76,11 @@ class OpenImages(Images):
         allow_empty: bool = False,
     ) -> ImagePlan:
         """Returns what an image would be, and leaves nothing. Raises as `build` does."""
-        request = image_request(tag, lakefile, arguments, "", strict, allow_empty)
+        request = _request(tag, lakefile, arguments, "", strict, allow_empty)
         return self.builds.resolve(request, _actor(""))
 
 
-def image_request(
+def _request(
     tag: str,
     lakefile: str,
     arguments: Mapping[str, str],

@@ -17,13 +17,12 @@ from anabranch.errors import Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.image import ImagePlan, Remark
 from anabranch.model.lakefile import Lakefile
-from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.model.repository import Repository
-from anabranch.pipelines.images.layers import Layers
+from anabranch.pipelines.images.layers import LayerCounts, Layers
+from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.pins import Pinned, Pinning
 from anabranch.pipelines.imports.tally import Tally
 from anabranch.versioning.core import Core
-from anabranch.versioning.entries import unreadable
 from anabranch.versioning.trees import translated
 
 __all__ = ["ImageRequest", "Planned", "plan_image"]
@@ -69,9 +68,11 @@ def plan_image(
     tally: Tally,
     *,
     expired: Callable[[Repository, str], bool] = lambda _, __: False,
+    lay: Lay = lay_here,
 ) -> Planned:
     """Plans an image: new tables are written into `folder`, beside those of the repository
-    `images`, if there is one yet. `expired` says of a commit whether its objects may be removed.
+    `images`, if there is one yet. `expired` says of a commit whether its objects may be removed,
+    `lay` lays the layers over each other.
 
     Raises NotFound for what is not there and for sources without objects, Invalid for what cannot
     be in an image, Gone where a source is lost, and what stores and the tally raise.
@@ -82,16 +83,11 @@ def plan_image(
     pinned = [*([] if base is None else [base]), *pinning.layers(lakefile)]
     layers = Layers(core, blocks, folder, tally, allow_empty=request.allow_empty)
     laid = layers.of(pinned)
-    try:
-        with translated():
-            written, counts = kernel.write_layers(
-                [each.layer for each in laid], folder, longest_key=MAX_PATH_BYTES, look=tally.add
-            )
-    except kernel.KernelError as error:
-        raise unreadable(error) from error
+    written = lay(laid, folder, tally)
+    counts = written.counts
     for each, counted in zip(laid, counts, strict=True):
         layers.check(each, counted)
-    if not written.count and not request.allow_empty:
+    if not written.objects and not request.allow_empty:
         raise Invalid(
             "the image would hold nothing",
             kind="empty_image",
@@ -103,7 +99,7 @@ def plan_image(
     plan = ImagePlan(
         digest=image_digest(written.metarange_id, base_digest, lakefile.labels, pins),
         metarange_id=written.metarange_id,
-        objects=written.count,
+        objects=written.objects,
         size=sum(pin.size for pin in pins) - sum(counted.shadowed_size for counted in counts),
         shadowed=sum(counted.shadowed for counted in counts),
         base=base_digest,
@@ -131,7 +127,7 @@ def _tables(tree: kernel.Tree, folder: str) -> list[str]:
     return [name for name in names if name and Path(folder, name).exists()]
 
 
-def _shadowing(pinned: Sequence[Pinned], counts: Sequence[kernel.LayerCounts]) -> Iterator[Remark]:
+def _shadowing(pinned: Sequence[Pinned], counts: Sequence[LayerCounts]) -> Iterator[Remark]:
     """Yields what is to be said of layers that lie under later ones; only so much of many."""
     both = zip(pinned, counts, strict=True)
     under = [(each, counted) for each, counted in both if counted.shadowed]
