@@ -179,7 +179,8 @@ def cluster_server(
     """A server over a database and a bucket."""
     s3_service.make_bucket("clients")
     database, folder = new_database(postgres_cluster), tmp_path_factory.mktemp("lake")
-    with running_server(folder, database=database, env=s3_service.settings) as running:
+    env = {**s3_service.settings, "ANABRANCH_IMAGES_STORAGE_NAMESPACE": "s3://clients/image"}
+    with running_server(folder, database=database, env=env) as running:
         yield running._replace(storage="s3://clients/")
 
 
