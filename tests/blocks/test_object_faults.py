@@ -28,7 +28,7 @@ def proxy(s3):
         yield between
 
 
-@pytest.fixture(params=["a", "odd\x7fa"])
+@pytest.fixture(params=["a", pytest.param("odd\x7fa", marks=pytest.mark.slow)])
 def address(request, s3, bucket):
     """The address of a block that is there, of a key for each way to the store."""
     found = f"s3://{bucket}/{request.param}"

@@ -41,7 +41,11 @@ class Keys:
 
 
 @pytest.mark.parametrize(
-    ("signature", "listing"), [("s3v4", "list_objects_v2"), ("s3", "list_objects")]
+    ("signature", "listing"),
+    [
+        ("s3v4", "list_objects_v2"),
+        pytest.param("s3", "list_objects", marks=pytest.mark.slow),
+    ],
 )
 def test_all_make_the_round_trip(make_s3, odd_bucket, signature, listing):
     round_trip(Keys(make_s3(signature_version=signature), odd_bucket, listing), ODD_KEYS)

@@ -94,7 +94,7 @@ def old_aws(page, aws_home):
     return Program([OLD_AWS, *there], folder=aws_home, env=AWS_ENVIRONMENT)
 
 
-@pytest.fixture(params=["aws", "old_aws"])
+@pytest.fixture(params=["aws", pytest.param("old_aws", marks=pytest.mark.slow)])
 def any_aws(request):
     """The one, then the other."""
     return request.getfixturevalue(request.param)
