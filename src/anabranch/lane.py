@@ -14,13 +14,16 @@ from typing import Any, TypeAlias, TypeVar
 
 import greenlet
 
-__all__ = ["Ended", "Lane", "together"]
+__all__ = ["Call", "Ended", "Lane", "together"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 Ended: TypeAlias = Callable[[Any, BaseException | None], None]
 """Is told what a call returned, or what it raised."""
+
+Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], Ended]
+"""A function, its arguments, and who is told how it ended."""
 
 _MOST_KEPT = 64
 
@@ -51,7 +54,7 @@ class _Runner(greenlet.greenlet):
         self._raised: BaseException | None = None
         self._outcome: Any = None
 
-    def run(self, call: _Call | None) -> None:
+    def run(self, call: Call | None) -> None:
         """The life of a runner; `switch` gives it the next call, or None when there is none."""
         while call is not None:
             function, arguments, ended = call
@@ -82,7 +85,6 @@ class _Runner(greenlet.greenlet):
 
 
 _Perform: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-_Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], Ended]
 
 
 class Lane:
@@ -124,12 +126,12 @@ class Lane:
         while self._resting:
             self._resting.pop().switch(None)
 
-    def rest(self, runner: _Runner) -> _Call | None:
+    def rest(self, runner: _Runner) -> Call | None:
         """Lets a runner wait for the next call, and returns it."""
         if len(self._resting) >= _MOST_KEPT:
             return None
         self._resting.append(runner)
-        call: _Call | None = self._hub.switch()
+        call: Call | None = self._hub.switch()
         return call
 
     def wait(self, runner: _Runner, perform: _Perform, item: Any) -> None:

@@ -147,8 +147,8 @@ class Edge:
             return partial(self._answer_others, request_id, scope)
         operation = invocation.operation
         at_once = operation.quick and self._local
-        brief = (operation.quick or operation.brief) and has_small_body(headers)
-        if not at_once and not brief:
+        brief = operation.quick or operation.brief
+        if not at_once and not (brief and has_small_body(headers)):
             return partial(self._answer_slowly, invocation, request_id, scope, began)
         request = Request(
             found[2],

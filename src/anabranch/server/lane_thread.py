@@ -10,14 +10,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any
 
-from anabranch.errors import Busy
-from anabranch.lane import Ended, Lane
+from anabranch.lane import Call, Ended, Lane
+from anabranch.server.workers import too_many_calls
 
 __all__ = ["LaneThread"]
-
-_Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], Ended]
 
 
 class LaneThread:
@@ -27,9 +25,9 @@ class LaneThread:
         self._name = name
         self._most = most
         self._let_in = 0
-        self._given: list[_Call] = []
+        self._given: list[Call] = []
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._queue: SimpleQueue[list[_Call] | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Call] | None] = SimpleQueue()
         self._ended: list[tuple[Ended, Any, BaseException | None]] = []
         self._thread: threading.Thread | None = None
 
@@ -40,7 +38,7 @@ class LaneThread:
         must run now. Raises Busy when too many calls are there.
         """
         if self._let_in >= self._most:
-            raise Busy("too many requests at once, try again later", kind="too_many_requests")
+            raise too_many_calls()
         self._let_in += 1
         if not self._given:
             self._loop = asyncio.get_running_loop()

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 from anabranch.errors import Busy
 from anabranch.lane import Ended
 
-__all__ = ["Calls", "Workers"]
+__all__ = ["Calls", "Workers", "too_many_calls"]
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
@@ -53,9 +53,7 @@ class Workers:
 
     async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         """Returns what the function does on a thread. Raises Busy when too many wait already."""
-        if self._let_in >= self._most:
-            raise Busy("too many requests at once, try again later", kind="too_many_requests")
-        self._let_in += 1
+        self._let_one_in()
         try:
             return await self.continue_with(function, *arguments)
         finally:
@@ -71,9 +69,7 @@ class Workers:
         self, function: Callable[..., Any], arguments: tuple[Any, ...], ended: Ended
     ) -> None:
         """Has a function run on a thread; see `Calls`."""
-        if self._let_in >= self._most:
-            raise Busy("too many requests at once, try again later", kind="too_many_requests")
-        self._let_in += 1
+        self._let_one_in()
         self._begun(function, arguments).add_done_callback(partial(self._told, ended))
 
     def _begun(
@@ -85,6 +81,11 @@ class Workers:
         self._unfinished += 1
         self._queue.put((future, function, arguments))
         return future
+
+    def _let_one_in(self) -> None:
+        if self._let_in >= self._most:
+            raise too_many_calls()
+        self._let_in += 1
 
     def _told(self, ended: Ended, future: asyncio.Future[Any]) -> None:
         self._let_in -= 1
@@ -137,3 +138,8 @@ class Workers:
             future.set_exception(RuntimeError("a call raised StopIteration"))
         else:
             future.set_exception(error)
+
+
+def too_many_calls() -> Busy:
+    """Returns the error that refuses a call where too many are let in already."""
+    return Busy("too many requests at once, try again later", kind="too_many_requests")

@@ -8,7 +8,6 @@ from typing import Protocol, TypeAlias
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local import LocalBlocks
 from anabranch.errors import NotSupported
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
@@ -16,7 +15,7 @@ from anabranch.spark.pieces import Range, ranges_of
 from anabranch.spark.references import ServedReferences
 from anabranch.spark.server import Server
 from anabranch.spark.sources import Stores, tables_of
-from anabranch.spark.stores import Opener, opened_store
+from anabranch.spark.stores import Opener, opened_store, opener_of
 from anabranch.spark.table_files import FolderTables, StoredTables
 from anabranch.versioning.trees import translated
 
@@ -75,11 +74,7 @@ class _OfLake:
         self.repository = stores.core.repositories.get(name)
         self.blocks = stores.blocks
         self.tables: Tables = tables_of(stores.blocks, self.repository.storage_namespace, store)
-        if store is None:
-            # where tables lie in a folder, so does all else
-            assert isinstance(stores.blocks, LocalBlocks)  # noqa: S101
-            store = stores.blocks.opener()
-        self.opener = store
+        self.opener = opener_of(stores.blocks, store, self.repository.storage_namespace)
 
     def commit(self, reference: str) -> Commit:
         """Returns the commit that a reference means."""

@@ -24,9 +24,8 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.table_cache import TableCache
-from anabranch.errors import Corrupt, NotSupported
+from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.engine import Listed, Place
@@ -41,7 +40,7 @@ from anabranch.spark.garbage_sweep import SparkSweep
 from anabranch.spark.pieces import ENTRIES, Range
 from anabranch.spark.server import Server
 from anabranch.spark.sources import tables_of
-from anabranch.spark.stores import Opener
+from anabranch.spark.stores import Opener, opener_of
 from anabranch.spark.table_files import TableFiles, opened
 from anabranch.spark.tasks import in_tasks
 from anabranch.versioning.identifiers import Identifiers
@@ -54,7 +53,6 @@ __all__ = ["SparkEngine", "served_installation"]
 _HASH_ARROW = pa.schema([("hash", pa.int64())])
 _BATCH = 1 << 16
 _SLICES = 256
-_LOCAL = "local://"
 _CACHE_BYTES = 1 << 30
 
 
@@ -151,26 +149,14 @@ class SparkEngine:
             .distinct()
             .count()
         )
-        store = self._opener(place.blocks, place.namespace.stem)
+        store = opener_of(place.blocks, self._store, place.namespace.stem)
         return SparkSweep(
             self._spark, store, place.namespace, living, watching, tasks=tasks, rate=rate
         )
 
     def _listing_of(self, place: Place) -> KeptListing:
-        store = self._opener(place.blocks, place.namespace.stem)
+        store = opener_of(place.blocks, self._store, place.namespace.stem)
         return KeptListing(self._spark, store, place.namespace.stem, place.stem)
-
-    def _opener(self, blocks: BlockStore, stem: str) -> Opener:
-        """Returns how workers reach the store. Raises NotSupported where they cannot."""
-        if self._store is not None:
-            return self._store
-        path = blocks.local_path(f"{stem}_")
-        if path is None:
-            raise NotSupported(
-                f"{stem}: workers do not know how to reach this store",
-                hint="Give it as `store`, such as anabranch.spark.S3Store(…).",
-            )
-        return partial(LocalBlocks, path.removesuffix(f"{stem}_".removeprefix(_LOCAL)))
 
     def _frame(self, table: pa.Table) -> DataFrame:
         """Returns a table as a DataFrame, all of it: PySpark 4.1 leaves out what follows a batch

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
-from anabranch.errors import NotSupported
 from anabranch.model.names import key_of
 from anabranch.spark.pieces import Range, ranges_of
 from anabranch.spark.references import LakeReferences, References, ServedReferences
 from anabranch.spark.server import Server
-from anabranch.spark.stores import Opener
+from anabranch.spark.stores import Opener, unreachable
 from anabranch.spark.table_files import FolderTables, StoredTables, TableFiles
 from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
@@ -88,8 +87,5 @@ def tables_of(
     if folder is not None:
         return FolderTables(folder)
     if store is None:
-        raise NotSupported(
-            f"{storage_namespace}: workers do not know how to reach this store",
-            hint="Give it as `store`, such as anabranch.spark.S3Store(…).",
-        )
+        raise unreachable(storage_namespace)
     return StoredTables(store, storage_namespace)

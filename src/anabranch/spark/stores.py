@@ -15,9 +15,19 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local import LocalBlocks
+from anabranch.errors import NotSupported
 from anabranch.model.secret import Secret
 
-__all__ = ["AzureStore", "GoogleStore", "Opener", "S3Store", "opened_store"]
+__all__ = [
+    "AzureStore",
+    "GoogleStore",
+    "Opener",
+    "S3Store",
+    "opened_store",
+    "opener_of",
+    "unreachable",
+]
 
 Opener: TypeAlias = Callable[[], BlockStore]
 """Opens a store; it can be pickled."""
@@ -110,6 +120,25 @@ class AzureStore:
         from anabranch.blocks.azure_store import azure_blocks  # noqa: PLC0415  slow to import
 
         return azure_blocks(account=self.account, access_key=self._key, endpoint=self.endpoint)
+
+
+def opener_of(blocks: BlockStore, store: Opener | None, namespace: str) -> Opener:
+    """Returns how workers reach the store of a namespace: `store`, or, without one, the folder that
+    it is. Raises NotSupported where they cannot.
+    """
+    if store is not None:
+        return store
+    if isinstance(blocks, LocalBlocks):
+        return blocks.opener()
+    raise unreachable(namespace)
+
+
+def unreachable(namespace: str) -> NotSupported:
+    """Returns the error that says that workers cannot reach the store of a namespace."""
+    return NotSupported(
+        f"{namespace}: workers do not know how to reach this store",
+        hint="Give it as `store`, such as anabranch.spark.S3Store(…).",
+    )
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def test_a_server_that_stops_ends_its_builds(images, lake, fill, outside, gate):
     fill({str(number): b"1" for number in range(3000)})
     request = images.request("v1", f"ADD local://{outside}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
-    running = lake.builds._running[started.id]
+    running = lake.builds._jobs._running[started.id]
     closing = threading.Thread(target=lake.builds.close)
     closing.start()
     while running._stop_reason is None:

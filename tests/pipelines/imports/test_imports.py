@@ -234,7 +234,8 @@ class TestCancelling:
         head = lake.branches.get("sea", "main")
         import_id = start(("", ""))
         # another server knows the record alone
-        lake.imports._running, running = {}, lake.imports._running
+        jobs = lake.imports._jobs
+        jobs._running, running = {}, jobs._running
         lake.imports.cancel("sea", "main", import_id)
         gate.set()
         running[import_id].wait(60)
@@ -307,7 +308,7 @@ class TestStates:
     def test_are_kept_for_a_day(self, lake, fill, start, ended):
         fill("a")
         clock = Clock(time.time())
-        lake.imports._clock = clock
+        lake.imports._clock = lake.imports._jobs._clock = clock
         old = start(("", ""))
         ended(old)
         clock.advance(24 * 3600 + 1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
-
-import msgspec
 
 from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
@@ -15,7 +12,7 @@ from anabranch.access.permissions import Action, Permission, image_arn, namespac
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.catalog.images import Images
-from anabranch.errors import AlreadyExists, Busy, Conflict, Gone, Invalid, NotFound
+from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound
 from anabranch.model.image import Image, ImagePlan
 from anabranch.model.imports import ImportStatus
 from anabranch.model.names import check_tag
@@ -25,15 +22,11 @@ from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.permissions import source_permissions
 from anabranch.pipelines.images.planning import ImageRequest, plan_image
 from anabranch.pipelines.imports.tally import Tally
+from anabranch.pipelines.running_jobs import RunningJobs
 from anabranch.versioning.core import Core
 
 __all__ = ["Builds", "Started"]
 
-AT_ONCE = 4
-_WAITING = 64
-_SILENT_SECONDS = 60.0
-_KEPT_SECONDS = 24 * 3600.0
-_PATIENCE_SECONDS = 10.0
 _RESERVED = (":resolve", ":builds")
 """What the addresses of operations on images end with."""
 
@@ -60,9 +53,7 @@ class Builds:
         self._images = images
         self._rules = GarbageRules(core, blocks)
         self._clock = clock
-        self._slots = threading.Semaphore(AT_ONCE)
-        self._lock = threading.Lock()
-        self._running: dict[str, RunningBuild] = {}
+        self._jobs: RunningJobs[RunningBuild] = RunningJobs("build", core, clock)
 
     def build(
         self, request: ImageRequest, actor: Actor, *, wait_seconds: float, lay: Lay = lay_here
@@ -81,7 +72,7 @@ class Builds:
             decide(actor, [Permission(Action.ATTACH_STORAGE_NAMESPACE, namespace_arn(namespace))])
         repository = self._images.repository.found_or_made()
         self._require_absent(repository, request.tag)
-        self._forget_old(repository)
+        self._jobs.forget_old(repository)
         running = self._begin(repository, request, lay)
         if not running.worked(wait_seconds):
             return Started(running.id, None)
@@ -98,7 +89,7 @@ class Builds:
         repository = self._images.repository.find()
         if repository is not None:
             self._require_absent(repository, request.tag)
-        with self._slots, self._core.trees.scratch() as folder:
+        with self._jobs.slots, self._core.trees.scratch() as folder:
             planned = plan_image(
                 self._core,
                 self._blocks,
@@ -119,24 +110,13 @@ class Builds:
         stored = None
         if repository is not None and build_id.startswith(f"{tag}/"):
             stored = self._core.imports.find(repository, build_id)
-        if stored is None or self._clock() - stored.status.updated_at > _KEPT_SECONDS:
+        if stored is None or self._jobs.is_old(stored):
             raise NotFound("build not found", kind="build_not_found")
-        silent = self._clock() - stored.status.updated_at > _SILENT_SECONDS
-        if silent and not stored.status.ended and build_id not in self._running:
-            return msgspec.structs.replace(
-                stored.status, error="interrupted: the server that ran the build has ended"
-            )
-        return stored.status
+        return self._jobs.status(stored)
 
     def close(self) -> None:
         """Ends all builds that go on; their states say that they were interrupted."""
-        with self._lock:
-            running = list(self._running.values())
-        for each in running:
-            each.stop("interrupted: the server was stopped")
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        for each in running:
-            each.wait(max(0.0, deadline - time.monotonic()))
+        self._jobs.close()
 
     def _expired(self, repository: Repository, commit_id: str) -> bool:
         return self._rules.expired(repository, commit_id, self._clock())
@@ -152,21 +132,13 @@ class Builds:
             repository,
             request,
             f"{request.tag}/{self._core.identifiers.xid()}",
-            slots=self._slots,
+            slots=self._jobs.slots,
             clock=self._clock,
-            ended=self._forget,
+            ended=self._jobs.forget,
             expired=self._expired,
             lay=lay,
         )
-        with self._lock:
-            if len(self._running) >= _WAITING:
-                raise Busy(f"{_WAITING} builds go on already", kind="too_many_builds")
-            self._running[running.id] = running
-        try:
-            running.start()
-        except BaseException:
-            self._forget(running.id)
-            raise
+        self._jobs.start(running)
         return running
 
     def _require_absent(self, repository: Repository, tag: str) -> None:
@@ -178,15 +150,6 @@ class Builds:
             )
         if self._core.branches.find(repository, tag) is not None:
             raise Conflict(f"branch ID {tag}: conflict found", kind="name_is_a_branch")
-
-    def _forget_old(self, repository: Repository) -> None:
-        for stored in list(self._core.imports.all(repository)):
-            if self._clock() - stored.status.updated_at > _KEPT_SECONDS:
-                self._core.imports.remove(repository, stored)
-
-    def _forget(self, build_id: str) -> None:
-        with self._lock:
-            self._running.pop(build_id, None)
 
 
 def check_image_tag(tag: str) -> None:

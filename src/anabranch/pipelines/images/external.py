@@ -10,33 +10,21 @@ from collections.abc import Iterable, Iterator
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.sources import Source, Sources
-from anabranch.errors import Denied
 from anabranch.model.entry import AddressType
 from anabranch.model.glob import glob
 from anabranch.model.image import PINNED
 from anabranch.model.lakefile import Add
-from anabranch.model.names import MAX_PATH_BYTES, key_of, path_of
-from anabranch.pipelines.imports.entries import Record
+from anabranch.model.names import key_of, path_of
+from anabranch.pipelines.imports.entries import Record, unfit_path
 from anabranch.pipelines.imports.ordering import RUN_RECORDS, sorted_by_runs
 from anabranch.pipelines.imports.tally import Refused, Tally
 from anabranch.versioning.trees import Trees
 
-__all__ = ["external_tree", "require_sources"]
+__all__ = ["external_tree"]
 
 _NANOSECONDS = 1_000_000_000
 _BETWEEN_LOOKS = 1_024
 _FULL = int(AddressType.FULL)
-
-
-def require_sources(sources: Sources | None, *, allowed: bool) -> Sources:
-    """Returns the sources of a store. Raises Denied where it has none or lets nobody import."""
-    if sources is None or not allowed:
-        raise Denied(
-            "import is not supported for this storage",
-            kind="import_not_supported",
-            hint="For local folders, see the setting blockstore.local.import_enabled.",
-        )
-    return sources
 
 
 def external_tree(
@@ -82,7 +70,7 @@ class _Coming:
             if not found.name and self._layer.is_prefix:
                 continue  # a marker of the folder itself
             key = destination + found.name
-            reason = _unfit(key)
+            reason = unfit_path(key)
             if reason:
                 self.refused.add(found.address, reason)
                 continue
@@ -103,15 +91,3 @@ def _value(found: Source) -> tuple[bytes, bytes]:
     return kernel.encode_entry(
         found.address, _FULL, seconds, nanos, found.size, found.checksum, pinned, ""
     )
-
-
-def _unfit(key: bytes) -> str:
-    """Returns why bytes can be no path in an image, "" if they can."""
-    if len(key) > MAX_PATH_BYTES:
-        return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"
-    if not key.isascii():
-        try:
-            key.decode()
-        except UnicodeDecodeError:
-            return "its name is not UTF-8"
-    return ""

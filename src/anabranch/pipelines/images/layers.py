@@ -17,8 +17,9 @@ from anabranch.model.glob import glob
 from anabranch.model.image import Pin
 from anabranch.model.names import MAX_PATH_BYTES, key_of, path_of
 from anabranch.model.uri import IMAGES
-from anabranch.pipelines.images.external import external_tree, require_sources
+from anabranch.pipelines.images.external import external_tree
 from anabranch.pipelines.images.pins import Pinned, at_line
+from anabranch.pipelines.imports.allowed_sources import require_sources
 from anabranch.pipelines.imports.tally import Tally
 from anabranch.versioning.core import Core
 from anabranch.versioning.trees import translated
@@ -135,7 +136,7 @@ class Layers:
         return Laid(layer, pinned, image.plan.size if image else 0)
 
     def _external(self, pinned: Pinned) -> Laid:
-        sources = require_sources(self._blocks.sources, allowed=self._blocks.config.import_support)
+        sources = require_sources(self._blocks)
         sources.check(str(pinned.layer.source))
         metarange_id, size = external_tree(
             pinned.layer, sources, self._core.trees, self._folder, self._tally

@@ -13,7 +13,7 @@ from anabranch.model.imports import ImportSource
 from anabranch.model.names import MAX_PATH_BYTES, key_of
 from anabranch.pipelines.imports.tally import Refused, Tally
 
-__all__ = ["Record", "destination_of", "entries"]
+__all__ = ["Record", "destination_of", "entries", "unfit_path"]
 
 Record: TypeAlias = tuple[bytes, tuple[bytes, bytes]]
 """A key, and the identity and data of its entry."""
@@ -51,7 +51,7 @@ def entries(
         if not number % _BETWEEN_LOOKS:
             tally.add(_BETWEEN_LOOKS)
         key = start + name
-        reason = _unfit(key)
+        reason = unfit_path(key)
         if reason:
             refused.add(address, reason)
         elif key:
@@ -69,7 +69,7 @@ def entries(
     tally.add(number % _BETWEEN_LOOKS)
 
 
-def _unfit(key: bytes) -> str:
+def unfit_path(key: bytes) -> str:
     """Returns why no object's path can be these bytes, "" if it can."""
     if len(key) > MAX_PATH_BYTES:
         return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"

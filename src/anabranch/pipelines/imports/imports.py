@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
@@ -10,12 +9,14 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.sources import Sources
-from anabranch.errors import Busy, Conflict, Denied, Invalid, NotFound
+from anabranch.errors import Conflict, Invalid, NotFound
 from anabranch.model.imports import ImportSource, ImportStatus
 from anabranch.model.names import check_path
 from anabranch.model.repository import Repository
+from anabranch.pipelines.imports.allowed_sources import require_sources
 from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.pipelines.imports.running import RunningImport
+from anabranch.pipelines.running_jobs import RunningJobs
 from anabranch.versioning.core import Core
 from anabranch.versioning.import_records import StoredImport
 from anabranch.versioning.repositories import check_writable
@@ -24,12 +25,6 @@ __all__ = ["CANCELED", "Imports"]
 
 CANCELED = "Canceled"
 """lakeFS's own word for it."""
-
-AT_ONCE = 4
-_WAITING = 64
-_SILENT_SECONDS = 60.0
-_KEPT_SECONDS = 24 * 3600.0
-_PATIENCE_SECONDS = 10.0
 
 
 class Imports:
@@ -41,9 +36,7 @@ class Imports:
         self._core = core
         self._blocks = blocks
         self._clock = clock
-        self._slots = threading.Semaphore(AT_ONCE)
-        self._lock = threading.Lock()
-        self._running: dict[str, RunningImport] = {}
+        self._jobs: RunningJobs[RunningImport] = RunningJobs("import", core, clock)
 
     def start(self, repository: str, request: ImportRequest, *, force: bool = False) -> str:
         """Starts an import and returns its id.
@@ -54,51 +47,31 @@ class Imports:
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
-        sources = self._blocks.sources
-        if sources is None or not self._blocks.config.import_support:
-            raise Denied(
-                "import is not supported for this storage",
-                kind="import_not_supported",
-                hint="For local folders, see the setting blockstore.local.import_enabled.",
-            )
+        sources = require_sources(self._blocks)
         self._core.branches.read(found, request.branch)
         if not request.sources:
             raise Invalid("import paths are missing", kind="invalid_import_source")
         for source in request.sources:
             self._check(found, source, sources)
-        self._forget_old(found)
+        self._jobs.forget_old(found)
         running = RunningImport(
             self._core,
             sources,
             found,
             request,
             self._core.identifiers.xid(),
-            slots=self._slots,
+            slots=self._jobs.slots,
             clock=self._clock,
-            ended=self._forget,
+            ended=self._jobs.forget,
         )
-        with self._lock:
-            if len(self._running) >= _WAITING:
-                raise Busy(f"{_WAITING} imports go on already", kind="too_many_imports")
-            self._running[running.id] = running
-        try:
-            running.start()
-        except BaseException:
-            self._forget(running.id)
-            raise
+        self._jobs.start(running)
         return running.id
 
     def status(self, repository: str, branch: str, import_id: str) -> ImportStatus:
         """Returns how far an import is. One of which nobody has heard for a minute was interrupted:
         the server that ran it has ended. Raises NotFound, also for one of more than a day ago.
         """
-        status = self._stored(repository, branch, import_id)[1].status
-        silent = self._clock() - status.updated_at > _SILENT_SECONDS
-        if silent and not status.ended and import_id not in self._running:
-            return msgspec.structs.replace(
-                status, error="interrupted: the server that ran the import has ended"
-            )
-        return status
+        return self._jobs.status(self._stored(repository, branch, import_id)[1])
 
     def cancel(self, repository: str, branch: str, import_id: str) -> None:
         """Cancels an import, wherever it runs; one that has failed stays as it is.
@@ -120,19 +93,11 @@ class Imports:
             )
             if self._core.imports.replace(found, stored, cancelled):
                 break
-        running = self._running.get(import_id)
-        if running is not None:
-            running.stop(CANCELED)
+        self._jobs.stop(import_id, CANCELED)
 
     def close(self) -> None:
         """Ends all imports that go on; their states say that they were interrupted."""
-        with self._lock:
-            running = list(self._running.values())
-        for each in running:
-            each.stop("interrupted: the server was stopped")
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        for each in running:
-            each.wait(max(0.0, deadline - time.monotonic()))
+        self._jobs.close()
 
     def _check(self, repository: Repository, source: ImportSource, sources: Sources) -> None:
         """Raises unless a source may be imported onto a branch."""
@@ -156,18 +121,6 @@ class Imports:
         found = self._core.repositories.get(repository)
         self._core.branches.read(found, branch)
         stored = self._core.imports.find(found, import_id)
-        if stored is None or self._is_old(stored):
+        if stored is None or self._jobs.is_old(stored):
             raise NotFound("import not found", kind="import_not_found")
         return found, stored
-
-    def _is_old(self, stored: StoredImport) -> bool:
-        return self._clock() - stored.status.updated_at > _KEPT_SECONDS
-
-    def _forget_old(self, repository: Repository) -> None:
-        for stored in list(self._core.imports.all(repository)):
-            if self._is_old(stored):
-                self._core.imports.remove(repository, stored)
-
-    def _forget(self, import_id: str) -> None:
-        with self._lock:
-            self._running.pop(import_id, None)

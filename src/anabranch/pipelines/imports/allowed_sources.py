@@ -1,0 +1,21 @@
+"""The sources of a store, for whom imports are allowed."""
+
+from __future__ import annotations
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.sources import Sources
+from anabranch.errors import Denied
+
+__all__ = ["require_sources"]
+
+
+def require_sources(blocks: BlockStore) -> Sources:
+    """Returns the sources of a store. Raises Denied where it has none or lets nobody import."""
+    sources = blocks.sources
+    if sources is None or not blocks.config.import_support:
+        raise Denied(
+            "import is not supported for this storage",
+            kind="import_not_supported",
+            hint="For local folders, see the setting blockstore.local.import_enabled.",
+        )
+    return sources
