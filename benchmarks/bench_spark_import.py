@@ -71,8 +71,12 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        # the options that tests give to Java are for short runs
-        settings = {"spark.driver.extraJavaOptions": "", "spark.driver.memory": asked.memory}
+        # those of tests are for short runs
+        settings = {
+            "spark.driver.extraJavaOptions": "",
+            "spark.driver.memory": asked.memory,
+            "spark.sql.shuffle.partitions": "200",
+        }
         with (
             anabranch.open(folder / "lake") as lake,
             spark_session(settings, jars=folder / "none", folder=folder) as spark,

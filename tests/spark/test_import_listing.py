@@ -18,6 +18,7 @@ import anabranch.spark
 from anabranch import _kernel as kernel
 from anabranch.errors import DirtyBranch, Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry
+from anabranch.pipelines.imports.listing_columns import as_listed
 from anabranch.pipelines.imports.listings import WRITTEN, Fitting
 from anabranch.spark.imports import _sorted
 
@@ -126,6 +127,20 @@ def test_a_listing_needs_three_columns(spark, lake):
         anabranch.spark.import_listing(lake, "sea", "main", listing.select("path"))
 
 
+def test_metadata_are_maps_or_json(spark, lake):
+    rows = [row("a", one="1", two="zwei \N{SNOWMAN}"), row("b"), row("c", empty=None)]
+    listing = spark.createDataFrame([*rows, (*row("d")[:5], None, "a/b")], SCHEMA)
+    expected = [*rows[:2], row("c", empty=""), row("d")]
+    others = [name for name in listing.columns if name != "metadata"]
+    for each in (listing, listing.selectExpr(*others, "to_json(metadata) AS Metadata")):
+        made = anabranch.spark.import_listing(lake, "sea", "main", each)
+        assert made.commit.metarange_id == by_staging(lake, expected)
+    with pytest.raises(Exception, match="no JSON object of texts"):  # Spark's, or Connect's
+        anabranch.spark.import_listing(
+            lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata")
+        )
+
+
 def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_path):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
@@ -220,5 +235,6 @@ def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path
     )
     assert made.objects == 400_000
     whole = _sorted(listing).coalesce(1).sort("path").toArrow()
-    reader = pa.RecordBatchReader.from_batches(WRITTEN, Fitting("").batches(whole.to_batches()))
+    listed = map(as_listed, whole.to_batches())
+    reader = pa.RecordBatchReader.from_batches(WRITTEN, Fitting("").batches(listed))
     assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

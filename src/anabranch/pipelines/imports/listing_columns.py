@@ -113,11 +113,13 @@ def _metadata(column: pa.Array) -> pa.Array:
     )
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def _pairs(text: str) -> list[tuple[str, str | None]]:
     if not text:
         return []
     found = json.loads(text)
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
+    if not isinstance(found, dict) or not all(
+        each is None or isinstance(each, str) for each in found.values()
+    ):
         raise ValueError(f"{text[:200]!r} is no JSON object of texts")
     return list(found.items())
 
