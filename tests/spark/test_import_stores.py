@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 import lakefs
@@ -12,6 +13,8 @@ import anabranch.spark
 from anabranch.errors import DirtyBranch, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.landing import ImportRequest
 from anabranch.spark.served_ground import ServedGround
 from anabranch.testing.s3_service import CREDENTIALS
 from anabranch.testing.server import running_server
@@ -97,6 +100,37 @@ def test_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp
             assert made.commit.metarange_id == tree_of(lake, part, **options).metarange_id
         objects = anabranch.spark.objects(spark, remote, "land", "main", store=store)
         assert objects.count() == 50
+
+
+def test_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
+    names = [f"day={number % 5:02}/{number}.csv" for number in range(10)]
+    names += ["top", "day=7/x", "ä b+%/\N{SNOWMAN}"]
+    with Lake(
+        MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"
+    ) as remote:
+        root = f"s3://{bucket}/lies here/{uuid.uuid4().hex}/"
+        for name in names:
+            remote.blocks.put(root + name, [name.encode()])
+        remote.repositories.create("land", f"s3://{bucket}/prefixes")
+        remote.branches.create("land", "other", "main")
+        with pytest.raises(NotSupported, match="do not know how to reach"):
+            anabranch.spark.prefix_listing(spark, remote, root)
+        listing = anabranch.spark.prefix_listing(spark, remote, root, store=store)
+        assert listing.rdd.getNumPartitions() > 4
+        made = anabranch.spark.import_listing(
+            *(remote, "land", "main", listing), store=store, destination="x"
+        )
+        assert made.objects == len(names)
+        source = ImportSource(type="common_prefix", path=root, destination="x")
+        request = ImportRequest(branch="other", sources=[source], committer="me")
+        import_id = remote.imports.start("land", request)
+        while not (status := remote.imports.status("land", "other", import_id)).ended:
+            time.sleep(0.01)
+        assert status.metarange_id == made.commit.metarange_id
+        remote.blocks.put(root, [b""])  # a marker of the folder
+        for prefix in (root, f"{root}day=0"):
+            listing = anabranch.spark.prefix_listing(spark, remote, prefix, store=store)
+            assert listing.count() == sum((root + each).startswith(prefix) for each in names)
 
 
 def test_through_a_server(spark, lake, listing, served, repository, store):

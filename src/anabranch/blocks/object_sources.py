@@ -40,11 +40,13 @@ class ObjectSources:
         """Raises Invalid for another store's address."""
         self._form.beginning(address)
 
-    def list(self, prefix: str) -> Iterator[Source]:
-        """Yields all whose address begins so, as the store lists them."""
+    def list(self, prefix: str, after: str = "") -> Iterator[Source]:
+        """Yields all whose address begins so, as the store lists them: after `prefix` with `after`
+        behind it.
+        """
         location = self._form.beginning(prefix)
         base = base_length(location.key)
-        for found in self._listing.list(location, ""):
+        for found in self._listing.list(location, after and location.key + after):
             if not self._hides(found.key):
                 yield _source(location.root, found, base)
 

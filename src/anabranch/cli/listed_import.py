@@ -106,7 +106,10 @@ def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Import
         elif source == "listing":
             rows = file_listing(session, given.listing)
         else:
-            rows = prefix_listing(session, stores, given.__dict__["from"])
+            # sorting looks at it twice, and a bucket is to be listed once
+            rows = prefix_listing(
+                *(session, stores, given.__dict__["from"]), store=opener(loaded)
+            ).persist()
         return import_listing(
             stores,
             given.to.repository,

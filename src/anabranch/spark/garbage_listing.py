@@ -20,7 +20,8 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.garbage.address_hashes import hashes_of
 from anabranch.pipelines.garbage.engine import Listed
 from anabranch.pipelines.garbage.listing import DATA, LISTING, listed_slice
-from anabranch.spark.garbage_slices import Slice, cut_listing
+from anabranch.spark.garbage_slices import cut_listing
+from anabranch.spark.slices import Slice
 from anabranch.spark.stores import Opener, opened_store
 from anabranch.spark.tasks import in_tasks
 

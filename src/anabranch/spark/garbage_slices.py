@@ -1,4 +1,4 @@
-"""Slices: a store's listing, cut so that tasks list it side by side.
+"""Slices of a repository's blocks, which are named by time: as long as one another.
 
 Names in `data/` begin with digits of base32hex, which count time. A border is a number of such
 digits; the widest part of the number line is halved where the store tells, at one look, that
@@ -9,10 +9,10 @@ is left out.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from typing import NamedTuple
 
-__all__ = ["Slice", "cut_listing"]
+from anabranch.spark.slices import FirstAfter, Slice
+
+__all__ = ["cut_listing"]
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 _BITS = 5
@@ -22,16 +22,9 @@ _PLACES = 13
 _END = 1 << _BITS * _PLACES
 
 
-class Slice(NamedTuple):
-    """The names after `after`, up to `last` and that included; an empty `last` is the end."""
-
-    after: str
-    last: str
-
-
-def cut_listing(first_after: Callable[[str], str | None], slices: int) -> list[Slice]:
-    """Returns at most so many slices that together are all names. `first_after` returns the first
-    name after another, None if there is none; it is asked some times for every slice.
+def cut_listing(first_after: FirstAfter, slices: int) -> list[Slice]:
+    """Returns at most so many slices that together are all names. The store is asked some times for
+    every slice.
     """
     first = first_after("")
     parts = [] if first is None else [(_floor(first) - _END, _floor(first), _END)]

@@ -72,18 +72,31 @@ def read_objects(
 def _as_seen(batch: pa.RecordBatch, storage_namespace: str) -> pa.RecordBatch:
     """Returns objects as they are meant: addresses whole, defaults put in."""
     columns = {name: batch.column(name) for name in batch.schema.names}
-    address, kind, content = (
-        columns[name] for name in ("physical_address", "address_type", "content_type")
+    columns["physical_address"] = _whole(
+        columns["physical_address"], columns["address_type"], storage_namespace.rstrip("/")
     )
-    full = pc.or_(
-        pc.equal(kind, AddressType.FULL.value),
-        pc.and_(pc.equal(kind, AddressType.BY_PREFIX.value), pc.match_substring(address, "://")),
-    )
-    root = storage_namespace.rstrip("/")
-    columns["physical_address"] = pc.if_else(
-        full, address, pc.binary_join_element_wise(root, address, "/")
-    )
-    columns["content_type"] = pc.if_else(pc.equal(content, ""), DEFAULT_CONTENT_TYPE, content)
+    columns["content_type"] = _defaulted(columns["content_type"])
     return pa.RecordBatch.from_arrays(
         [columns[field.name].cast(field.type) for field in OBJECTS_ARROW], schema=OBJECTS_ARROW
     )
+
+
+def _whole(address: pa.Array, kind: pa.Array, root: str) -> pa.Array:
+    """Returns addresses with the namespace before them, where it is no part of them. Objects of
+    one batch are mostly alike, and then nothing is chosen row by row.
+    """
+    full = pc.equal(kind, AddressType.FULL.value)
+    by_prefix = pc.equal(kind, AddressType.BY_PREFIX.value)
+    if pc.any(by_prefix).as_py():
+        full = pc.or_(full, pc.and_(by_prefix, pc.match_substring(address, "://")))
+    if pc.all(full).as_py():
+        return address
+    below = pc.binary_join_element_wise(root, address, "/")
+    return pc.if_else(full, address, below) if pc.any(full).as_py() else below
+
+
+def _defaulted(content: pa.Array) -> pa.Array:
+    missing = pc.equal(content, "")
+    if pc.all(missing).as_py():
+        return pa.repeat(pa.scalar(DEFAULT_CONTENT_TYPE), len(content))
+    return pc.if_else(missing, DEFAULT_CONTENT_TYPE, content)

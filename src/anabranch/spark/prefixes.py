@@ -1,18 +1,21 @@
-"""Listings of prefixes: files below a folder, found by tasks that share its subfolders."""
+"""Listings of prefixes: what lies in a bucket or below a folder, found by tasks that share it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from anabranch.blocks.local_sources import LocalSources
+from anabranch.blocks.object_sources import ObjectSources
 from anabranch.blocks.sources import Source, base_length
 from anabranch.errors import NotSupported
+from anabranch.spark.slices import Slice, cut_names
 from anabranch.spark.sources import Stores
+from anabranch.spark.stores import Opener, opened_store, unreachable
 from anabranch.spark.tasks import in_tasks
 
 if TYPE_CHECKING:
@@ -36,26 +39,53 @@ _BATCH = 10_000
 _TASKS = 64
 
 
-def prefix_listing(spark: SparkSession, source: Stores, prefix: str) -> DataFrame:
-    """Returns what lies at addresses that begin so, as `import_listing` takes it. What is directly
-    in the folder is looked up at once and shared among at most 64 tasks, which need to see the
-    folder at the same path.
+def prefix_listing(
+    spark: SparkSession, source: Stores, prefix: str, *, store: Opener | None = None
+) -> DataFrame:
+    """Returns what lies at addresses that begin so, as `import_listing` takes it. A bucket is cut
+    into about 64 slices, or more; `store` is how workers reach it. What is directly in a folder is
+    looked up at once and shared among at most 64 tasks, which need to see it at the same path.
+    A marker of the prefix itself, which would have no path, is no row.
 
-    Raises NotFound, Denied for what may not be read, and NotSupported for what is no folder.
+    Raises NotFound and Denied for what may not be read, Invalid for another store's address, and
+    NotSupported without a store where one is needed, and where there is nothing to list.
     """
     sources = source.blocks.sources
-    if not isinstance(sources, LocalSources):
-        raise NotSupported(
-            "only folders are listed by tasks",
-            hint="Read an inventory of the bucket, or let the server import by prefix.",
-        )
-    found = sources.children(prefix)
-    pieces = [found[number::_TASKS] for number in range(min(_TASKS, len(found)))]
-    return in_tasks(spark, pieces, partial(_read, sources, base_length(prefix)), _COLUMNS)
+    base = base_length(prefix)
+    if isinstance(sources, LocalSources):
+        found = sources.children(prefix)
+        shares = [found[number::_TASKS] for number in range(min(_TASKS, len(found)))]
+        return in_tasks(spark, shares, partial(_below, sources, base), _COLUMNS)
+    if not isinstance(sources, ObjectSources):
+        raise NotSupported(f"{prefix}: this store lists nothing but its own blocks")
+    if store is None:
+        raise unreachable(prefix)
+    bucket = sources
+
+    def first_after(name: str) -> str | None:
+        found = (each.address[len(prefix) :] for each in bucket.list(prefix, name))
+        return next((each for each in found if each != name), None)  # one may be empty, too
+
+    slices = cut_names(first_after, _TASKS)
+    return in_tasks(spark, slices, partial(_slice, store, prefix, base), _COLUMNS)
 
 
-def _read(sources: LocalSources, base: int, addresses: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    found = (source for address in addresses for source in _at(sources, address))
+def _below(sources: LocalSources, base: int, addresses: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    return _rows((source for address in addresses for source in _at(sources, address)), base)
+
+
+def _slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[pa.RecordBatch]:
+    last = part.last.encode()
+    with opened_store(store) as blocks:
+        sources = blocks.sources
+        assert isinstance(sources, ObjectSources)  # noqa: S101  the driver's are
+        found: Iterator[Source] = sources.list(prefix, part.after)
+        if last:
+            found = takewhile(lambda each: each.address[len(prefix) :].encode() <= last, found)
+        yield from _rows((each for each in found if each.name), base)
+
+
+def _rows(found: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
     while batch := list(islice(found, _BATCH)):
         yield pa.RecordBatch.from_arrays(
             [
