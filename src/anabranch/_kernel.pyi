@@ -283,6 +283,13 @@ def write_arrow(source: Any, folder: str) -> Written:
 def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
     """Like `write_arrow`, without a metarange."""
 
+def path_order(source: Any) -> bytes:
+    """Returns the order in which the rows of a stream of record batches have their column `path`
+    sorted by bytes: row numbers of four bytes each, as this machine writes them. Rows with equal
+    paths stay as they came; those without come last. Raises KernelError for a column that is no
+    text.
+    """
+
 def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
     """Writes the metarange of ranges in order and returns its id."""
 

@@ -1,5 +1,9 @@
 //! Writes a tree from record batches in either form.
 
+use std::panic::resume_unwind;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 use super::columns::{Bytes, Maps, Numbers, Times};
@@ -7,35 +11,88 @@ use crate::codec::{EntryView, encode_value};
 use crate::error::{Error, Result};
 use crate::tree::load::Loader;
 
-/// Adds all records of a stream, sorted by path or key. The form is known by its columns: raw
-/// records have the column `key`. Fails with [`Error::Order`] for keys that are not in order and
-/// with [`Error::Invalid`] for columns that are not there, of another type, or null.
+/// So many batches are encoded before the first of them is written.
+const AHEAD: usize = 2;
+
+/// Adds all records of a stream, sorted by path or key; one thread encodes them while another
+/// writes. The form is known by its columns: raw records have the column `key`. Fails with
+/// [`Error::Order`] for keys that are not in order and with [`Error::Invalid`] for columns that are
+/// not there, of another type, or null.
 pub fn load(source: impl RecordBatchReader, loader: &mut Loader) -> Result<()> {
+    thread::scope(|scope| {
+        let (sender, encoded) = sync_channel::<Records>(AHEAD);
+        let writing = scope.spawn(move || {
+            encoded
+                .into_iter()
+                .try_for_each(|records| records.add_to(loader))
+        });
+        let encoding = encode(source, |records| sender.send(records).is_ok());
+        drop(sender);
+        // what was written comes before what was encoded last
+        writing
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))?;
+        encoding
+    })
+}
+
+/// Encodes batch by batch, until `send` returns false.
+fn encode(source: impl RecordBatchReader, send: impl Fn(Records) -> bool) -> Result<()> {
     for batch in source {
         let batch = batch.map_err(|error| Error::Invalid(error.to_string()))?;
+        let mut records = Records::default();
         if batch.column_by_name("key").is_some() {
-            load_raw(&batch, loader)?;
+            encode_raw(&batch, &mut records)?;
         } else {
-            load_decoded(&batch, loader)?;
+            encode_decoded(&batch, &mut records)?;
+        }
+        if !send(records) {
+            break;
         }
     }
     Ok(())
 }
 
-fn load_raw(batch: &RecordBatch, loader: &mut Loader) -> Result<()> {
+/// Records of a batch, behind one another.
+#[derive(Default)]
+struct Records {
+    bytes: Vec<u8>,
+    /// Where each one's key and its framed value end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Records {
+    fn add(&mut self, key: &[u8], identity: &[u8], data: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        encode_value(identity, data, &mut self.bytes);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    fn add_to(&self, loader: &mut Loader) -> Result<()> {
+        let mut start = 0;
+        for &(key_end, end) in &self.ends {
+            loader.add(&self.bytes[start..key_end], &self.bytes[key_end..end])?;
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+fn encode_raw(batch: &RecordBatch, records: &mut Records) -> Result<()> {
     let column = |name| Bytes::binary(batch, name);
     let (keys, identities, data) = (column("key")?, column("identity")?, column("data")?);
-    let mut value = Vec::new();
     for row in 0..batch.num_rows() {
-        value.clear();
-        let identity = present(identities.get(row), "identity", row)?;
-        encode_value(identity, present(data.get(row), "data", row)?, &mut value);
-        loader.add(present(keys.get(row), "key", row)?, &value)?;
+        records.add(
+            present(keys.get(row), "key", row)?,
+            present(identities.get(row), "identity", row)?,
+            present(data.get(row), "data", row)?,
+        );
     }
     Ok(())
 }
 
-fn load_decoded(batch: &RecordBatch, loader: &mut Loader) -> Result<()> {
+fn encode_decoded(batch: &RecordBatch, records: &mut Records) -> Result<()> {
     let paths = Bytes::text(batch, "path")?;
     let addresses = Bytes::text(batch, "physical_address")?;
     let address_types = Numbers::find(batch, "address_type")?;
@@ -44,7 +101,7 @@ fn load_decoded(batch: &RecordBatch, loader: &mut Loader) -> Result<()> {
     let checksums = Bytes::text(batch, "checksum")?;
     let metadata = Maps::find(batch, "metadata")?;
     let content_types = Bytes::text(batch, "content_type")?;
-    let (mut value, mut data) = (Vec::new(), Vec::new());
+    let mut data = Vec::new();
     let mut entry = EntryView::default();
     for row in 0..batch.num_rows() {
         entry.address = text(addresses.get(row), "physical_address", row)?;
@@ -65,9 +122,8 @@ fn load_decoded(batch: &RecordBatch, loader: &mut Loader) -> Result<()> {
         entry.content_type = text(Some(content_type), "content_type", row)?;
         data.clear();
         entry.encode(&mut data);
-        value.clear();
-        encode_value(&entry.identity(), &data, &mut value);
-        loader.add(text(paths.get(row), "path", row)?, &value)?;
+        let path = text(paths.get(row), "path", row)?;
+        records.add(path, &entry.identity(), &data);
     }
     Ok(())
 }

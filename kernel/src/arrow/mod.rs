@@ -5,6 +5,7 @@
 
 pub mod columns;
 pub mod load;
+pub mod order;
 pub mod scan;
 
 use std::sync::{Arc, LazyLock};

@@ -8,10 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 
 use super::tables::{RangeInfo, Written};
 use crate::arrow::load::load;
+use crate::arrow::order;
 use crate::arrow::scan::Scan;
 use crate::error::Result;
 use crate::tree::load::Loader;
@@ -98,8 +99,23 @@ fn write_ranges_arrow(
     Ok(infos.into_iter().map(|info| RangeInfo { info }).collect())
 }
 
+/// Returns the order as numbers of four bytes each, of this machine's kind.
+#[pyfunction]
+fn path_order<'py>(py: Python<'py>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let reader = take_stream(source)?;
+    let numbers = py.detach(|| order::path_order(reader))?;
+    PyBytes::new_with(py, numbers.len() * size_of::<u32>(), |bytes| {
+        let places = bytes.chunks_exact_mut(size_of::<u32>());
+        for (place, number) in places.zip(numbers) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        Ok(())
+    })
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowStream>()?;
     module.add_function(wrap_pyfunction!(write_arrow, module)?)?;
-    module.add_function(wrap_pyfunction!(write_ranges_arrow, module)?)
+    module.add_function(wrap_pyfunction!(write_ranges_arrow, module)?)?;
+    module.add_function(wrap_pyfunction!(path_order, module)?)
 }

@@ -98,8 +98,12 @@ class Reader(DataSourceReader):  # type: ignore[misc]  # PySpark tells no types
         return _partitions(READINGS[self._asked.what].plan(self._asked))
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Yields what is in a piece; Spark makes a task without one when there is none."""
-        return iter(()) if partition is None else iter(partition.value())
+        """Yields what is in a piece. Where there is none, Spark 4.1 makes a task without one, and
+        Spark 4.3 one with a piece that is nothing.
+        """
+        if partition is None or partition.value is None:
+            return iter(())
+        return iter(partition.value())
 
 
 class PushingReader(Reader):

@@ -1,30 +1,42 @@
 """Listings in the order of their paths, whatever their size, in bounded memory.
 
-A listing that is small is sorted where it is. A larger one is written to a file, and a sample of
-its paths is kept; the sample says at which paths to cut it into shares. The rows are then dealt to
-one file for each share, and the shares sorted one after another, the next while the last is read.
-Shares are small where they can be: what fits a processor's cache is sorted in half the time.
+A listing that is small is sorted where it is. Of a larger one, a sample of the first rows says at
+which paths to cut it into shares. All rows are dealt to one file for each share, and the shares
+sorted one after another, the next while the last is read. A share that became too large, as all
+later rows are in one where they came in order, is dealt again, by a sample of its own. Shares are
+small where they can be: what fits a processor's cache is sorted in half the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from itertools import chain
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch import _kernel as kernel
 from anabranch.pipelines.imports.listings import LISTED, ORDER
 
 __all__ = ["ROOM", "Room", "in_order"]
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
 _BATCH = 65_536
+_CUTTING = 2
 _SHARES, _SMALLER = 256, 8
 """Shares are so much smaller than the room, unless that makes more files than these."""
+
+_FIRST = 64
+"""In so many shares rows are dealt before anybody knows how many there are."""
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -35,6 +47,10 @@ class Room(msgspec.Struct, frozen=True):
     rows: int = 2_000_000
     bytes: int = 384 << 20
     sampled: int = 512
+
+    def holds(self, rows: int, size: int) -> bool:
+        """Returns whether so much is sorted at once."""
+        return rows <= self.rows and size <= self.bytes
 
     def shares(self, rows: int, size: int) -> int:
         """Returns in how many shares to sort so much."""
@@ -53,71 +69,119 @@ def in_order(
     that comes very often is held in memory with all of its rows.
     """
     coming = iter(batches)
-    held: list[pa.RecordBatch] = []
+    held: deque[pa.RecordBatch] = deque()
     rows = size = 0
     for batch in coming:
         held.append(batch)
         rows += batch.num_rows
         size += batch.nbytes
-        if rows > room.rows or size > room.bytes:
+        if not room.holds(rows, size):
             break
     else:
         yield from _sorted(pa.Table.from_batches(held, schema=LISTED))
         return
-    whole = folder / "listing.arrow"
-    cuts = _kept(chain(held, coming), whole, room)
-    held.clear()
-    shares = _dealt(whole, folder, cuts)
-    whole.unlink()
-    with ThreadPoolExecutor(1) as pool:
-        ready = pool.submit(_sorted_file, shares[0])
-        for following in [*shares[1:], None]:
-            share = ready.result()
-            if following is not None:
-                ready = pool.submit(_sorted_file, following)
-            yield from share
+    sample = _Sample(room.sampled)
+    for batch in held:
+        sample.add(batch)
+    shares = _dealt(chain(_taken(held), coming), folder / "share", sample.cuts(_FIRST), room)
+    for share in _ahead(_sorted_file, (path for each in shares for path in each.small(room)), 1):
+        yield from share
 
 
-def _kept(batches: Iterable[pa.RecordBatch], path: Path, room: Room) -> pa.Array:
-    """Writes batches to a file; returns the paths at which to cut them into shares."""
-    sampled: list[pa.Array] = []
-    rows = size = 0
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, LISTED) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            # from where the rows of the batches before end
-            places = pa.array(range(-rows % room.sampled, batch.num_rows, room.sampled))
-            sampled.append(batch.column("path").take(places.cast(pa.int64())))
-            rows += batch.num_rows
-            size += batch.nbytes
-    sample = pa.chunked_array(sampled, pa.string()).drop_null()
-    sample = sample.take(pc.sort_indices(sample)).combine_chunks()
-    shares = room.shares(rows, size)
-    places = {number * len(sample) // shares for number in range(1, shares) if len(sample)}
-    return pc.unique(sample.take(pa.array(sorted(places), pa.int64())))
+class _Sample:
+    """The paths of some rows: of so many, one."""
+
+    def __init__(self, sampled: int) -> None:
+        self._sampled = sampled
+        self.paths: list[pa.Array] = []
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        # from where the rows of the batches before end
+        places = pa.array(range(-self._rows % self._sampled, batch.num_rows, self._sampled))
+        if len(places):
+            self.paths.append(batch.column("path").take(places.cast(pa.int64())))
+        self._rows += batch.num_rows
+
+    def cuts(self, shares: int) -> pa.Array:
+        """Returns the paths at which to cut what was sampled into so many shares, or fewer."""
+        paths = pa.chunked_array(self.paths, pa.string()).drop_null()
+        paths = paths.take(pc.sort_indices(paths)).combine_chunks()
+        places = {number * len(paths) // shares for number in range(1, shares) if len(paths)}
+        return pc.unique(paths.take(pa.array(sorted(places), pa.int64())))
 
 
-def _dealt(whole: Path, folder: Path, cuts: pa.Array) -> list[Path]:
-    """Writes each row of a file to the file of its share, and returns these in order."""
-    shares = [folder / f"share-{number}.arrow" for number in range(len(cuts) + 1)]
+class _Share:
+    """A file of rows between two paths."""
+
+    def __init__(self, path: Path, sampled: int) -> None:
+        self.path = path
+        self._sample = _Sample(sampled)
+        self.rows = self._size = 0
+
+    @contextmanager
+    def writing(self) -> Iterator[Callable[[pa.RecordBatch], None]]:
+        """Gives what adds rows."""
+        with pa.OSFile(str(self.path), "wb") as file, pa.ipc.new_file(file, LISTED) as writer:
+
+            def write(batch: pa.RecordBatch) -> None:
+                writer.write_batch(batch)
+                self._sample.add(batch)
+                self.rows += batch.num_rows
+                self._size += batch.nbytes
+
+            yield write
+
+    def small(self, room: Room) -> Iterator[Path]:
+        """Yields files that together are this one, in order, each of which is sorted at once."""
+        if room.holds(self.rows, self._size):
+            yield self.path
+            return
+        cuts = self._sample.cuts(room.shares(self.rows, self._size))
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+            parts = _dealt(batches, self.path, cuts, room)
+        self.path.unlink()
+        for part in parts:
+            # what came out as large as it was is one path, again and again
+            yield from part.small(room) if part.rows < self.rows else [part.path]
+
+
+def _dealt(
+    batches: Iterable[pa.RecordBatch], path: Path, cuts: pa.Array, room: Room
+) -> list[_Share]:
+    """Writes each row to the file of its share, named as `path` is with a number behind it, and
+    returns the shares in order.
+    """
+    shares = [
+        _Share(path.with_name(f"{path.name}-{number}"), room.sampled)
+        for number in range(len(cuts) + 1)
+    ]
     with ExitStack() as stack:
-        source = stack.enter_context(pa.OSFile(str(whole)))
-        reader = stack.enter_context(pa.ipc.open_file(source))
-        writers = []
-        for path in shares:
-            file = stack.enter_context(pa.OSFile(str(path), "wb"))
-            writers.append(stack.enter_context(pa.ipc.new_file(file, LISTED)))
-        for number in range(reader.num_record_batches):
-            batch = reader.get_batch(number)
-            share = pc.search_sorted(cuts, batch.column("path"), side="right")
-            share = pc.fill_null(share, pa.scalar(0, share.type))
-            together = batch.take(pc.sort_indices(share))
-            start = 0
-            counts = {each["values"]: each["counts"] for each in pc.value_counts(share).to_pylist()}
-            for which in sorted(counts):
-                writers[which].write_batch(together.slice(start, counts[which]))
-                start += counts[which]
+        write = [stack.enter_context(share.writing()) for share in shares]
+        for pieces in _ahead(partial(_cut, cuts), batches, _CUTTING):
+            for which, piece in pieces:
+                write[which](piece)
     return shares
+
+
+def _taken(batches: deque[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields batches and forgets them."""
+    while batches:
+        yield batches.popleft()
+
+
+def _cut(cuts: pa.Array, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+    """Returns the rows of each share that has some."""
+    share = pc.search_sorted(cuts, batch.column("path"), side="right")
+    share = pc.fill_null(share, pa.scalar(0, share.type))
+    together = batch.take(pc.sort_indices(share))
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(share).to_pylist()}
+    starts = accumulate((counts[which] for which in sorted(counts)), initial=0)
+    return [
+        (which, together.slice(start, counts[which]))
+        for which, start in zip(sorted(counts), starts, strict=False)
+    ]
 
 
 def _sorted_file(path: Path) -> list[pa.RecordBatch]:
@@ -130,7 +194,13 @@ def _sorted_file(path: Path) -> list[pa.RecordBatch]:
 def _sorted(table: pa.Table) -> Iterator[pa.RecordBatch]:
     if not _ascends(table["path"]):
         table = table.combine_chunks()
-        table = table.take(pc.sort_indices(table, sort_keys=list(ORDER)))
+        # most listings have each path once, and then nothing else tells
+        order = pa.py_buffer(kernel.path_order(table.select(["path"])))
+        places = pa.Array.from_buffers(pa.uint32(), len(table), [None, order])
+        path = table["path"].take(places)
+        if pc.any(pc.equal(path[1:], path[:-1])).as_py():
+            places = pc.sort_indices(table, sort_keys=list(ORDER))
+        table = table.take(places)
     yield from table.to_batches(max_chunksize=_BATCH)
 
 
@@ -141,3 +211,15 @@ def _ascends(path: pa.ChunkedArray) -> bool:
     if path.null_count or not pc.less(path[0], path[-1]).as_py():
         return False
     return bool(pc.all(pc.less(path[:-1], path[1:])).as_py())
+
+
+def _ahead(work: Callable[[Given], Made], given: Iterable[Given], ahead: int) -> Iterator[Made]:
+    """Yields what other threads make of each thing, in order; so many are in work or waiting."""
+    with ThreadPoolExecutor(ahead) as pool:
+        under_way: deque[Future[Made]] = deque()
+        for each in given:
+            under_way.append(pool.submit(work, each))
+            if len(under_way) > ahead:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
