@@ -264,3 +264,29 @@ def test_a_commit_that_comes_first_stays(listing, served, repository, store, mon
     assert main.object("theirs").reader().read() == b"theirs"
     assert main.head.get_commit().parents == list(made.commit.parents)
     assert branches(repository) == {"main"}
+
+
+def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
+    spark, listing, served, repository, store, monkeypatch
+):
+    main = repository.branch("main")
+    merge, once = ServedGround._merge, []
+
+    def late(self, name, request):
+        if not once:
+            once.append(name)
+            for path in ("theirs", "in/theirs"):
+                main.object(path).upload(b"theirs")
+            main.commit("Theirs")
+        return merge(self, name, request)
+
+    monkeypatch.setattr(ServedGround, "_merge", late)
+    few = listing.where("size < 9")
+    made = anabranch.spark.import_listing(
+        served, repository.id, "main", few, store=store, destination="in"
+    )
+    paths = {each.path for each in main.objects(max_amount=20)}
+    assert paths == {"theirs", *(f"in/p{size % 7:02}/f{size:06}" for size in range(9))}
+    assert main.head.get_commit().id == made.commit.id
+    assert [each.message for each in main.log(max_amount=3)][-1] == "Theirs"
+    assert branches(repository) == {"main"}

@@ -2,7 +2,7 @@
 
 Tables lie in the repository's store already. A hidden branch takes the tree as it is, and a merge
 that leaves one commit brings it onto the branch. A commit that comes first is not lost: the tree is
-then made anew from that.
+then made anew from that; and if it came in the moment of the merge, a second one follows.
 """
 
 from __future__ import annotations
@@ -65,14 +65,20 @@ class ServedGround:
         """Returns the commit that the branch was moved to."""
         self.tables.put(folder, written.tables)
         prefix = key_of(request.prefix)
+        merged: Commit | None = None
         while True:
-            head = self._references.branch(request.branch).commit_id
+            head = merged.id if merged else self._references.branch(request.branch).commit_id
             before = self._references.commit(head).metarange_id
             tree = self._replaced(before, written.metarange_id, prefix)
+            if merged and tree == before:
+                return merged
             with self._hidden(head) as name:
                 self._take(name, tree, request)
-                if self._references.branch(request.branch).commit_id == head:
-                    return self._merge(name, request)
+                if merged or self._references.branch(request.branch).commit_id == head:
+                    merged = self._merge(name, request)
+                    if merged.parents[0] == head:
+                        return merged
+                    # somebody came first: what that put under the destination is still to go
 
     @contextmanager
     def _hidden(self, head: str) -> Iterator[str]:

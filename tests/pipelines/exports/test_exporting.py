@@ -197,6 +197,21 @@ def test_a_path_that_no_file_can_have(lake, folder, tmp_path):
     assert (done.unfit, len(done.shown)) == (5, 5)
 
 
+def test_markers_of_folders_are_folders(lake, folder, tmp_path):
+    objects = {"a/": b"", "a/b/": b"", "a/c": b"1", "d": b"2"}
+    commit(lake, objects)
+    assert (export(lake, folder).stored, held(folder)) == (4, {"a/c": b"1", "d": b"2"})
+    assert (tmp_path / "out" / "a" / "b").is_dir()
+    commit(lake, {**objects, "d/": b""})
+    with pytest.raises(Invalid, match="one name"):
+        export(lake, folder)
+    del objects["a/b/"]
+    commit(lake, objects)
+    export(lake, folder)
+    assert sorted(path.name for path in (tmp_path / "out" / "a").iterdir()) == ["c"]
+    assert held(folder) == {"a/c": b"1", "d": b"2"}
+
+
 def test_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -47,7 +47,11 @@ class FolderDestination:
             raise translate(error, self._root) from error
 
     def store(self, path: str, found: OpenObject) -> Stored:
-        """Stores an object's bytes in place of the file that is there."""
+        """Stores an object's bytes in place of the file that is there. A folder's marker, which is
+        empty and whose path ends with a slash, makes the folder.
+        """
+        if path.endswith("/") and not found.entry.size:
+            return self._store_marker(path, found)
         place = self._place(path)
         temporary = f"{place.rpartition('/')[0]}/{_TEMPORARY}{secrets.token_hex(8)}"
         try:
@@ -67,10 +71,25 @@ class FolderDestination:
             self._written.add(place)
         return Stored(size, checksum, found.entry.mtime)
 
+    def _store_marker(self, path: str, found: OpenObject) -> Stored:
+        self._place(path[:-1])
+        try:
+            self._make_folder(path)
+        except _NO_ROOM_FOR_NAME as error:
+            raise unfit(path, "a file and a folder would have one name") from error
+        except OSError as error:
+            raise translate(error, path) from error
+        return Stored(0, hashlib.md5(usedforsecurity=False).hexdigest(), found.entry.mtime)
+
     def remove(self, paths: Iterable[str]) -> None:
         """Removes files, and the folders that they leave empty."""
         for path in paths:
             try:
+                if path.endswith("/"):
+                    self._place(path[:-1])
+                    if self._is_reached(path):
+                        self._remove_empty(path[:-1])
+                    continue
                 place = self._place(path)
                 if not self._is_reached(path):
                     continue
