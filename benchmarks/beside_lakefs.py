@@ -3,9 +3,10 @@
     python benchmarks/beside_lakefs.py --url http://127.0.0.1:8000 --pid 4104 \\
         --key ACCESS_KEY_ID --secret SECRET_ACCESS_KEY
 
-lakeFS is started by whoever calls this, with a local database and block store, on a folder of the
-same disk as TMPDIR. A machine's speed changes from minute to minute; what both do within the same
-seconds can be compared. See README.md beside this.
+lakeFS is started by whoever calls this, with a local block store on a folder of the same disk as
+TMPDIR, and a local database; or, with `--database-pid`, one of PostgreSQL's: then this checkout's
+server has one too, and what the databases use is counted. A machine's speed changes from minute to
+minute; what both do within the same seconds can be compared. See README.md beside this.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 from api_requests import ApiRequests
 from bench_s3_server import LARGE, ONE_KIB, cycle
+from bench_server import a_database
 from filled import REPOSITORY, filled_folder
 from load import Load
 from s3_requests import S3Requests
@@ -38,10 +40,10 @@ class Operation(NamedTuple):
 
 
 class Target:
-    """A server under measurement; `pid` is that of its first process."""
+    """A server under measurement; `pids` are its first process and its database's."""
 
-    def __init__(self, url: str, auth: tuple[str, str], pid: int) -> None:
-        self.pid = pid
+    def __init__(self, url: str, auth: tuple[str, str], *pids: int) -> None:
+        self.pids = pids
         self.load = Load(url)
         self.s3 = S3Requests(url, auth)
         self.api = ApiRequests(self.load, url, auth)
@@ -90,11 +92,16 @@ class Target:
         yield Operation("PUT of 64 MiB", [large], 1)
 
 
+def used(target: Target) -> float:
+    """Returns the processor time of a server and its database so far, in seconds."""
+    return sum(map(cpu_seconds, target.pids))
+
+
 def measured(target: Target, operation: Operation, seconds: float) -> tuple[float, float]:
     """Returns the server's processor time for one request and the median wait, in seconds."""
-    before = cpu_seconds(target.pid)
+    before = used(target)
     run = target.load.run(cycle(operation.requests), in_flight=operation.in_flight, seconds=seconds)
-    return (cpu_seconds(target.pid) - before) / run.count, run.at(0.5)
+    return (used(target) - before) / run.count, run.at(0.5)
 
 
 def main() -> None:
@@ -102,14 +109,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--url", required=True, help="where lakeFS is")
     parser.add_argument("--pid", required=True, type=int, help="its process")
+    parser.add_argument("--database-pid", type=int, help="its PostgreSQL's first process")
     parser.add_argument("--key", required=True, help="its access key id")
     parser.add_argument("--secret", required=True, help="its secret access key")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with filled_folder(OBJECTS) as folder, running_server(folder) as server:
-        ours = Target(server.url, server.auth, server.pid)
-        theirs = Target(given.url, (given.key, given.secret), given.pid)
+    with (
+        a_database("postgres" if given.database_pid else "sqlite") as (database, process),
+        filled_folder(OBJECTS, database) as folder,
+        running_server(folder, database=database) as server,
+    ):
+        ours = Target(server.url, server.auth, *filter(None, (server.pid, process)))
+        pids = filter(None, (given.pid, given.database_pid))
+        theirs = Target(given.url, (given.key, given.secret), *pids)
         for target in (ours, theirs):
             target.prepare()
         print(FORM.format("", "CPU us here", "p50 ms", "CPU us lakeFS", "p50 ms", "CPU"))
