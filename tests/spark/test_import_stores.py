@@ -267,7 +267,7 @@ def test_a_commit_that_comes_first_stays(listing, served, repository, store, mon
 
 
 def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
-    spark, listing, served, repository, store, monkeypatch
+    listing, served, repository, store, monkeypatch
 ):
     main = repository.branch("main")
     merge, once = ServedGround._merge, []
