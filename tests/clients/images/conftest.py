@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import boto3
 import pytest
 
 from anabranch.testing.image_example import build_example, running_example
@@ -20,3 +21,15 @@ def built(server):
     image.
     """
     return build_example(server)
+
+
+@pytest.fixture(scope="session")
+def s3(server):
+    """A client of boto3 for this server; the one of that name above is kept for another."""
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key_id,
+        aws_secret_access_key=server.secret_access_key,
+        region_name="us-east-1",
+    )
