@@ -8,14 +8,13 @@ from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
-import boto3
-import botocore.config
 import pytest
 from lakefs_sdk import TagCreation
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.base import PySparkException
 
 from anabranch.testing.hadoop import HadoopFileSystem, shell
+from anabranch.testing.s3_client import s3_client
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -47,14 +46,7 @@ def system_with(spark, repo):
 @pytest.fixture
 def boto(server):
     """boto3, for many small things at once."""
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-        config=botocore.config.Config(s3={"addressing_style": "path"}),
-    )
+    return s3_client(server, s3={"addressing_style": "path"})
 
 
 def refusal(call, *arguments, **options):

@@ -9,8 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
 
-import boto3
-import botocore.config
 import pyspark
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -19,6 +17,7 @@ from pyspark.sql import functions as f
 
 import anabranch.spark
 from anabranch.testing.hadoop import HadoopFileSystem
+from anabranch.testing.s3_client import s3_client
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -80,14 +79,7 @@ def files(repo, ref, path):
 
 def uploads(server, repo):
     """Returns the multipart uploads that are in progress."""
-    boto = boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-        config=botocore.config.Config(s3={"addressing_style": "path"}),
-    )
+    boto = s3_client(server, s3={"addressing_style": "path"})
     return boto.list_multipart_uploads(Bucket=repo.id).get("Uploads", [])
 
 

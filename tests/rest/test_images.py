@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from anabranch.rest.openapi import openapi
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
+from anabranch.testing.s3_client import s3_client
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +67,7 @@ def test_building_and_reading(api, sea):
 
 @pytest.fixture(scope="module")
 def s3(server):
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
-    )
+    return s3_client(server, s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
 
 
 @pytest.mark.usefixtures("sea")

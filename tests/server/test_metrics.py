@@ -8,12 +8,11 @@ import signal
 import threading
 import time
 
-import boto3
 import httpx2
 import pytest
-from botocore.config import Config
 from prometheus_client.parser import text_string_to_metric_families
 
+from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import running_server
 
 REPOSITORY = {"name": "sea", "storage_namespace": "local://sea"}
@@ -39,14 +38,7 @@ def client(server):
 
 
 def s3_of(server):
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-        config=Config(retries={"max_attempts": 0}),
-    )
+    return s3_client(server, retries={"max_attempts": 0})
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -10,13 +10,12 @@ import random
 import threading
 import time
 
-import boto3
-import botocore.config
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 import anabranch
 from anabranch.testing.caller import Caller
+from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import running_server
 from anabranch.testing.strays import strays
 
@@ -26,15 +25,8 @@ BIG = os.urandom(5 << 20)
 
 
 def client(server):
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-        config=botocore.config.Config(
-            retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, read_timeout=20
-        ),
+    return s3_client(
+        server, retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, read_timeout=20
     )
 
 

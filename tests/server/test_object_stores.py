@@ -9,7 +9,6 @@ import uuid
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import boto3
 import httpx2
 import lakefs
 import lakefs_sdk
@@ -20,6 +19,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from anabranch.blocks.object_store import ObjectBlocks
+from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import Server, running_server
 
 BODY = b"stored by the client"
@@ -140,13 +140,7 @@ def test_an_upload_in_parts(client, repository):
 
 
 def s3_door(server):
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-    )
+    return s3_client(server)
 
 
 def test_an_upload_in_parts_through_the_s3_door(lake, repository):

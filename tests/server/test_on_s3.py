@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import uuid
 
-import boto3
 import httpx2
 import pytest
-from botocore.config import Config
 
 from anabranch.blocks.table_addresses import TABLES
+from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import running_server
 
 MIB = 1 << 20
@@ -46,13 +45,7 @@ def repository(ask, bucket):
 @pytest.fixture
 def door(server):
     """The S3 door of the server."""
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-    )
+    return s3_client(server)
 
 
 def test_clients_are_told_of_the_store(ask):
@@ -157,14 +150,7 @@ def test_a_store_that_is_asked_too_much_is_told_of_with_503(emulated_s3, tmp_pat
         emulated_s3.answer = slow_down
         try:
             answer = client.post(put, files={"content": b"x"})
-            door = boto3.client(
-                "s3",
-                endpoint_url=server.url,
-                aws_access_key_id=server.access_key_id,
-                aws_secret_access_key=server.secret_access_key,
-                region_name="us-east-1",
-                config=Config(retries={"total_max_attempts": 1}),
-            )
+            door = s3_client(server, retries={"total_max_attempts": 1})
             with pytest.raises(door.exceptions.ClientError) as refused:
                 door.put_object(Bucket="busy", Key="main/a", Body=b"x")
         finally:

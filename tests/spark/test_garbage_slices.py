@@ -4,31 +4,16 @@ be.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.spark.garbage_slices import cut_listing
+from anabranch.testing.listed_names import asked_of
 from anabranch.versioning.identifiers import Identifiers
 
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 NAMES = st.text(DIGITS, min_size=20, max_size=20) | st.text(max_size=20)
-
-
-def asked_of(names):
-    """Returns what tells the first name after another, and how often that was asked."""
-    there = sorted(names, key=str.encode)
-    keys = [name.encode() for name in there]
-    asked = []
-
-    def first_after(name):
-        asked.append(name)
-        place = bisect_right(keys, name.encode())
-        return there[place] if place < len(there) else None
-
-    return first_after, asked
 
 
 def within(part, names):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 
 import pytest
@@ -10,23 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.spark.slices import cut_names
+from anabranch.testing.listed_names import asked_of
 
 LETTERS = st.text(st.sampled_from("ab/0\ud7ff\ue000\U0010ffff"), min_size=1, max_size=8)
 NAMES = LETTERS | st.text(min_size=1, max_size=20) | LETTERS.map("same/folder=".__add__)
-
-
-def asked_of(names):
-    """Returns what tells the first name after another, and how often that was asked."""
-    there = sorted(names, key=str.encode)
-    keys = [name.encode() for name in there]
-    asked = []
-
-    def first_after(name):
-        asked.append(name)
-        place = bisect_right(keys, name.encode())
-        return there[place] if place < len(there) else None
-
-    return first_after, asked
 
 
 def lengths(slices, names):

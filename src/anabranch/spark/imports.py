@@ -177,11 +177,11 @@ def _sorted(listing: DataFrame) -> DataFrame:
     if "metadata" in there and dict(listing.dtypes)[there["metadata"]] == "string":
         read["metadata"] = _TEXT
     columns = [f"{read[name].format(f'`{column}`')} AS {name}" for name, column in there.items()]
-    order = [name for name, _ in ORDER if name in there]
+    order = {name: direction == "ascending" for name, direction in ORDER if name in there}
     return (
         listing.selectExpr(*columns)
         .repartitionByRange("path")
-        .sortWithinPartitions(*order, ascending=[name != "last_modified" for name in order])
+        .sortWithinPartitions(*order, ascending=[*order.values()])
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
 
 from anabranch.testing.image_example import build_example, running_example
+from anabranch.testing.s3_client import s3_client
 
 
 @pytest.fixture(scope="session")
@@ -26,10 +26,4 @@ def built(server):
 @pytest.fixture(scope="session")
 def s3(server):
     """A client of boto3 for this server; the one of that name above is kept for another."""
-    return boto3.client(
-        "s3",
-        endpoint_url=server.url,
-        aws_access_key_id=server.access_key_id,
-        aws_secret_access_key=server.secret_access_key,
-        region_name="us-east-1",
-    )
+    return s3_client(server)

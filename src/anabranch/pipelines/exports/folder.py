@@ -27,6 +27,7 @@ from anabranch.pipelines.exports.destination import UNFIT, unfit
 __all__ = ["FolderDestination"]
 
 _LONGEST_NAME = 255
+_MD5_OF_NOTHING = hashlib.md5(usedforsecurity=False).hexdigest()
 _TEMPORARY = ".anabranch-export-"
 _NO_ROOM_FOR_NAME = (NotADirectoryError, IsADirectoryError, FileExistsError)
 
@@ -50,48 +51,29 @@ class FolderDestination:
         """Stores an object's bytes in place of the file that is there. A folder's marker, which is
         empty and whose path ends with a slash, makes the folder.
         """
-        if path.endswith("/") and not found.entry.size:
-            return self._store_marker(path, found)
-        place = self._place(path)
-        temporary = f"{place.rpartition('/')[0]}/{_TEMPORARY}{secrets.token_hex(8)}"
+        is_marker = path.endswith("/") and not found.entry.size
+        place = self._place(path[:-1] if is_marker else path)
         try:
             self._make_folder(path)
-            try:
-                size, checksum = _write(temporary, found)
-                os.utime(temporary, (found.entry.mtime, found.entry.mtime))
-                Path(temporary).rename(place)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            size, checksum = (0, _MD5_OF_NOTHING) if is_marker else _write_whole(place, found)
         except _NO_ROOM_FOR_NAME as error:
             raise unfit(path, "a file and a folder would have one name") from error
         except OSError as error:
             raise translate(error, place) from error
-        with self._lock:
-            self._written.add(place)
+        if not is_marker:
+            with self._lock:
+                self._written.add(place)
         return Stored(size, checksum, found.entry.mtime)
-
-    def _store_marker(self, path: str, found: OpenObject) -> Stored:
-        self._place(path[:-1])
-        try:
-            self._make_folder(path)
-        except _NO_ROOM_FOR_NAME as error:
-            raise unfit(path, "a file and a folder would have one name") from error
-        except OSError as error:
-            raise translate(error, path) from error
-        return Stored(0, hashlib.md5(usedforsecurity=False).hexdigest(), found.entry.mtime)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Removes files, and the folders that they leave empty."""
         for path in paths:
             try:
-                if path.endswith("/"):
-                    self._place(path[:-1])
-                    if self._is_reached(path):
-                        self._remove_empty(path[:-1])
-                    continue
-                place = self._place(path)
+                place = self._place(path.removesuffix("/"))
                 if not self._is_reached(path):
+                    continue
+                if path.endswith("/"):
+                    self._remove_empty(path[:-1])
                     continue
                 Path(place).unlink()
             except (*NOT_THERE, IsADirectoryError):
@@ -196,6 +178,19 @@ class FolderDestination:
             except OSError:
                 return
             folder = folder.rpartition("/")[0]
+
+
+def _write_whole(place: str, found: OpenObject) -> tuple[int, str]:
+    """Writes an object's bytes beside their place, and puts them there when all have come."""
+    temporary = f"{place.rpartition('/')[0]}/{_TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        size, checksum = _write(temporary, found)
+        os.utime(temporary, (found.entry.mtime, found.entry.mtime))
+        Path(temporary).rename(place)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return size, checksum
 
 
 def _write(place: str, found: OpenObject) -> tuple[int, str]:

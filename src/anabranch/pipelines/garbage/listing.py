@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.pipelines.garbage.address_hashes import hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
-from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
+from anabranch.pipelines.side_by_side import side_by_side
 
 __all__ = ["DATA", "LISTING", "Listing", "listed", "listed_slice", "write_listing"]
 

@@ -26,8 +26,8 @@ from anabranch.pipelines.garbage.marks import Marks
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.origins import Origins, Tracing
 from anabranch.pipelines.garbage.roots import Roots
-from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
+from anabranch.pipelines.side_by_side import side_by_side
 
 __all__ = ["Found", "Living", "ReadRanges"]
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from anabranch.pipelines.garbage.address_hashes import Hashes
 from anabranch.pipelines.garbage.listing import Listing
-from anabranch.pipelines.garbage.side_by_side import side_by_side
 from anabranch.pipelines.garbage.watching import Watching
+from anabranch.pipelines.side_by_side import side_by_side
 
 __all__ = ["SHARE", "is_in", "unmarked"]
 

@@ -118,7 +118,7 @@ def _pairs(text: str) -> list[tuple[str, str | None]]:
         return []
     found = json.loads(text)
     if not isinstance(found, dict) or not all(
-        each is None or isinstance(each, str) for each in found.values()
+        isinstance(each, str | None) for each in found.values()
     ):
         raise ValueError(f"{text[:200]!r} is no JSON object of texts")
     return list(found.items())

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -24,11 +22,9 @@ import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
 from anabranch.pipelines.imports.listings import LISTED, ORDER
+from anabranch.pipelines.side_by_side import side_by_side
 
 __all__ = ["ROOM", "Room", "in_order"]
-
-Given = TypeVar("Given")
-Made = TypeVar("Made")
 
 _BATCH = 65_536
 _CUTTING = 2
@@ -84,7 +80,8 @@ def in_order(
     for batch in held:
         sample.add(batch)
     shares = _dealt(chain(_taken(held), coming), folder / "share", sample.cuts(_FIRST), room)
-    for share in _ahead(_sorted_file, (path for each in shares for path in each.small(room)), 1):
+    small = (path for each in shares for path in each.small(room))
+    for share in side_by_side(_sorted_file, small, threads=1, ahead=1):
         yield from share
 
 
@@ -93,19 +90,19 @@ class _Sample:
 
     def __init__(self, sampled: int) -> None:
         self._sampled = sampled
-        self.paths: list[pa.Array] = []
+        self._paths: list[pa.Array] = []
         self._rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         # from where the rows of the batches before end
         places = pa.array(range(-self._rows % self._sampled, batch.num_rows, self._sampled))
         if len(places):
-            self.paths.append(batch.column("path").take(places.cast(pa.int64())))
+            self._paths.append(batch.column("path").take(places.cast(pa.int64())))
         self._rows += batch.num_rows
 
     def cuts(self, shares: int) -> pa.Array:
         """Returns the paths at which to cut what was sampled into so many shares, or fewer."""
-        paths = pa.chunked_array(self.paths, pa.string()).drop_null()
+        paths = pa.chunked_array(self._paths, pa.string()).drop_null()
         paths = paths.take(pc.sort_indices(paths)).combine_chunks()
         places = {number * len(paths) // shares for number in range(1, shares) if len(paths)}
         return pc.unique(paths.take(pa.array(sorted(places), pa.int64())))
@@ -159,7 +156,7 @@ def _dealt(
     ]
     with ExitStack() as stack:
         write = [stack.enter_context(share.writing()) for share in shares]
-        for pieces in _ahead(partial(_cut, cuts), batches, _CUTTING):
+        for pieces in side_by_side(partial(_cut, cuts), batches, threads=_CUTTING, ahead=_CUTTING):
             for which, piece in pieces:
                 write[which](piece)
     return shares
@@ -211,15 +208,3 @@ def _ascends(path: pa.ChunkedArray) -> bool:
     if path.null_count or not pc.less(path[0], path[-1]).as_py():
         return False
     return bool(pc.all(pc.less(path[:-1], path[1:])).as_py())
-
-
-def _ahead(work: Callable[[Given], Made], given: Iterable[Given], ahead: int) -> Iterator[Made]:
-    """Yields what other threads make of each thing, in order; so many are in work or waiting."""
-    with ThreadPoolExecutor(ahead) as pool:
-        under_way: deque[Future[Made]] = deque()
-        for each in given:
-            under_way.append(pool.submit(work, each))
-            if len(under_way) > ahead:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()

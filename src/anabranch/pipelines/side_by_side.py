@@ -19,16 +19,22 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-def side_by_side(work: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
-    """Yields what `work` makes of each item. Items are taken in the caller's thread, and not many
-    more than have been worked on.
+def side_by_side(
+    work: Callable[[Given], Made],
+    items: Iterable[Given],
+    *,
+    threads: int = THREADS,
+    ahead: int = 2 * THREADS,
+) -> Iterator[Made]:
+    """Yields what `work` makes of each item. Items are taken in the caller's thread, and at most
+    `ahead` more than have been asked for.
     """
     waiting: deque[Future[Made]] = deque()
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(work, item))
-                if len(waiting) > 2 * THREADS:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
