@@ -8,12 +8,14 @@
 //! - [`tree`]: all records of one commit, and what is done with them.
 //! - [`arrow`]: records as columns, to and from whoever works with those.
 //! - [`signing`]: signatures over requests of S3.
+//! - [`http`]: plain messages of HTTP.
 //! - [`text`]: how numbers, times and keys are written for those who read text.
 
 pub mod arrow;
 pub mod checksum;
 pub mod codec;
 pub mod error;
+pub mod http;
 pub mod ranges;
 pub mod signing;
 pub mod table;

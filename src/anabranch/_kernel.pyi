@@ -1,5 +1,5 @@
-"""The kernel, written in Rust: SSTables of object metadata, the trees made of them, checksums and
-signatures.
+"""The kernel, written in Rust: SSTables of object metadata, the trees made of them, checksums,
+signatures and plain messages of HTTP.
 
 A *table* is one RocksDB-compatible SSTable file, named by the digest of its records. A *range* is
 a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
@@ -371,20 +371,14 @@ def joined_headers(pairs: Iterable[tuple[bytes | str, bytes | str]]) -> dict[str
     Latin-1 stands for its UTF-8.
     """
 
-def canonical_request(
-    method: str,
-    path: str,
-    query: str,
-    headers: dict[str, str],
-    signed_headers: str,
-    payload: str,
-    *,
-    as_sent: bool = False,
-) -> str:
-    """Returns the canonical form of a request, of which the headers `name;name` are signed: path
-    and query decoded and encoded anew, parameters sorted without X-Amz-Signature, spaces in
-    headers folded; or, with `as_sent`, the parameters sorted and all else as it is. All text is
-    Latin-1, a character for each byte; raises ValueError for other text.
+SignedHead: TypeAlias = tuple[str, str, str, dict[str, str], str, str]
+"""(method, path, query, headers, signed headers, payload) of a request: what a signature covers.
+The signed headers are named as `name;name`; all text is Latin-1, a character for each byte."""
+
+def canonical_request(head: SignedHead, *, as_sent: bool = False) -> str:
+    """Returns the canonical form of a request: path and query decoded and encoded anew, parameters
+    sorted without X-Amz-Signature, spaces in headers folded; or, with `as_sent`, the parameters
+    sorted and all else as it is. Raises ValueError for text that is not Latin-1.
 
     [AWS, "Signature Version 4 signing process for Amazon S3"]
     """
@@ -395,6 +389,43 @@ def signature_v4(key: bytes, timestamp: str, scope: str, canonical: str) -> str:
     of another length.
     """
 
+def is_signature_v4(
+    signature: str,
+    key: bytes,
+    timestamp: str,
+    scope: str,
+    head: SignedHead,
+    *,
+    as_sent: bool = False,
+) -> bool:
+    """Returns whether `signature` is that over the canonical form of a request, in a time that
+    does not depend on where it differs. Raises ValueError as `canonical_request` and
+    `signature_v4` do.
+    """
+
+# --- plain messages of HTTP --------------------------------------------------------------------
+
+def whole_request(
+    data: bytes,
+) -> tuple[str, bytes, bytes, list[tuple[bytes, bytes]], bytes] | None:
+    """Returns (method, path, query, headers, body) of the request of HTTP/1.1 that `data` is, from
+    its first byte to its last; names of headers in lower case, the rest as it was sent. None for
+    half of a request, for more than one, for what is none, and for one with anything that changes
+    how the connection goes on or how its body comes.
+
+    [RFC 9112]
+    """
+
+def whole_answer(
+    status_line: bytes,
+    headers: list[tuple[bytes, bytes]],
+    more_headers: list[tuple[str, str]],
+    body: bytes,
+) -> bytes | None:
+    """Returns an answer as it is sent, names in lower case, text as `joined_headers` has it; None
+    if a header would be more than one line.
+    """
+
 # --- checksums -------------------------------------------------------------------------------
 
 def crc32c(data: bytes | bytearray, value: int = 0, /) -> int:
@@ -402,3 +433,10 @@ def crc32c(data: bytes | bytearray, value: int = 0, /) -> int:
 
 def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
     """Returns the CRC-64/NVME of what `value` is the checksum of, followed by `data`."""
+
+# --- files -----------------------------------------------------------------------------------
+
+def has_name(descriptor: int) -> bool:
+    """Returns whether an open file has a name in some folder: not once it was removed, or another
+    took its place. Raises OSError for what is no descriptor.
+    """

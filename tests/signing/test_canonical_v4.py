@@ -12,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
-from anabranch.signing.canonical_v4 import canonical_request, sign_canonical, string_to_sign
+from anabranch.signing.canonical_v4 import (
+    canonical_request,
+    is_signature,
+    sign_canonical,
+    string_to_sign,
+)
 from anabranch.signing.credential_scope import Scope
 from anabranch.signing.request import Request, joined_headers
 
@@ -65,6 +70,19 @@ def test_a_signature_is_the_hmac_of_the_string_to_sign(key, canonical):
     assert sign_canonical(key, "20240229T120000Z", SCOPE, canonical) == expected
 
 
+@given(st.binary(min_size=32, max_size=32), SENT, SENT, st.booleans(), st.data())
+def test_a_signature_is_found_true_and_a_damaged_one_is_not(key, path, query, as_sent, data):
+    request = Request(method="GET", path=path, query=query, headers={"host": "sea"})
+    signed = (key, "20240229T120000Z", SCOPE)
+    signature = sign_canonical(*signed, canonical_request(request, "host", "p", as_sent=as_sent))
+    assert is_signature(signature, *signed, request, "host", "p", as_sent=as_sent)
+    at = data.draw(st.integers(0, len(signature) - 1))
+    letter = data.draw(st.sampled_from("0123456789abcdefABCDEF\xe9 "))
+    damaged = signature[:at] + letter + signature[at + 1 :]
+    found = is_signature(damaged, *signed, request, "host", "p", as_sent=as_sent)
+    assert found == (damaged == signature)
+
+
 @given(st.lists(st.tuples(st.sampled_from([b"A", b"a", b"B-c", b"\xc0"]), st.binary(max_size=9))))
 def test_headers_are_joined_as_a_plain_model_joins_them(pairs):
     expected: dict[str, list[str]] = {}
@@ -78,10 +96,12 @@ def test_headers_are_joined_as_a_plain_model_joins_them(pairs):
 
 def test_what_is_no_text_of_http_is_refused():
     with pytest.raises(ValueError, match="a character for each byte"):
-        kernel.canonical_request("GET", "/漢", "", {}, "host", "p")
+        kernel.canonical_request(("GET", "/漢", "", {}, "host", "p"))
     with pytest.raises(TypeError):
-        kernel.canonical_request("GET", "/", "", {"host": 1}, "host", "p")  # type: ignore[dict-item]
+        kernel.canonical_request(("GET", "/", "", {"host": 1}, "host", "p"))  # type: ignore[dict-item]
     with pytest.raises(TypeError):
         joined_headers([("host", 1)])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="32 bytes"):
         kernel.signature_v4(b"short", "t", "s", "c")
+    with pytest.raises(ValueError, match="32 bytes"):
+        kernel.is_signature_v4("00", b"short", "t", "s", ("GET", "/", "", {}, "host", "p"))

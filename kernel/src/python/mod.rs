@@ -4,7 +4,10 @@ mod arrow;
 mod checksums;
 mod diffs;
 mod errors;
+mod files;
+mod http;
 mod identities;
+mod latin_1;
 mod layers;
 mod listing;
 mod signing;
@@ -27,5 +30,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     layers::register(module)?;
     arrow::register(module)?;
     checksums::register(module)?;
-    signing::register(module)
+    signing::register(module)?;
+    http::register(module)?;
+    files::register(module)
 }

@@ -1,28 +1,58 @@
 //! Canonical requests and their signatures, and headers as both want them.
-//!
-//! Text is what HTTP has, one character for each byte (Latin-1); here it is those bytes.
 
 use std::borrow::Cow;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyDict, PyString};
 
+use super::latin_1::{latin_1, py_text, raw};
 use crate::signing::{self, Head, trimmed};
 
+/// A request as Python has it: method, path, query, headers, their names that are signed, payload.
+type PyHead<'py> = (
+    Bound<'py, PyString>,
+    Bound<'py, PyString>,
+    Bound<'py, PyString>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyString>,
+    Bound<'py, PyString>,
+);
+
 #[pyfunction]
-#[pyo3(signature = (method, path, query, headers, signed_headers, payload, *, as_sent = false))]
-#[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
+#[pyo3(signature = (head, *, as_sent = false))]
 fn canonical_request<'py>(
     py: Python<'py>,
-    method: &Bound<'py, PyString>,
-    path: &Bound<'py, PyString>,
-    query: &Bound<'py, PyString>,
-    headers: &Bound<'py, PyDict>,
-    signed_headers: &Bound<'py, PyString>,
-    payload: &Bound<'py, PyString>,
+    head: PyHead<'py>,
     as_sent: bool,
 ) -> PyResult<Bound<'py, PyString>> {
+    Ok(py_text(py, &canonical(py, &head, as_sent)?))
+}
+
+#[pyfunction]
+#[pyo3(signature = (signature, key, timestamp, scope, head, *, as_sent = false))]
+fn is_signature_v4<'py>(
+    py: Python<'py>,
+    signature: &Bound<'py, PyString>,
+    key: &[u8],
+    timestamp: &Bound<'py, PyString>,
+    scope: &Bound<'py, PyString>,
+    head: PyHead<'py>,
+    as_sent: bool,
+) -> PyResult<bool> {
+    let canonical = canonical(py, &head, as_sent)?;
+    let [signature, timestamp, scope] = [signature, timestamp, scope].map(latin_1);
+    Ok(signing::is_signature(
+        &signature?,
+        key_of(key)?,
+        &timestamp?,
+        &scope?,
+        &canonical,
+    ))
+}
+
+fn canonical<'py>(py: Python<'py>, head: &PyHead<'py>, as_sent: bool) -> PyResult<Vec<u8>> {
+    let (method, path, query, headers, signed_headers, payload) = head;
     let head = Head {
         method: &latin_1(method)?,
         path: &latin_1(path)?,
@@ -30,13 +60,17 @@ fn canonical_request<'py>(
         signed_headers: &latin_1(signed_headers)?,
         payload: &latin_1(payload)?,
     };
-    let form = signing::canonical_request(head, as_sent, |out, name| -> PyResult<()> {
+    signing::canonical_request(head, as_sent, |out, name| {
         if let Some(value) = headers.get_item(py_text(py, name))? {
             out.extend_from_slice(&latin_1(value.cast::<PyString>()?)?);
         }
         Ok(())
-    })?;
-    Ok(py_text(py, &form))
+    })
+}
+
+fn key_of(key: &[u8]) -> PyResult<&[u8; 32]> {
+    let wrong = |_| PyValueError::new_err("a key for signing has 32 bytes");
+    key.try_into().map_err(wrong)
 }
 
 #[pyfunction]
@@ -46,11 +80,13 @@ fn signature_v4(
     scope: &Bound<'_, PyString>,
     canonical: &Bound<'_, PyString>,
 ) -> PyResult<String> {
-    let key = key
-        .try_into()
-        .map_err(|_| PyValueError::new_err("a key for signing has 32 bytes"))?;
     let [timestamp, scope, canonical] = [timestamp, scope, canonical].map(latin_1);
-    Ok(signing::signature(key, &timestamp?, &scope?, &canonical?))
+    Ok(signing::signature(
+        key_of(key)?,
+        &timestamp?,
+        &scope?,
+        &canonical?,
+    ))
 }
 
 #[pyfunction]
@@ -74,48 +110,9 @@ fn joined_headers<'py>(py: Python<'py>, pairs: &Bound<'py, PyAny>) -> PyResult<B
     Ok(joined)
 }
 
-/// Returns the bytes of text. Fails with ValueError for a character that is none.
-fn latin_1<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, [u8]>> {
-    let text = text.to_str()?;
-    if text.is_ascii() {
-        return Ok(Cow::Borrowed(text.as_bytes()));
-    }
-    let bytes = text.chars().map(|letter| u8::try_from(letter).ok());
-    let bytes: Option<Vec<u8>> = bytes.collect();
-    bytes
-        .map(Cow::Owned)
-        .ok_or_else(|| PyValueError::new_err("text of HTTP has a character for each byte"))
-}
-
-/// Returns bytes as text.
-fn py_text<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyString> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.is_ascii() => PyString::new(py, text),
-        _ => PyString::new(
-            py,
-            &bytes.iter().copied().map(char::from).collect::<String>(),
-        ),
-    }
-}
-
-/// Returns the bytes of a header's name or value, given as they are, or as text, which is Latin-1
-/// if it can be, else UTF-8.
-fn raw<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
-    if let Ok(bytes) = given.cast::<PyBytes>() {
-        return Ok(Cow::Borrowed(bytes.as_bytes()));
-    }
-    let text = given
-        .cast::<PyString>()
-        .map_err(|_| PyTypeError::new_err("a header is bytes or text"))?;
-    if let Ok(bytes) = latin_1(text) {
-        return Ok(bytes);
-    }
-    let encoded = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
-    Ok(Cow::Owned(encoded.extract()?))
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(canonical_request, module)?)?;
     module.add_function(wrap_pyfunction!(signature_v4, module)?)?;
+    module.add_function(wrap_pyfunction!(is_signature_v4, module)?)?;
     module.add_function(wrap_pyfunction!(joined_headers, module)?)
 }

@@ -6,4 +6,4 @@ mod encoding;
 mod signature;
 
 pub use canonical::{Head, canonical_request, trimmed};
-pub use signature::signature;
+pub use signature::{is_signature, signature};

@@ -5,19 +5,59 @@ use sha2::{Digest, Sha256};
 
 use crate::codec::hex;
 
+type HmacSha256 = Hmac<Sha256>;
+
 const ALGORITHM: &[u8] = b"AWS4-HMAC-SHA256";
 
 /// Returns the signature in hexadecimal, given the key for the scope, the time as
 /// `YYYYMMDDTHHMMSSZ`, the scope as it is signed, and the canonical request.
 pub fn signature(key: &[u8; 32], timestamp: &[u8], scope: &[u8], canonical: &[u8]) -> String {
+    let mac = mac(key, timestamp, scope, canonical);
+    hex(&mac.finalize().into_bytes().into())
+}
+
+/// Returns whether `given`, in hexadecimal of small letters, is that signature. It takes the same
+/// time wherever the two differ.
+pub fn is_signature(
+    given: &[u8],
+    key: &[u8; 32],
+    timestamp: &[u8],
+    scope: &[u8],
+    canonical: &[u8],
+) -> bool {
+    let expected = mac(key, timestamp, scope, canonical);
+    bytes_of(given).is_some_and(|given| expected.verify(&given.into()).is_ok())
+}
+
+fn mac(key: &[u8; 32], timestamp: &[u8], scope: &[u8], canonical: &[u8]) -> HmacSha256 {
     let digest = hex(&Sha256::digest(canonical).into());
     // a key that is shorter than a block ends in zeros
     let mut block = [0; 64];
     block[..key.len()].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    let mut mac = HmacSha256::new(&block.into());
     let lines = [ALGORITHM, timestamp, scope, digest.as_bytes()];
     mac.update(&lines.join(&b'\n'));
-    hex(&mac.finalize().into_bytes().into())
+    mac
+}
+
+/// Returns the bytes that 64 digits stand for.
+fn bytes_of(given: &[u8]) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if given.len() != 2 * bytes.len() {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(given.chunks_exact(2)) {
+        *byte = digit(digits[0])? << 4 | digit(digits[1])?;
+    }
+    Some(bytes)
+}
+
+fn digit(letter: u8) -> Option<u8> {
+    match letter {
+        b'0'..=b'9' => Some(letter - b'0'),
+        b'a'..=b'f' => Some(letter - b'a' + 10),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +87,28 @@ mod tests {
             ),
             "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"
         );
+    }
+
+    #[test]
+    fn a_signature_is_itself_alone() {
+        let signs = |given: &str| is_signature(given.as_bytes(), &[7; 32], b"t", b"s", b"c");
+        let given = signature(&[7; 32], b"t", b"s", b"c");
+        assert!(signs(&given));
+        assert!(!signs(&given.to_uppercase()));
+        assert!(!signs(&given[1..]));
+        assert!(!signs(&format!("{given}0")));
+        assert!(!signs(&"g".repeat(64)));
+        for at in 0..given.len() {
+            let other = if given.as_bytes()[at] == b'0' {
+                "1"
+            } else {
+                "0"
+            };
+            assert!(!signs(&format!(
+                "{}{other}{}",
+                &given[..at],
+                &given[at + 1..]
+            )));
+        }
     }
 }

@@ -18,6 +18,8 @@ import mmap
 import os
 from array import array
 
+from anabranch import _kernel as kernel
+
 __all__ = ["ChangeCounter", "Shared"]
 
 _NUMBER_BYTES = 8
@@ -40,7 +42,7 @@ class Shared:
 
     def in_place(self) -> bool:
         """Returns whether the file has not been removed, nor replaced by another."""
-        return os.fstat(self._descriptor).st_nlink > 0
+        return kernel.has_name(self._descriptor)
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):

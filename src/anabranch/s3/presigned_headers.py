@@ -28,7 +28,7 @@ def with_presigned_headers(request: Request) -> Request:
     as it is sent.
     """
     query = request.query
-    if not any(mark in query for mark in _PRESIGNED):
+    if not query or not any(mark in query for mark in _PRESIGNED):
         return request
     headers: dict[str, str] = {}
     for raw_name, _, value in query_pairs(query):

@@ -4,6 +4,10 @@ small body.
 Such an answer is there before anything is awaited, or is told by a call once another thread has it.
 It is written in one piece, without a task, events of ASGI, or a second look at its headers, which
 together cost as much as the answer itself. All others go uvicorn's way from where they are.
+
+A plain request that comes in one piece, as most do, is read in one go, too; the parser that calls
+back for each of its parts is left to those that come in pieces, one behind another, or with
+anything that changes how the connection goes on.
 """
 
 from __future__ import annotations
@@ -14,11 +18,12 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from anabranch.server.edge import BEGUN, Edge
+from anabranch import _kernel as kernel
+from anabranch.server.edge import BEGUN, Edge, Rest
 from anabranch.server.exchange import Exchange
 from anabranch.server.incoming import IDLE_SECONDS
 from anabranch.server.later import Later
-from anabranch.server.reply import Headers, Reply
+from anabranch.server.reply import CLOSE, Reply
 
 __all__ = ["Connection"]
 
@@ -28,6 +33,10 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 class Connection(HttpToolsProtocol):
     """A connection of HTTP/1.1 to the `Edge` of its configuration."""
 
+    _between = True
+    """Whether the parser has seen the end of all requests whose beginning it has seen."""
+    _begun_whole: dict[str, Any] | None = None
+    """The scope of a request that was read whole and has begun, but is not answered here."""
     _answered = False
     """Whether the request that is coming in has its answer already."""
     _exchange: Exchange | None = None
@@ -36,11 +45,16 @@ class Connection(HttpToolsProtocol):
     """Whether a request of the bytes that came last was answered the short way: of a client that
     sends many without waiting, the others take turns with everybody else's.
     """
+    _idle_since = 0.0
+    """When the last answer was sent here, by the loop's time."""
 
     def data_received(self, data: bytes) -> None:
         """Takes what the client sent."""
         self._had_its_turn = False
+        if self._between and self._may_answer() and self._answer_whole(data):
+            return
         super().data_received(data)
+        self._begun_whole = None
         if self._exchange is not None and not self.transport.is_closing():
             # more of its body is to come, and that soon
             self.timeout_keep_alive_task = self.loop.call_later(
@@ -49,13 +63,17 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begins a request."""
-        self._answered = False
+        self._between = self._answered = False
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Answers the request, or begins to, or hands it on."""
-        if not (self._may_answer() and self._answer()):
-            super().on_headers_complete()
+        begun, self._begun_whole = self._begun_whole, None
+        if begun is not None:
+            self.scope = cast("Any", begun)
+        elif self._may_answer() and not self.parser.should_upgrade() and self._answer():
+            return
+        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Takes a piece of the request's body, which nobody wants once it is answered."""
@@ -66,11 +84,29 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Ends a request."""
+        self._between = True
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.start()
         elif not self._answered:
             super().on_message_complete()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Ends the connection if nothing has come in for long: it is called when that may be so,
+        for requests that are answered here put the time off without setting it anew.
+        """
+        if self._exchange is None:
+            busy = self.cycle is not None and not self.cycle.response_complete
+            left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+            if busy or left > 0:
+                self._look_again(self.timeout_keep_alive if busy else left)
+                return
+        super().timeout_keep_alive_handler()
+
+    def _look_again(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(
+            seconds, self.timeout_keep_alive_handler
+        )
 
     def _may_answer(self) -> bool:
         return not (
@@ -78,35 +114,65 @@ class Connection(HttpToolsProtocol):
             or (self.cycle is not None and not self.cycle.response_complete)
             or self.flow.write_paused
             or self.transport.is_closing()
-            or self.parser.should_upgrade()
         )
 
-    def _answer(self) -> bool:
-        """Answers the request, or begins to, and returns True; or leaves in its scope how it goes
-        on.
+    def _answer_whole(self, data: bytes) -> bool:
+        """Answers what came in, or begins to, and returns True, if it is a request that can be
+        answered here; if it is one that cannot, that has begun.
         """
-        self._had_its_turn = True
+        request = kernel.whole_request(data)
+        if request is None:
+            return False
+        method, raw_path, query, headers, body = request
+        super().on_message_begin()
+        scope = cast("dict[str, Any]", self.scope)
+        scope["headers"] = headers
+        begun = self._begin(scope, method, raw_path, query)
+        bodiless = method == "HEAD"
+        if isinstance(begun, Later):
+            exchange = Exchange(begun, self._finish, keep_alive=True, bodiless=bodiless)
+            exchange.body = body
+            self.cycle = cast("Any", exchange)
+            exchange.start()
+            return True
+        if isinstance(begun, Reply) and self._write(begun, keep=True, bodiless=bodiless):
+            return True
+        self._begun_whole = scope
+        return False
+
+    def _answer(self) -> bool:
+        """Answers the request whose head is there, or begins to, and returns True; or leaves in
+        its scope how it goes on.
+        """
         scope = cast("dict[str, Any]", self.scope)
         url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
-        scope["method"] = self.parser.get_method().decode("ascii")
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["raw_path"] = url.path
-        scope["query_string"] = url.query or b""
-        scope[BEGUN] = begun = cast("Edge", self.config.app).begin(scope)
+        method = self.parser.get_method().decode("ascii")
+        begun = self._begin(scope, method, url.path, url.query or b"")
         keep = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
+        bodiless = method == "HEAD"
         if isinstance(begun, Later):
-            self._exchange = Exchange(
-                begun, self._finish, keep_alive=keep, bodiless=scope["method"] == "HEAD"
-            )
+            self._exchange = Exchange(begun, self._finish, keep_alive=keep, bodiless=bodiless)
             self.cycle = cast("Any", self._exchange)
             if self.expect_100_continue:
                 self.transport.write(_CONTINUE)
             return True
-        if not isinstance(begun, Reply):
-            return False
-        self._answered = self._write(begun, keep=keep, bodiless=scope["method"] == "HEAD")
+        self._answered = isinstance(begun, Reply) and self._write(
+            begun, keep=keep, bodiless=bodiless
+        )
         return self._answered
+
+    def _begin(
+        self, scope: dict[str, Any], method: str, raw_path: bytes, query: bytes
+    ) -> Reply | Later | Rest:
+        """Begins a request, and leaves in its scope how it goes on."""
+        self._had_its_turn = True
+        path = raw_path.decode("ascii")
+        scope["method"] = method
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = raw_path
+        scope["query_string"] = query
+        scope[BEGUN] = begun = cast("Edge", self.config.app).begin(scope)
+        return begun
 
     def _finish(self, exchange: Exchange, reply: Reply | None) -> None:
         """Sends the answer of an exchange."""
@@ -119,22 +185,23 @@ class Connection(HttpToolsProtocol):
 
     def _write(self, reply: Reply, *, keep: bool, bodiless: bool) -> bool:
         """Sends an answer; returns whether it could be sent."""
-        headers = self.server_state.default_headers + reply.headers
-        if not keep:
-            headers.append((b"connection", b"close"))
-        head = _head(reply.status, headers)
-        if head is None:
+        headers = reply.headers if keep else [*reply.headers, CLOSE]
+        answer = kernel.whole_answer(
+            STATUS_LINE[reply.status],
+            self.server_state.default_headers,
+            headers,
+            b"" if bodiless else reply.body,
+        )
+        if answer is None:
             return False
-        self.transport.write(head if bodiless else head + reply.body)
-        if not keep or (b"connection", b"close") in reply.headers:
+        self.transport.write(answer)
+        if not keep or CLOSE in reply.headers:
             self.transport.close()
-        self.on_response_complete()
+        if self.pipeline:
+            self.on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self._idle_since = self.loop.time()
+            if self.timeout_keep_alive_task is None:
+                self._look_again(self.timeout_keep_alive)
         return True
-
-
-def _head(status: int, headers: Headers) -> bytes | None:
-    """Returns an answer's head, or None if a header would be more than one line."""
-    lines = [b"%b: %b\r\n" % pair for pair in headers]
-    head = b"%b%b\r\n" % (STATUS_LINE[status], b"".join(lines))
-    ends = len(lines) + 2
-    return head if head.count(b"\n") == ends == head.count(b"\r") else None

@@ -263,14 +263,12 @@ def _answer_whole(invocation: Invocation, request: Request, body: bytes) -> Answ
 
 
 def _headers(answer: Answer, request_id: bytes) -> Headers:
-    headers = [(b"x-request-id", request_id)]
+    headers = [("x-request-id", request_id.decode())]
     if answer.status not in _NO_BODY:
-        headers.append((b"content-length", b"%d" % answer.length))
+        headers.append(("content-length", str(answer.length)))
+    if answer.content_type:
+        headers.append(("content-type", answer.content_type))
     if answer.content_type == JSON:
-        headers.append((b"content-type", b"application/json"))
-        headers.append((b"x-content-type-options", b"nosniff"))
-    elif answer.content_type:
-        headers.append((b"content-type", answer.content_type.encode("latin-1")))
-    for name, value in answer.headers:
-        headers.append((name.lower().encode(), value.encode("latin-1")))
+        headers.append(("x-content-type-options", "nosniff"))
+    headers += answer.headers
     return headers

@@ -7,9 +7,13 @@ from typing import NamedTuple
 
 from anabranch.server.incoming import Event
 
-__all__ = ["Headers", "Reply", "Send"]
+__all__ = ["CLOSE", "Headers", "Reply", "Send"]
 
-Headers = list[tuple[bytes, bytes]]
+Headers = list[tuple[str, str]]
+"""Names, in any case, and values: text with a character for each byte (Latin-1)."""
+CLOSE = ("connection", "close")
+"""The header of an answer that is a connection's last."""
+
 Send = Callable[[Event], Awaitable[None]]
 
 
@@ -22,5 +26,13 @@ class Reply(NamedTuple):
 
     async def send(self, send: Send) -> None:
         """Sends it the way of ASGI."""
-        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send(self.start())
         await send({"type": "http.response.body", "body": self.body})
+
+    def start(self) -> Event:
+        """Returns the event by which ASGI begins an answer."""
+        headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in self.headers
+        ]
+        return {"type": "http.response.start", "status": self.status, "headers": headers}

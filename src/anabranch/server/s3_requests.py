@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from anabranch.errors import AnabranchError
@@ -17,7 +17,7 @@ from anabranch.server.inflow import Inflow
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow
-from anabranch.server.reply import Headers, Reply, Send
+from anabranch.server.reply import CLOSE, Headers, Reply, Send
 from anabranch.server.workers import Calls, Workers
 
 __all__ = ["S3Requests", "reply_to"]
@@ -150,7 +150,7 @@ async def _send_in_pieces(
         await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
         return answer.status
     begin = reply_to(visit, answer, request_id, asked_for_body=incoming.begun)
-    await send({"type": "http.response.start", "status": begin.status, "headers": begin.headers})
+    await send(begin.start())
     while piece:
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         piece = await pieces.next()
@@ -164,20 +164,16 @@ def reply_to(visit: Visit, answer: Answer, request_id: bytes, *, asked_for_body:
     """
     headers = _headers(answer, request_id)
     if not asked_for_body and _EXPECT in visit.request.headers:
-        headers.append((b"connection", b"close"))
+        headers.append(CLOSE)
     return Reply(answer.status, headers, answer.body)
 
 
 def _headers(answer: Answer, request_id: bytes) -> Headers:
-    headers = [(b"x-amz-request-id", request_id), (b"x-amz-id-2", request_id)]
+    name = request_id.decode()
+    headers = [("x-amz-request-id", name), ("x-amz-id-2", name)]
     if answer.status not in _NO_BODY:
-        headers.append((b"content-length", b"%d" % answer.length))
+        headers.append(("content-length", str(answer.length)))
         if answer.content_type:
-            headers.append((b"content-type", answer.content_type.encode("latin-1")))
-    headers += [(_sent_as(name), value.encode("latin-1")) for name, value in answer.headers]
+            headers.append(("content-type", answer.content_type))
+    headers += answer.headers
     return headers
-
-
-@lru_cache(maxsize=256)
-def _sent_as(name: str) -> bytes:
-    return name.lower().encode()

@@ -17,7 +17,14 @@ from anabranch import _kernel as kernel
 from anabranch.signing.credential_scope import Scope
 from anabranch.signing.request import Request
 
-__all__ = ["ALGORITHM", "UNSIGNED", "canonical_request", "sign_canonical", "string_to_sign"]
+__all__ = [
+    "ALGORITHM",
+    "UNSIGNED",
+    "canonical_request",
+    "is_signature",
+    "sign_canonical",
+    "string_to_sign",
+]
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"
@@ -33,15 +40,25 @@ def canonical_request(
     A header that is signed and not there counts as empty, for clients drop empty ones on sending.
     The parameter X-Amz-Signature is left out, which is the signature itself.
     """
-    return kernel.canonical_request(
-        request.method,
-        request.path,
-        request.query,
-        request.headers,
-        signed_headers,
-        payload,
-        as_sent=as_sent,
-    )
+    return kernel.canonical_request(_head(request, signed_headers, payload), as_sent=as_sent)
+
+
+def is_signature(
+    signature: str,
+    key: bytes,
+    timestamp: str,
+    scope: Scope,
+    request: Request,
+    signed_headers: str,
+    payload: str,
+    *,
+    as_sent: bool = False,
+) -> bool:
+    """Returns whether `signature` is what `sign_canonical` makes of a request's canonical form; it
+    takes the same time wherever the two differ.
+    """
+    head = _head(request, signed_headers, payload)
+    return kernel.is_signature_v4(signature, key, timestamp, scope.text, head, as_sent=as_sent)
 
 
 def sign_canonical(key: bytes, timestamp: str, scope: Scope, canonical: str) -> str:
@@ -49,6 +66,17 @@ def sign_canonical(key: bytes, timestamp: str, scope: Scope, canonical: str) -> 
     with the scope's key.
     """
     return kernel.signature_v4(key, timestamp, scope.text, canonical)
+
+
+def _head(request: Request, signed_headers: str, payload: str) -> kernel.SignedHead:
+    return (
+        request.method,
+        request.path,
+        request.query,
+        request.headers,
+        signed_headers,
+        payload,
+    )
 
 
 def string_to_sign(timestamp: str, scope: Scope, canonical: str) -> str:

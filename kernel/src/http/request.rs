@@ -1,0 +1,183 @@
+//! A request that came in one piece and asks for nothing out of the ordinary.
+
+use httparse::{EMPTY_HEADER, Header, Status};
+
+/// The most headers that are taken; with more the request is not plain.
+const MOST_HEADERS: usize = 48;
+
+/// The methods of plain requests.
+const METHODS: [&str; 5] = ["GET", "HEAD", "PUT", "POST", "DELETE"];
+
+/// The most digits of a body's length.
+const MOST_DIGITS: usize = 9;
+
+/// A request, as it lies in what came.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub method: &'a str,
+    /// The path, as it was sent.
+    pub path: &'a str,
+    /// What follows the question mark.
+    pub query: &'a str,
+    pub body: &'a [u8],
+}
+
+/// Returns the request that `data` is, from its first byte to its last, and gives each of its
+/// headers to `put_header`. None for anything else, whether it is half of a request, more than one,
+/// or none at all; and for one that changes how the connection goes on, or how its body comes:
+/// of another version, with chunks, to be asked for its body, the last one, to speak otherwise.
+///
+/// What this takes for a request, with that end, is one for every other parser, too: lines end with
+/// CR and LF, and its length stands there once.
+pub fn whole_request<'a>(
+    data: &'a [u8],
+    mut put_header: impl FnMut(&'a str, &'a [u8]),
+) -> Option<Request<'a>> {
+    let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let Ok(Status::Complete(end)) = request.parse(data) else {
+        return None;
+    };
+    let (head, body) = data.split_at(end);
+    let (method, target) = (request.method?, request.path?);
+    if request.version != Some(1)
+        || !METHODS.contains(&method)
+        || head[0] != method.as_bytes()[0]
+        || !target.starts_with('/')
+        || !target
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+        || has_bare_line_end(head)
+    {
+        return None;
+    }
+    let mut length = None;
+    for header in request.headers.iter() {
+        if is_out_of_the_ordinary(header) {
+            return None;
+        }
+        if header.name.eq_ignore_ascii_case("content-length") {
+            if length.is_some() {
+                return None;
+            }
+            length = Some(length_of(header.value)?);
+        }
+        put_header(header.name, header.value);
+    }
+    if length.unwrap_or(0) != body.len() {
+        return None;
+    }
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    Some(Request {
+        method,
+        path,
+        query,
+        body,
+    })
+}
+
+fn is_out_of_the_ordinary(header: &Header<'_>) -> bool {
+    let named = |name: &str| header.name.eq_ignore_ascii_case(name);
+    match header.name.len() {
+        6 => named("expect"),
+        7 => named("upgrade"),
+        10 => named("connection") && !header.value.eq_ignore_ascii_case(b"keep-alive"),
+        17 => named("transfer-encoding"),
+        _ => false,
+    }
+}
+
+fn length_of(value: &[u8]) -> Option<usize> {
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    if !digits || value.len() > MOST_DIGITS {
+        return None;
+    }
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+fn has_bare_line_end(head: &[u8]) -> bool {
+    let mut before = b' ';
+    head.iter().any(|&byte| {
+        let bare = byte == b'\n' && before != b'\r';
+        before = byte;
+        bare
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(data: &str) -> Option<(String, Vec<String>)> {
+        let mut headers = Vec::new();
+        let request = whole_request(data.as_bytes(), |name, value| {
+            headers.push(format!("{name}={}", String::from_utf8_lossy(value)));
+        })?;
+        let Request {
+            method,
+            path,
+            query,
+            body,
+        } = request;
+        let body = String::from_utf8_lossy(body);
+        Some((format!("{method} {path} {query} {body}"), headers))
+    }
+
+    #[test]
+    fn a_plain_request() {
+        let (request, headers) =
+            read("PUT /a%20b?c=d?e HTTP/1.1\r\nHost: x\r\ncontent-length:  2 \r\n\r\nhi").unwrap();
+        assert_eq!(request, "PUT /a%20b c=d?e hi");
+        assert_eq!(headers, ["Host=x", "content-length=2"]);
+        let (request, _) = read("GET / HTTP/1.1\r\nConnection: Keep-Alive\r\n\r\n").unwrap();
+        assert_eq!(request, "GET /  ");
+    }
+
+    #[test]
+    fn every_piece_of_one_is_for_the_other_parser() {
+        let whole = "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi";
+        for end in 0..whole.len() {
+            assert_eq!(read(&whole[..end]), None, "{end}");
+        }
+        assert!(read(whole).is_some());
+        assert_eq!(read(&format!("{whole}G")), None);
+    }
+
+    #[test]
+    fn what_is_not_plain() {
+        for line in [
+            "Expect: 100-continue",
+            "UPGRADE: h2c",
+            "Connection: close",
+            "Connection: keep-alive, Upgrade",
+            "Transfer-Encoding: chunked",
+            "Content-Length: +0",
+            "Content-Length: 0\r\nContent-Length: 0",
+            "Content-Length: ",
+            "Content-Length: 0000000000",
+            "Content-Length : 0",
+            "a: b\r\n c",
+            "a: b\nc: d",
+        ] {
+            assert_eq!(
+                read(&format!("GET / HTTP/1.1\r\n{line}\r\n\r\n")),
+                None,
+                "{line}"
+            );
+        }
+        for first in [
+            "GET / HTTP/1.0",
+            "GET http://x/ HTTP/1.1",
+            "CONNECT x:80 HTTP/1.1",
+            "OPTIONS * HTTP/1.1",
+            "GET /a#b HTTP/1.1",
+            "GET /\u{e9} HTTP/1.1",
+            "GET  / HTTP/1.1",
+            "\r\nGET / HTTP/1.1",
+            "get / HTTP/1.1",
+            "BREW / HTTP/1.1",
+        ] {
+            assert_eq!(read(&format!("{first}\r\n\r\n")), None, "{first}");
+        }
+    }
+}

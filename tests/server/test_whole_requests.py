@@ -1,0 +1,109 @@
+"""Requests that are read in one go are read as uvicorn's own parser reads them."""
+
+from __future__ import annotations
+
+import httptools
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from anabranch import _kernel as kernel
+
+LINES = st.sampled_from(
+    [
+        b"Host: sea",
+        b"content-length: 0",
+        b"Content-Length: 2",
+        b"Content-Length: 02",
+        b"Content-Length: 2, 2",
+        b"Content-Length:",
+        b"Transfer-Encoding: chunked",
+        b"transfer-encoding: gzip",
+        b"Connection: keep-alive",
+        b"Connection: Close",
+        b"Connection:",
+        b"Upgrade: h2c",
+        b"Expect: 100-continue",
+        b"X-Amz-Meta-Depth:  1 0 \t",
+        b"x-empty:",
+        b"x-name: \xc3\xa9",
+        b"x y: z",
+        b": z",
+        b" folded",
+        b"none",
+    ]
+)
+FIRST = st.sampled_from(
+    [
+        b"GET / HTTP/1.1",
+        b"PUT /a%20b//c?d=e&f HTTP/1.1",
+        b"HEAD /a? HTTP/1.1",
+        b"GET /a?b#c HTTP/1.1",
+        b"GET http://sea/a HTTP/1.1",
+        b"OPTIONS * HTTP/1.1",
+        b"GET /\xc3\xa9 HTTP/1.1",
+        b"GET / HTTP/1.0",
+        b"GET /  HTTP/1.1",
+        b"BREW /pot HTTP/1.1",
+        b"GET /",
+    ]
+)
+ENDS = st.sampled_from([b"\r\n", b"\n", b"\r"])
+PLAIN_ENDS = st.just(b"\r\n")
+
+
+class Seen:
+    """What the parser calls back of one request."""
+
+    def __init__(self, data):
+        self.url = b""
+        self.headers = []
+        self.body = b""
+        self.complete = 0
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.feed_data(data)
+
+    def on_url(self, url):
+        self.url += url
+
+    def on_header(self, name, value):
+        # the space behind a value is none of it (RFC 9112, section 5.1), and llhttp leaves it
+        self.headers.append((name.lower(), value.rstrip(b" \t")))
+
+    def on_body(self, body):
+        self.body += body
+
+    def on_message_complete(self):
+        self.complete += 1
+
+
+def check(data):
+    """Checks that what is read in one go is one request, and the same; returns whether it is."""
+    request = kernel.whole_request(data)
+    if request is None:
+        return False
+    seen = Seen(data)
+    url = httptools.parse_url(seen.url)
+    method = seen.parser.get_method().decode()
+    assert request == (method, url.path, url.query or b"", seen.headers, seen.body)
+    assert seen.complete == 1
+    assert seen.parser.should_keep_alive()
+    assert not seen.parser.should_upgrade()
+    assert seen.parser.get_http_version() == "1.1"
+    return True
+
+
+@given(FIRST, st.lists(LINES, max_size=5), ENDS | PLAIN_ENDS, st.sampled_from([b"", b"hi", b"hi!"]))
+@example(b"GET / HTTP/1.1", [], b"\r\n", b"")
+def test_made_of_lines(first, lines, end, body):
+    check(end.join([first, *lines, b"", b""]) + body)
+
+
+@given(st.data(), st.integers(0, 255))
+def test_damaged_in_one_place(data, byte):
+    whole = (
+        b"PUT /sea/main/depth.csv?x-id=PutObject HTTP/1.1\r\nHost: sea\r\n"
+        b"Connection: keep-alive\r\nContent-Length: 2\r\nX-Amz-Date: now\r\n\r\nhi"
+    )
+    assert check(whole)
+    at = data.draw(st.integers(0, len(whole) - 1))
+    check(whole[:at] + bytes([byte]) + whole[at + data.draw(st.integers(0, 1)) :])
