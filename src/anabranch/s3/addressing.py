@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -19,6 +20,8 @@ from anabranch.signing.encoding import decoded_text, query_pairs
 __all__ = ["Address", "Domains", "address_of", "is_bucket_name", "parameters_of"]
 
 _PORT = re.compile(r":[0-9]*$")
+_HOSTS = 256
+"""How many hosts are remembered; most clients use few."""
 _OF_LIBRARIES = b"amz-sdk-invocation-id"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
@@ -46,13 +49,15 @@ class Domains:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(name.lower() for name in names if name)
+        self._known = lru_cache(_HOSTS)(self._bucket)
 
     def bucket(self, host: str) -> str | None:
         """Returns the bucket that a host names, the empty string for one of the server's names
         itself, or None for any other host.
         """
-        if not self._names:
-            return None
+        return self._known(host) if self._names else None
+
+    def _bucket(self, host: str) -> str | None:
         name = _PORT.sub("", host).lower()
         if name in self._names:
             return ""

@@ -137,6 +137,7 @@ class Connection(HttpToolsProtocol):
             return True
         if isinstance(begun, Reply) and self._write(begun, keep=True, bodiless=bodiless):
             return True
+        scope[BEGUN] = begun
         self._begun_whole = scope
         return False
 
@@ -159,20 +160,21 @@ class Connection(HttpToolsProtocol):
         self._answered = isinstance(begun, Reply) and self._write(
             begun, keep=keep, bodiless=bodiless
         )
+        if not self._answered:
+            scope[BEGUN] = begun
         return self._answered
 
     def _begin(
         self, scope: dict[str, Any], method: str, raw_path: bytes, query: bytes
     ) -> Reply | Later | Rest:
-        """Begins a request, and leaves in its scope how it goes on."""
+        """Begins a request."""
         self._had_its_turn = True
         path = raw_path.decode("ascii")
         scope["method"] = method
         scope["path"] = unquote(path) if "%" in path else path
         scope["raw_path"] = raw_path
         scope["query_string"] = query
-        scope[BEGUN] = begun = cast("Edge", self.config.app).begin(scope)
-        return begun
+        return cast("Edge", self.config.app).begin(scope)
 
     def _finish(self, exchange: Exchange, reply: Reply | None) -> None:
         """Sends the answer of an exchange."""

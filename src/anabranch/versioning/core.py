@@ -40,6 +40,8 @@ from anabranch.versioning.uploads import Uploads
 
 __all__ = ["Core"]
 
+_NOTHING_FORESEEN = nullcontext()
+
 
 class Core:
     """All of versioning. `clock` gives seconds since 1970; tables stay open in `pool`."""
@@ -82,5 +84,5 @@ class Core:
         another machine, what the last one read is then asked for in one go.
         """
         if self._foreseeing is None:
-            return nullcontext()
+            return _NOTHING_FORESEEN
         return self._foreseeing.foreseen(topic, key_of(path))

@@ -22,7 +22,8 @@ _PARTITION_SECONDS = 3600
 
 _PAIRS = [a + b for a, b in itertools.product("0123456789abcdefghijklmnopqrstuv", repeat=2)]
 """The characters of ten bits in base32hex."""
-_SHIFTS = range(90, -1, -10)
+_SHIFTS, _LATE_SHIFTS = range(90, 29, -10), range(20, -1, -10)
+"""Where ten bits lie: those that are the same for a second, and those that count."""
 _TIME_DIGITS, _TIME_SPARE = 7, 3
 """An xid's time is in so many digits, the last of which has bits of something else."""
 
@@ -39,6 +40,7 @@ class Identifiers:
         self._random = random_bytes
         self._process = int.from_bytes(random_bytes(5)) << 24
         self._counter = itertools.count(int.from_bytes(random_bytes(3)))
+        self._last = (-1, "")
         self._lock = threading.Lock()
         self._partition = ""
         self._partition_ids = 0
@@ -72,9 +74,19 @@ class Identifiers:
             return f"data/{self._partition}/{self.xid()}"
 
     def _xid(self, seconds: int) -> str:
-        number = (seconds % _WRAP) << 64 | self._process | next(self._counter) % (1 << 24)
-        padded = number << 4  # 96 bits make 19 characters and a part of one
-        return "".join([_PAIRS[padded >> shift & 1023] for shift in _SHIFTS])
+        # 96 bits make 19 characters and a part of one
+        late = (self._process | next(self._counter) % (1 << 24)) << 4
+        pairs = [_PAIRS[late >> shift & 1023] for shift in _LATE_SHIFTS]
+        return self._early(seconds) + "".join(pairs)
+
+    def _early(self, seconds: int) -> str:
+        """Returns what all xids of a second begin with."""
+        known, early = self._last
+        if known != seconds:
+            padded = ((seconds % _WRAP) << 64 | self._process) << 4
+            early = "".join([_PAIRS[padded >> shift & 1023] for shift in _SHIFTS])
+            self._last = seconds, early
+        return early
 
 
 def descending_time(xid: str, near: float) -> int:

@@ -27,6 +27,7 @@ _CONTENT = (
     "Content-Language",
     "Expires",
 )
+_CONTENT_SENT = frozenset(name.lower() for name in _CONTENT)
 _MOST = 2048
 """What names and values may have together, in bytes, as in S3."""
 
@@ -48,12 +49,13 @@ def metadata_of(headers: Mapping[str, str]) -> dict[str, str]:
             size += len(key.encode("latin-1")) + len(value.encode())
     if size > _MOST:
         raise S3Error("MetadataTooLarge")
-    for name in _CONTENT:
-        value = headers.get(name.lower(), "")
-        if name == "Content-Encoding":
-            value = stored_encoding(headers)
-        if value:
-            metadata[name] = _text(value)
+    if not _CONTENT_SENT.isdisjoint(headers):
+        for name in _CONTENT:
+            value = headers.get(name.lower(), "")
+            if name == "Content-Encoding":
+                value = stored_encoding(headers)
+            if value:
+                metadata[name] = _text(value)
     return metadata
 
 
