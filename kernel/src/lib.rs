@@ -8,6 +8,7 @@
 //! - [`tree`]: all records of one commit, and what is done with them.
 //! - [`arrow`]: records as columns, to and from whoever works with those.
 //! - [`signing`]: signatures over requests of S3.
+//! - [`files`]: small questions to the system about files.
 //! - [`http`]: plain messages of HTTP.
 //! - [`text`]: how numbers, times and keys are written for those who read text.
 
@@ -15,6 +16,8 @@ pub mod arrow;
 pub mod checksum;
 pub mod codec;
 pub mod error;
+#[cfg(unix)]
+pub mod files;
 pub mod http;
 pub mod ranges;
 pub mod signing;

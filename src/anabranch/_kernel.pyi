@@ -405,13 +405,11 @@ def is_signature_v4(
 
 # --- plain messages of HTTP --------------------------------------------------------------------
 
-def whole_request(
-    data: bytes,
-) -> tuple[str, bytes, bytes, list[tuple[bytes, bytes]], bytes] | None:
+def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | None:
     """Returns (method, path, query, headers, body) of the request of HTTP/1.1 that `data` is, from
-    its first byte to its last; names of headers in lower case, the rest as it was sent. None for
-    half of a request, for more than one, for what is none, and for one with anything that changes
-    how the connection goes on or how its body comes.
+    its first byte to its last; headers as `joined_headers` makes them, the rest as it was sent.
+    None for half of a request, for more than one, for what is none, and for one with anything that
+    changes how the connection goes on or how its body comes.
 
     [RFC 9112]
     """
@@ -439,4 +437,11 @@ def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
 def has_name(descriptor: int) -> bool:
     """Returns whether an open file has a name in some folder: not once it was removed, or another
     took its place. Raises OSError for what is no descriptor.
+
+    Python's own `fstat` makes an object of twenty numbers, which takes longer than the call.
+    """
+
+def read_cached(path: str, start: int, length: int) -> bytes | None:
+    """Returns a part of a file if the system has it in its memory, else None; None also for what
+    is not there, no file, or shorter, and on systems that cannot tell (only Linux can).
     """

@@ -43,13 +43,13 @@ BODY = BodyDecoder(Body)
 
 
 def params(query: str, **headers: str) -> Asked:
-    named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    return PARAMS.decode(Request({"s3": "sea"}, query.encode(), named))
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return PARAMS.decode(Request({"s3": "sea"}, query, named))
 
 
 def body(text: str | bytes, content_type: str = "application/json") -> Body:
     data = text.encode() if isinstance(text, str) else text
-    return BODY.decode(Request({}, b"", {b"content-type": content_type.encode()}, body=data))
+    return BODY.decode(Request({}, "", {"content-type": content_type}, body=data))
 
 
 def test_parameters():
@@ -119,7 +119,7 @@ def test_what_is_wrong_with_a_header():
 
 def test_bodies():
     assert body('{"name":"a","unknown":[{}]}', "application/json; charset=utf-8").name == "a"
-    assert BodyDecoder(Inner, optional=True).decode(Request({}, b"", {})) == Inner()
+    assert BodyDecoder(Inner, optional=True).decode(Request({}, "", {})) == Inner()
 
 
 SCHEMA = "request body has an error: doesn't match schema #/components/schemas/Body: "

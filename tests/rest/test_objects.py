@@ -67,7 +67,7 @@ def test_metadata_of_clients(api, branch):
     made = api.post(f"{branch}/objects", params={"path": "a"}, content=b"", headers=headers)
     assert made.json()["metadata"] == {
         "::lakefs::client-mtime": "17",
-        "twice": "1",
+        "twice": "1,2",
         "value": "ü",
     }
 

@@ -28,22 +28,22 @@ domains = Domains(["S3.Example.com", "lake"])
 )
 def test_hosts(host, bucket):
     assert domains.bucket(host) == bucket
-    assert domains.takes({b"host": host.encode()}, b"") == (bucket is not None)
+    assert domains.takes({"host": host}, "") == (bucket is not None)
 
 
 @pytest.mark.parametrize(
     ("headers", "query", "taken"),
     [
-        ({b"authorization": b"AWS4-HMAC-SHA256 x"}, b"", True),
-        ({b"authorization": b"AWS key:signature"}, b"", True),
-        ({b"authorization": b"Basic QVdTNA=="}, b"", False),
-        ({b"authorization": b"Bearer AWS4"}, b"", False),
-        ({b"x-amz-signature": b"x"}, b"", True),
-        ({}, b"X-Amz-Credential=x", True),
-        ({}, b"a=b&X%2DAmz-Credential=x", False),
-        ({}, b"X-Amz-Credential=", False),
-        ({}, b"AWSAccessKeyId=x", True),
-        ({}, b"prefix=AWSAccessKeyId", False),
+        ({"authorization": "AWS4-HMAC-SHA256 x"}, "", True),
+        ({"authorization": "AWS key:signature"}, "", True),
+        ({"authorization": "Basic QVdTNA=="}, "", False),
+        ({"authorization": "Bearer AWS4"}, "", False),
+        ({"x-amz-signature": "x"}, "", True),
+        ({}, "X-Amz-Credential=x", True),
+        ({}, "a=b&X%2DAmz-Credential=x", False),
+        ({}, "X-Amz-Credential=", False),
+        ({}, "AWSAccessKeyId=x", True),
+        ({}, "prefix=AWSAccessKeyId", False),
     ],
 )
 def test_signed_requests(headers, query, taken):

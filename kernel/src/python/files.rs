@@ -1,20 +1,35 @@
-//! What the system knows of an open file.
+//! Small questions about files.
 
-use std::fs::File;
-use std::mem::ManuallyDrop;
-use std::os::fd::{FromRawFd, RawFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-/// Python's own `fstat` makes an object of twenty numbers, which takes longer than the call.
+use crate::files;
+
 #[pyfunction]
 fn has_name(descriptor: RawFd) -> PyResult<bool> {
-    // SAFETY: nothing is closed here, and a number that is no descriptor is an error of the system.
-    let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
-    Ok(file.metadata()?.nlink() > 0)
+    Ok(files::has_name(descriptor)?)
+}
+
+#[pyfunction]
+fn read_cached(
+    py: Python<'_>,
+    path: PathBuf,
+    start: u64,
+    length: usize,
+) -> PyResult<Option<Bound<'_, PyBytes>>> {
+    let mut all = false;
+    let bytes = PyBytes::new_with(py, length, |buffer| {
+        // whatever goes wrong is told by who reads it otherwise
+        all = files::read_cached(&path, start, buffer).unwrap_or(false);
+        Ok(())
+    })?;
+    Ok(all.then_some(bytes))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(has_name, module)?)
+    module.add_function(wrap_pyfunction!(has_name, module)?)?;
+    module.add_function(wrap_pyfunction!(read_cached, module)?)
 }

@@ -1,37 +1,39 @@
 //! Requests and answers of HTTP.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use super::latin_1::raw;
+use super::latin_1::{py_text, raw};
+use super::signing::join_header;
 use crate::http;
 
 /// A request as Python has it: method, path, query, headers, body.
 type PyRequest<'py> = (
     Bound<'py, PyString>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyList>,
+    Bound<'py, PyString>,
+    Bound<'py, PyString>,
+    Bound<'py, PyDict>,
     Bound<'py, PyBytes>,
 );
 
 #[pyfunction]
 fn whole_request<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<PyRequest<'py>>> {
-    let mut pairs = Vec::with_capacity(16);
-    let mut name = Vec::new();
-    let request = http::whole_request(data, |sent, value| {
-        name.clear();
-        name.extend(sent.bytes().map(|byte| byte.to_ascii_lowercase()));
-        pairs.push((PyBytes::new(py, &name), PyBytes::new(py, value)));
+    let headers = PyDict::new(py);
+    let mut joined = Ok(());
+    let request = http::whole_request(data, |name, value| {
+        if joined.is_ok() {
+            joined = join_header(&headers, name.as_bytes(), value);
+        }
     });
+    joined?;
     let Some(request) = request else {
         return Ok(None);
     };
     Ok(Some((
         PyString::intern(py, request.method),
-        PyBytes::new(py, request.path.as_bytes()),
-        PyBytes::new(py, request.query.as_bytes()),
-        PyList::new(py, pairs)?,
+        py_text(py, request.path.as_bytes()),
+        py_text(py, request.query.as_bytes()),
+        headers,
         PyBytes::new(py, request.body),
     )))
 }

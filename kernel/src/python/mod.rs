@@ -4,6 +4,7 @@ mod arrow;
 mod checksums;
 mod diffs;
 mod errors;
+#[cfg(unix)]
 mod files;
 mod http;
 mod identities;
@@ -31,6 +32,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     arrow::register(module)?;
     checksums::register(module)?;
     signing::register(module)?;
-    http::register(module)?;
-    files::register(module)
+    #[cfg(unix)]
+    files::register(module)?;
+    http::register(module)
 }

@@ -94,20 +94,26 @@ fn joined_headers<'py>(py: Python<'py>, pairs: &Bound<'py, PyAny>) -> PyResult<B
     let joined = PyDict::new(py);
     for pair in pairs.try_iter()? {
         let (name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
-        let mut name = raw(&name)?;
-        if name.iter().any(u8::is_ascii_uppercase) {
-            name.to_mut().make_ascii_lowercase();
-        }
-        let name = py_text(py, &name);
-        let value = raw(&value)?;
-        let mut value = Cow::Borrowed(trimmed(&value));
-        if let Some(before) = joined.get_item(&name)? {
-            let before = latin_1(before.cast::<PyString>()?)?.into_owned();
-            value = Cow::Owned([&before, value.as_ref()].join(&b','));
-        }
-        joined.set_item(name, py_text(py, &value))?;
+        join_header(&joined, &raw(&name)?, &raw(&value)?)?;
     }
     Ok(joined)
+}
+
+/// Adds a header to those that are there, by its name in lower case: behind a comma, where there
+/// is one of that name.
+pub fn join_header(joined: &Bound<'_, PyDict>, name: &[u8], value: &[u8]) -> PyResult<()> {
+    let py = joined.py();
+    let mut name = Cow::Borrowed(name);
+    if name.iter().any(u8::is_ascii_uppercase) {
+        name.to_mut().make_ascii_lowercase();
+    }
+    let name = py_text(py, &name);
+    let mut value = Cow::Borrowed(trimmed(value));
+    if let Some(before) = joined.get_item(&name)? {
+        let before = latin_1(before.cast::<PyString>()?)?.into_owned();
+        value = Cow::Owned([&before, value.as_ref()].join(&b','));
+    }
+    joined.set_item(name, py_text(py, &value))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

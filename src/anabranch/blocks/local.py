@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.hashing import Hashing
 from anabranch.blocks.local_cleaning import clean
@@ -34,7 +35,7 @@ from anabranch.blocks.local_paths import (
     prefix_of,
     relative_path,
 )
-from anabranch.blocks.local_pieces import Pieces, open_block, read_cached
+from anabranch.blocks.local_pieces import Pieces, open_block
 from anabranch.blocks.local_recovery import recover
 from anabranch.blocks.local_small import SmallBlocks, small_body
 from anabranch.blocks.local_sources import LocalSources
@@ -166,7 +167,7 @@ class LocalBlocks:
         """
         if self._is_source(address):
             return None
-        return read_cached(self._path(address), start, length)
+        return kernel.read_cached(self._path(address), start, length)
 
     def stat(self, address: str) -> BlockInfo | None:
         """Returns what is there, or None."""

@@ -10,16 +10,13 @@ from typing import Self
 from anabranch.blocks.local_errors import NOT_THERE, gone, translate
 from anabranch.errors import Gone
 
-__all__ = ["PIECE_BYTES", "Pieces", "open_block", "read_cached"]
+__all__ = ["PIECE_BYTES", "Pieces", "open_block"]
 
 PIECE_BYTES = 1 << 20
 """The most bytes in one piece."""
 
 # a named pipe in the block's place must not block who opens it
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-
-# where there is no such flag (only Linux has it), nothing is read at once
-_AT_ONCE: int | None = getattr(os, "RWF_NOWAIT", None)
 
 
 def open_block(path: str, address: str, folder: int | None = None) -> tuple[int, int]:
@@ -37,26 +34,6 @@ def open_block(path: str, address: str, folder: int | None = None) -> tuple[int,
         os.close(descriptor)
         raise gone(address)
     return descriptor, status.st_size
-
-
-def read_cached(path: str, start: int, length: int) -> bytes | None:
-    """Returns a part of a file if the system has it in its memory, else None; None also for what
-    is not there, no file, or shorter.
-    """
-    if _AT_ONCE is None:
-        return None
-    try:
-        descriptor = os.open(path, _FLAGS)
-    except OSError:
-        return None
-    buffer = bytearray(length)
-    try:
-        read = os.preadv(descriptor, (buffer,), start, _AT_ONCE)
-    except OSError:  # it would wait, or the file system cannot tell
-        return None
-    finally:
-        os.close(descriptor)
-    return bytes(buffer) if read == length else None
 
 
 class Pieces:

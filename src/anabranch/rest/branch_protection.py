@@ -58,7 +58,7 @@ def set_rules(call: Call[SetRules, list[BranchProtectionRule]]) -> None:
     call.services.catalog.protection.replace(
         call.params.repository,
         [rule.pattern for rule in call.body],
-        if_match=call.params.if_match if b"if-match" in call.request.headers else None,
+        if_match=call.params.if_match if "if-match" in call.request.headers else None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from anabranch.access.actor import Actor
 from anabranch.rest.services import Services
+from anabranch.signing.request import header_text
 
 __all__ = ["Call", "Request"]
 
@@ -17,8 +18,8 @@ BodyT = TypeVar("BodyT")
 class Request:
     """What came over the wire, undecoded.
 
-    `segments` are the path's parameters in order, `query` is the query string, `headers` have
-    lower-case names and hold the first value of each, `body` is a whole body and `content` one
+    `segments` are the path's parameters in order, `query` is the query string, `headers` are as
+    `joined_headers` makes them, `body` is a whole body and `content` one
     that is still coming in; iterating over it raises Truncated if it breaks off. `id` is the
     request's name in logs.
     """
@@ -28,10 +29,10 @@ class Request:
     def __init__(
         self,
         segments: Mapping[str, str],
-        query: bytes,
-        headers: Mapping[bytes, bytes],
+        query: str,
+        headers: Mapping[str, str],
         *,
-        id: bytes = b"",
+        id: str = "",
         body: bytes = b"",
         content: Iterable[bytes] = (),
         secure: bool = False,
@@ -44,10 +45,9 @@ class Request:
         self.content = content
         self.secure = secure
 
-    def header(self, name: bytes) -> str:
+    def header(self, name: str) -> str:
         """Returns a header's value, the empty string without one."""
-        value = self.headers.get(name)
-        return "" if value is None else header_text(value)
+        return header_text(self.headers.get(name, ""))
 
 
 class Call(Generic[ParamsT, BodyT]):
@@ -75,11 +75,3 @@ class Call(Generic[ParamsT, BodyT]):
     def committer(self) -> str:
         """The name that the caller's commits carry."""
         return "" if self.actor is None else self.actor.committer
-
-
-def header_text(value: bytes) -> str:
-    """Returns a header's bytes as text: UTF-8, which clients send, or Latin-1, which HTTP says."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")

@@ -63,7 +63,7 @@ class ParamsDecoder(Generic[T]):
         parameters = parameters_of(struct, frozenset(names.values()))
         self._by_name = {parameter.name: parameter for parameter in parameters}
         self._headers = tuple(
-            (parameter.name, parameter.name.lower().encode())
+            (parameter.name, parameter.name.lower())
             for parameter in parameters
             if parameter.location is Location.HEADER
         )
@@ -87,8 +87,8 @@ class ParamsDecoder(Generic[T]):
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
 
-    def _add_query(self, values: dict[str, Any], query: bytes) -> None:
-        for name, value in parse_query_string(query.decode("latin-1"), keep_blank=True).items():
+    def _add_query(self, values: dict[str, Any], query: str) -> None:
+        for name, value in parse_query_string(query, keep_blank=True).items():
             if name not in self._query:
                 continue
             if name in self._lists:
@@ -126,7 +126,7 @@ class BodyDecoder(Generic[T]):
                 raise self._invalid("value is required but missing")
             data = b"{}"
         else:
-            media_type = request.header(b"content-type").partition(";")[0].strip().lower()
+            media_type = request.header("content-type").partition(";")[0].strip().lower()
             if media_type != "application/json":
                 raise self._invalid(f'header Content-Type has unexpected value "{media_type}"')
         try:
@@ -176,9 +176,9 @@ def _refused(parameter: Parameter, reason: str) -> Invalid:
     )
 
 
-def _is_utf8(query: bytes) -> bool:
+def _is_utf8(query: str) -> bool:
     try:
-        unquote_to_bytes(query).decode()
+        unquote_to_bytes(query.encode("latin-1")).decode()
     except UnicodeDecodeError:
         return False
     return True

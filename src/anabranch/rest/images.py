@@ -146,7 +146,7 @@ def delete_image(call: Call[AtImage, None]) -> None:
 def _request(call: Call[Any, None], asked: ResolveImage) -> ImageRequest:
     """Returns what the body asks to build: a Lakefile as text, or JSON with more."""
     body = _whole(call.request.content)
-    media_type = call.request.header(b"content-type").partition(";")[0].strip().lower()
+    media_type = call.request.header("content-type").partition(";")[0].strip().lower()
     text, arguments = body, {}
     strict, allow_empty = asked.strict, asked.allow_empty
     if media_type == "application/json":

@@ -59,7 +59,7 @@ class Invocation:
         except AnabranchError as error:
             return answer_error(error)
         except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
-            fields = {"request_id": request.id.decode(), "operation_id": self.operation.id}
+            fields = {"request_id": request.id, "operation_id": self.operation.id}
             _log.exception("%s failed", self.operation.id, extra={"fields": fields})
             return json_answer(http.HTTPStatus.INTERNAL_SERVER_ERROR, Error("internal error"))
 

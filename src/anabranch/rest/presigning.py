@@ -33,7 +33,7 @@ def server_of(call: Call[Any, Any]) -> str:
     if endpoint:
         return endpoint.rstrip("/")
     request = call.request
-    host = request.header(b"host")
+    host = request.header("host")
     if not host:
         raise Invalid("a presigned URL needs the request's Host header", kind="host_missing")
     return f"{'https' if request.secure else 'http'}://{host}"

@@ -10,16 +10,15 @@ from anabranch.rest.call import Request
 __all__ = ["authenticate", "ended_session_cookie", "session_cookie"]
 
 _LIFETIME_SECONDS = 2592000
-_COOKIE = SESSION_COOKIE.encode()
 
 
 def authenticate(authenticator: Authenticator, request: Request) -> Actor | None:
     """Returns who asks, or None if the request does not tell. Raises Unauthenticated."""
-    authorization = request.header(b"authorization") or None
+    authorization = request.header("authorization") or None
     session = None
-    cookies = request.headers.get(b"cookie")
-    if cookies is not None and _COOKIE in cookies:
-        session = _cookie(request.header(b"cookie"))
+    cookies = request.headers.get("cookie", "")
+    if SESSION_COOKIE in cookies:
+        session = _cookie(cookies)
     return authenticator.authenticate(authorization, session)
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.permissions import Action
 from anabranch.errors import Denied, NotSupported
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE
-from anabranch.rest.call import Call, Request, header_text
+from anabranch.rest.call import Call, Request
 from anabranch.rest.conditions import ConditionalWrite
 from anabranch.rest.errors import status_of
 from anabranch.rest.multipart import content_part
@@ -19,11 +19,12 @@ from anabranch.rest.object_stats import ObjectStats, object_stats
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import AtBranch, ObjectPath, Seconds, Size
 from anabranch.rest.resources import on_copied_object, on_object, on_objects
+from anabranch.signing.request import header_text
 
 __all__ = ["OPERATIONS"]
 
-_META_PREFIX = b"x-lakefs-meta-"
-_INTERNAL_PREFIX = b"x-lakefs-internal-"
+_META_PREFIX = "x-lakefs-meta-"
+_INTERNAL_PREFIX = "x-lakefs-internal-"
 _INTERNAL_KEY = "::lakefs::"
 
 
@@ -201,7 +202,7 @@ def stage_object(call: Call[OnBranch, ObjectStageCreation]) -> ObjectStats:
 
 def _content(request: Request) -> tuple[str, Iterable[bytes]]:
     """Returns an upload's content type and its bytes."""
-    content_type = request.header(b"content-type")
+    content_type = request.header("content-type")
     if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
         return content_part(content_type, request.content)
     return content_type, request.content

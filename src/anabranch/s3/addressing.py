@@ -22,7 +22,7 @@ __all__ = ["Address", "Domains", "address_of", "is_bucket_name", "parameters_of"
 _PORT = re.compile(r":[0-9]*$")
 _HOSTS = 256
 """How many hosts are remembered; most clients use few."""
-_OF_LIBRARIES = b"amz-sdk-invocation-id"
+_OF_LIBRARIES = "amz-sdk-invocation-id"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _SIGNED_PARAMETERS = ("AWSAccessKeyId", "X-Amz-Credential")
 
@@ -64,16 +64,16 @@ class Domains:
         bucket, _, domain = name.partition(".")
         return bucket if bucket and domain in self._names else None
 
-    def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
+    def takes(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is one of S3: by its host, or because it is signed as S3's
         requests are, or sent by one of Amazon's libraries, which then forgot to sign it. `headers`
         have lower-case names.
         """
-        if headers.get(b"authorization", b"").startswith((b"AWS4", b"AWS ")):
+        if headers.get("authorization", "").startswith(("AWS4", "AWS ")):
             return True
-        if b"x-amz-signature" in headers or _OF_LIBRARIES in headers or _signed(query):
+        if "x-amz-signature" in headers or _OF_LIBRARIES in headers or _signed(query):
             return True
-        return self.bucket(headers.get(b"host", b"").decode("latin-1")) is not None
+        return self.bucket(headers.get("host", "")) is not None
 
 
 def address_of(path: str, bucket: str) -> Address:
@@ -113,8 +113,8 @@ def parameters_of(query: str) -> dict[str, str]:
     return parameters
 
 
-def _signed(query: bytes) -> bool:
-    if b"AWSAccessKeyId" not in query and b"X-Amz-Credential" not in query:
+def _signed(query: str) -> bool:
+    if "AWSAccessKeyId" not in query and "X-Amz-Credential" not in query:
         return False
-    pairs = query_pairs(query.decode("latin-1"))
+    pairs = query_pairs(query)
     return any(value and decoded_text(name) in _SIGNED_PARAMETERS for name, _, value in pairs)

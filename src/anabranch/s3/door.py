@@ -26,7 +26,7 @@ from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import FORM, Choice, choose
-from anabranch.signing.request import HeaderPairs, Request
+from anabranch.signing.request import Request
 
 __all__ = ["Door", "Visit"]
 
@@ -45,21 +45,24 @@ class Door:
         self._authenticator = services.access.authenticator
         self._verifier = Verifier(self._secret, services.clock)
 
-    def takes(self, headers: Mapping[bytes, bytes], query: bytes) -> bool:
+    def takes(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is for this door."""
         return self._domains.takes(headers, query)
 
-    def takes_unknown(self, method: str, headers: Mapping[bytes, bytes]) -> bool:
+    def takes_unknown(self, method: str, headers: Mapping[str, str]) -> bool:
         """Returns whether a request to a path that nobody knows is for this door all the same: it
         is a form with a file, which a page sends that got it from `generate_presigned_post`.
         """
-        return method == "POST" and headers.get(b"content-type", b"").startswith(FORM.encode())
+        return method == "POST" and headers.get("content-type", "").startswith(FORM)
 
     def visit(
-        self, method: str, path: bytes, query: bytes, headers: HeaderPairs, *, request_id: str
+        self, method: str, path: str, query: str, headers: dict[str, str], *, request_id: str
     ) -> Visit:
-        """Returns the request, understood as far as its head says; `path` is as it was sent."""
-        return Visit(self, Request.received(method, path, query, headers), request_id)
+        """Returns the request, understood as far as its head says; `path` and `query` are as they
+        were sent, headers as `joined_headers` makes them.
+        """
+        request = Request(method=method, path=path, query=query, headers=headers)
+        return Visit(self, request, request_id)
 
     def admit(self, request: Request, carried: Request, choice: Choice) -> Call:
         """Returns the call of the operation that a request asks for, once who asks is known and

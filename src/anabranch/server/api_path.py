@@ -23,8 +23,9 @@ from anabranch.server.incoming import Incoming
 from anabranch.server.inflow import Inflow
 from anabranch.server.outflow import Outflow
 from anabranch.server.workers import Workers
+from anabranch.signing.request import joined_headers
 
-__all__ = ["INCOMING", "REQUEST_ID", "ApiPath", "first_values", "invocations_by_path"]
+__all__ = ["INCOMING", "REQUEST_ID", "ApiPath", "invocations_by_path"]
 
 INCOMING = "anabranch.incoming"
 """Where in the ASGI scope the request's body waits."""
@@ -54,19 +55,19 @@ class ApiPath:
         invocation = self.invocations.get(req.method)
         scope = req.scope
         incoming: Incoming = scope[INCOMING]
-        request_id: bytes = scope[REQUEST_ID]
+        request_id: str = scope[REQUEST_ID]
         if invocation is None:
             answer = answer_error(not_found())
         else:
             request = Request(
                 segments,
-                scope["query_string"],
-                first_values(scope["headers"]),
+                scope["query_string"].decode("latin-1"),
+                joined_headers(scope["headers"]),
                 id=request_id,
                 secure=scope["scheme"] == "https",
             )
             answer = await self._answer(invocation, request, incoming)
-        resp.append_header("X-Request-ID", request_id.decode())
+        resp.append_header("X-Request-ID", request_id)
         self._write(answer, resp, incoming)
 
     on_options = on_request
@@ -110,11 +111,6 @@ class ApiPath:
             resp.content_length = answer.length
         else:
             resp.data = answer.body
-
-
-def first_values(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """Returns the first value of each header."""
-    return dict(reversed(headers))
 
 
 def invocations_by_path(

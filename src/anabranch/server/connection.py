@@ -13,7 +13,6 @@ anything that changes how the connection goes on.
 from __future__ import annotations
 
 from typing import Any, cast
-from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -21,9 +20,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from anabranch import _kernel as kernel
 from anabranch.server.edge import BEGUN, Edge, Rest
 from anabranch.server.exchange import Exchange
+from anabranch.server.head import Head
 from anabranch.server.incoming import IDLE_SECONDS
 from anabranch.server.later import Later
 from anabranch.server.reply import CLOSE, Reply
+from anabranch.signing.request import joined_headers
 
 __all__ = ["Connection"]
 
@@ -35,8 +36,8 @@ class Connection(HttpToolsProtocol):
 
     _between = True
     """Whether the parser has seen the end of all requests whose beginning it has seen."""
-    _begun_whole: dict[str, Any] | None = None
-    """The scope of a request that was read whole and has begun, but is not answered here."""
+    _begun_whole: Reply | Rest | None = None
+    """How a request goes on that was read whole and has begun, but is not answered here."""
     _answered = False
     """Whether the request that is coming in has its answer already."""
     _exchange: Exchange | None = None
@@ -70,7 +71,7 @@ class Connection(HttpToolsProtocol):
         """Answers the request, or begins to, or hands it on."""
         begun, self._begun_whole = self._begun_whole, None
         if begun is not None:
-            self.scope = cast("Any", begun)
+            cast("dict[str, Any]", self.scope)[BEGUN] = begun
         elif self._may_answer() and not self.parser.should_upgrade() and self._answer():
             return
         super().on_headers_complete()
@@ -124,10 +125,7 @@ class Connection(HttpToolsProtocol):
         if request is None:
             return False
         method, raw_path, query, headers, body = request
-        super().on_message_begin()
-        scope = cast("dict[str, Any]", self.scope)
-        scope["headers"] = headers
-        begun = self._begin(scope, method, raw_path, query)
+        begun = self._begin(method, raw_path, query, headers)
         bodiless = method == "HEAD"
         if isinstance(begun, Later):
             exchange = Exchange(begun, self._finish, keep_alive=True, bodiless=bodiless)
@@ -137,18 +135,18 @@ class Connection(HttpToolsProtocol):
             return True
         if isinstance(begun, Reply) and self._write(begun, keep=True, bodiless=bodiless):
             return True
-        scope[BEGUN] = begun
-        self._begun_whole = scope
+        self._begun_whole = begun
         return False
 
     def _answer(self) -> bool:
         """Answers the request whose head is there, or begins to, and returns True; or leaves in
         its scope how it goes on.
         """
-        scope = cast("dict[str, Any]", self.scope)
         url = httptools.parse_url(self.url)
         method = self.parser.get_method().decode("ascii")
-        begun = self._begin(scope, method, url.path, url.query or b"")
+        query = b"" if url.query is None else url.query
+        headers = joined_headers(self.headers)
+        begun = self._begin(method, url.path.decode("ascii"), query.decode("ascii"), headers)
         keep = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
         bodiless = method == "HEAD"
         if isinstance(begun, Later):
@@ -161,20 +159,18 @@ class Connection(HttpToolsProtocol):
             begun, keep=keep, bodiless=bodiless
         )
         if not self._answered:
-            scope[BEGUN] = begun
+            cast("dict[str, Any]", self.scope)[BEGUN] = begun
         return self._answered
 
     def _begin(
-        self, scope: dict[str, Any], method: str, raw_path: bytes, query: bytes
+        self, method: str, raw_path: str, query: str, headers: dict[str, str]
     ) -> Reply | Later | Rest:
-        """Begins a request."""
         self._had_its_turn = True
-        path = raw_path.decode("ascii")
-        scope["method"] = method
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["raw_path"] = raw_path
-        scope["query_string"] = query
-        return cast("Edge", self.config.app).begin(scope)
+        client = self.client[0] if self.client else ""
+        head = Head.sent(
+            method, raw_path, query, headers, scheme=self.scheme or "http", client=client
+        )
+        return cast("Edge", self.config.app).begin(head)
 
     def _finish(self, exchange: Exchange, reply: Reply | None) -> None:
         """Sends the answer of an exchange."""

@@ -39,9 +39,9 @@ from anabranch.server.api_path import (
     INCOMING,
     REQUEST_ID,
     ApiPath,
-    first_values,
     invocations_by_path,
 )
+from anabranch.server.head import Head
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics, Service
@@ -54,7 +54,7 @@ from anabranch.server.workers import Calls, Workers
 __all__ = ["BEGUN", "Edge", "Rest"]
 
 Scope = dict[str, Any]
-Rest: TypeAlias = Callable[[Receive, Send], Awaitable[object]]
+Rest: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[object]]
 """What is still to be done for a request."""
 
 BEGUN = "anabranch.begun"
@@ -125,107 +125,105 @@ class Edge:
         if scope["type"] != "http":
             await self._falcon(scope, receive, send)
             return
-        begun = scope.pop(BEGUN, None) or self.begin(scope)
+        begun = scope.pop(BEGUN, None) or self.begin(Head.of(scope))
         if isinstance(begun, Reply):
             await begun.send(send)
-        else:
+        elif isinstance(begun, Later):
             await begun(receive, send)
+        else:
+            await begun(scope, receive, send)
 
-    def begin(self, scope: Scope) -> Reply | Later | Rest:
+    def begin(self, head: Head) -> Reply | Later | Rest:
         """Returns the answer to a request if it needs no waiting, else what will answer it."""
         began = time.perf_counter()
-        headers = first_values(scope["headers"])
+        headers = head.headers
         request_id = self._request_ids.of(headers)
-        if self._door.takes(headers, scope["query_string"]):
-            return self._begin_s3(request_id, scope, headers, began)
-        found = self._router.find(scope["path"])
-        if found is None and self._door.takes_unknown(scope["method"], headers):
-            return self._begin_s3(request_id, scope, headers, began)
+        if self._door.takes(headers, head.query):
+            return self._begin_s3(request_id, head, began)
+        found = self._router.find(head.path)
+        if found is None and self._door.takes_unknown(head.method, headers):
+            return self._begin_s3(request_id, head, began)
         path = None if found is None else found[0]
-        invocation = path.invocations.get(scope["method"]) if isinstance(path, ApiPath) else None
+        invocation = path.invocations.get(head.method) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
-            return partial(self._answer_others, request_id, scope)
+            return partial(self._answer_others, request_id)
         operation = invocation.operation
         at_once = operation.quick and self._local
         brief = operation.quick or operation.brief
         if not at_once and not (brief and has_small_body(headers)):
-            return partial(self._answer_slowly, invocation, request_id, scope, began)
+            return partial(self._answer_slowly, invocation, request_id, head, began)
         request = Request(
-            found[2],
-            scope["query_string"],
-            headers,
-            id=request_id,
-            secure=scope["scheme"] == "https",
+            found[2], head.query, headers, id=request_id, secure=head.scheme == "https"
         )
-        reply = partial(self._replied, invocation, request, scope, began)
+        reply = partial(self._replied, invocation, request, head, began)
         if at_once:
             return reply(invocation(request))
         work = partial(_answer_whole, invocation, request)
         return Later(self._brief_calls, work, answer_error, reply)
 
-    def _begin_s3(
-        self, request_id: bytes, scope: Scope, headers: Mapping[bytes, bytes], began: float
-    ) -> Reply | Later | Rest:
-        visit = self._s3.visit(scope, request_id)
-        reply = partial(self._replied_s3, visit, request_id, scope, began)
+    def _begin_s3(self, request_id: str, head: Head, began: float) -> Reply | Later | Rest:
+        visit = self._s3.visit(head, request_id)
+        reply = partial(self._replied_s3, visit, request_id, head, began)
         answer = self._s3.answer_at_once(visit)
         if answer is None:
-            later = self._s3.answer_later(visit, headers, partial(reply, asked_for_body=True))
+            later = self._s3.answer_later(visit, head.headers, partial(reply, asked_for_body=True))
             if isinstance(later, Later):
                 return later
             answer = later
         if answer is None or answer.pieces is not None:
-            return partial(self._answer_s3, visit, answer, request_id, scope, began)
+            return partial(self._answer_s3, visit, answer, request_id, head, began)
         return reply(answer)
 
     def _replied_s3(
         self,
         visit: Visit,
-        request_id: bytes,
-        scope: Scope,
+        request_id: str,
+        head: Head,
         began: float,
         answer: S3Answer,
         *,
         asked_for_body: bool = False,
     ) -> Reply:
-        self._answered("gateway", visit.operation, answer.status, began, scope, request_id)
+        self._answered("gateway", visit.operation, answer.status, began, head, request_id)
         return reply_to(visit, answer, request_id, asked_for_body=asked_for_body)
 
     async def _answer_s3(
         self,
         visit: Visit,
         answer: S3Answer | None,
-        request_id: bytes,
-        scope: Scope,
+        request_id: str,
+        head: Head,
         began: float,
+        _scope: Scope,
         receive: Receive,
         send: Send,
     ) -> None:
         status = await self._s3.finish(visit, answer, request_id, receive, send)
-        self._answered("gateway", visit.operation, status, began, scope, request_id)
+        self._answered("gateway", visit.operation, status, began, head, request_id)
 
     def _replied(
-        self, invocation: Invocation, request: Request, scope: Scope, began: float, answer: Answer
+        self, invocation: Invocation, request: Request, head: Head, began: float, answer: Answer
     ) -> Reply:
-        self._answered("api", invocation.operation.id, answer.status, began, scope, request.id)
+        self._answered("api", invocation.operation.id, answer.status, began, head, request.id)
         return Reply(answer.status, _headers(answer, request.id), answer.body)
 
     async def _answer_slowly(
         self,
         invocation: Invocation,
-        request_id: bytes,
-        scope: Scope,
+        request_id: str,
+        head: Head,
         began: float,
+        scope: Scope,
         receive: Receive,
         send: Send,
     ) -> None:
         operation = invocation.operation.id
         with self._metrics.running("api", operation):
             status = await self._answer_others(request_id, scope, receive, send)
-        self._answered("api", operation, status, began, scope, request_id)
+        self._answered("api", operation, status, began, head, request_id)
 
     async def _answer_others(
-        self, request_id: bytes, scope: Scope, receive: Receive, send: Send
+        self, request_id: str, scope: Scope, receive: Receive, send: Send
     ) -> int:
         """Has Falcon answer, and returns the status."""
         status = 0
@@ -248,12 +246,12 @@ class Edge:
         operation: str,
         status: int,
         began: float,
-        scope: Scope,
-        request_id: bytes,
+        head: Head,
+        request_id: str,
     ) -> None:
         self._metrics.answered(service, operation, status, began)
         if self._log.on:
-            self._log.answered(service, operation, status, began, scope, request_id)
+            self._log.answered(service, operation, status, began, head, request_id)
 
 
 def _answer_whole(invocation: Invocation, request: Request, body: bytes) -> Answer:
@@ -262,8 +260,8 @@ def _answer_whole(invocation: Invocation, request: Request, body: bytes) -> Answ
     return invocation(request)
 
 
-def _headers(answer: Answer, request_id: bytes) -> Headers:
-    headers = [("x-request-id", request_id.decode())]
+def _headers(answer: Answer, request_id: str) -> Headers:
+    headers = [("x-request-id", request_id)]
     if answer.status not in _NO_BODY:
         headers.append(("content-length", str(answer.length)))
     if answer.content_type:

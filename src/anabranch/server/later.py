@@ -66,12 +66,13 @@ class Later(NamedTuple):
             await reply.send(send)
 
 
-def has_small_body(headers: Mapping[bytes, bytes]) -> bool:
+def has_small_body(headers: Mapping[str, str]) -> bool:
     """Returns whether a request says that its body is small, or has none."""
-    length = headers.get(b"content-length", b"0")
+    length = headers.get("content-length", "0")
     return (
-        length.isdigit()
+        length.isascii()
+        and length.isdigit()
         and len(length) <= _MOST_DIGITS
         and int(length) <= LARGEST_BODY
-        and b"transfer-encoding" not in headers
+        and "transfer-encoding" not in headers
     )

@@ -105,7 +105,7 @@ async def _refuse(
         resp.content_type = answer.content_type
         resp.data = answer.body
         resp.set_header("X-Content-Type-Options", "nosniff")
-        resp.set_header("X-Request-ID", req.scope[REQUEST_ID].decode())
+        resp.set_header("X-Request-ID", req.scope[REQUEST_ID])
         return
     resp.status = error.status
     resp.content_type = _HTML

@@ -8,21 +8,21 @@ from collections.abc import Mapping
 
 __all__ = ["HEADER", "RequestIds"]
 
-HEADER = b"x-request-id"
+HEADER = "x-request-id"
 
-_FIT = re.compile(rb"[!-~]{1,128}")
+_FIT = re.compile(r"[!-~]{1,128}")
 
 
 class RequestIds:
     """Gives names to requests. `prefix` tells one process's from another's."""
 
     def __init__(self, prefix: str) -> None:
-        self._prefix = prefix.encode()
+        self._prefix = prefix
         self._numbers = itertools.count(1)
 
-    def of(self, headers: Mapping[bytes, bytes]) -> bytes:
+    def of(self, headers: Mapping[str, str]) -> str:
         """Returns the request's name: the one it came with if it is fit to be sent back."""
         given = headers.get(HEADER)
         if given is not None and _FIT.fullmatch(given):
             return given
-        return b"%s-%x" % (self._prefix, next(self._numbers))
+        return f"{self._prefix}-{next(self._numbers):x}"

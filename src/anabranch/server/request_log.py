@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
+from anabranch.server.head import Head
 from anabranch.server.metrics import Service
 
 __all__ = ["RequestLog"]
@@ -28,31 +28,29 @@ class RequestLog:
         operation: str,
         status: int,
         began: float,
-        scope: dict[str, Any],
-        request_id: bytes,
+        head: Head,
+        request_id: str,
     ) -> None:
         """Writes of a request; `began` is when it came, by `time.perf_counter`."""
         took = time.perf_counter() - began
-        method, path = scope["method"], scope["raw_path"].decode("latin-1")
-        client = scope.get("client")
         _log.log(
             self._level,
             "%s %s %s in %.1f ms (%s)",
-            method,
-            path,
+            head.method,
+            head.raw_path,
             status,
             took * 1000,
-            request_id.decode(),
+            request_id,
             extra={
                 "fields": {
-                    "request_id": request_id.decode(),
+                    "request_id": request_id,
                     "service_name": service,
                     "operation_id": operation,
-                    "method": method,
-                    "path": path,
+                    "method": head.method,
+                    "path": head.raw_path,
                     "status_code": status,
                     "took_seconds": round(took, 6),
-                    "client": client[0] if client else "",
+                    "client": head.client,
                 }
             },
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from anabranch.errors import AnabranchError
 from anabranch.s3.answer import Answer
 from anabranch.s3.door import Door, Visit
 from anabranch.s3.operation import BodyKind
 from anabranch.s3.xml_reader import LARGEST
+from anabranch.server.head import Head
 from anabranch.server.incoming import Incoming, Receive
 from anabranch.server.inflow import Inflow
 from anabranch.server.later import Later, has_small_body
@@ -51,14 +51,10 @@ class S3Requests:
         self._metrics = metrics
         self._local = local
 
-    def visit(self, scope: dict[str, Any], request_id: bytes) -> Visit:
+    def visit(self, head: Head, request_id: str) -> Visit:
         """Returns a request, understood as far as its head says."""
         return self.door.visit(
-            scope["method"],
-            scope["raw_path"],
-            scope["query_string"],
-            scope["headers"],
-            request_id=request_id.decode(),
+            head.method, head.raw_path, head.query, head.headers, request_id=request_id
         )
 
     def answer_at_once(self, visit: Visit) -> Answer | None:
@@ -66,7 +62,7 @@ class S3Requests:
         return visit.answer() if visit.quick and self._local else None
 
     def answer_later(
-        self, visit: Visit, headers: Mapping[bytes, bytes], reply: Callable[[Answer], Reply]
+        self, visit: Visit, headers: Mapping[str, str], reply: Callable[[Answer], Reply]
     ) -> Answer | Later | None:
         """Returns what will answer a brief operation, or the answer that refuses it already; None
         for all others.
@@ -83,7 +79,7 @@ class S3Requests:
         return Later(self._brief_calls, partial(_answer_whole, visit), visit.refusal, reply)
 
     async def finish(
-        self, visit: Visit, answer: Answer | None, request_id: bytes, receive: Receive, send: Send
+        self, visit: Visit, answer: Answer | None, request_id: str, receive: Receive, send: Send
     ) -> int:
         """Answers a request, by the answer that is there already or a new one; returns the
         status.
@@ -137,7 +133,7 @@ async def _send_in_pieces(
     visit: Visit,
     answer: Answer,
     pieces: Outflow,
-    request_id: bytes,
+    request_id: str,
     incoming: Incoming,
     send: Send,
 ) -> int:
@@ -158,7 +154,7 @@ async def _send_in_pieces(
     return answer.status
 
 
-def reply_to(visit: Visit, answer: Answer, request_id: bytes, *, asked_for_body: bool) -> Reply:
+def reply_to(visit: Visit, answer: Answer, request_id: str, *, asked_for_body: bool) -> Reply:
     """Returns an answer as it is sent. A client that waits with its body and was never asked for
     it may send anything next: its connection ends.
     """
@@ -168,9 +164,8 @@ def reply_to(visit: Visit, answer: Answer, request_id: bytes, *, asked_for_body:
     return Reply(answer.status, headers, answer.body)
 
 
-def _headers(answer: Answer, request_id: bytes) -> Headers:
-    name = request_id.decode()
-    headers = [("x-amz-request-id", name), ("x-amz-id-2", name)]
+def _headers(answer: Answer, request_id: str) -> Headers:
+    headers = [("x-amz-request-id", request_id), ("x-amz-id-2", request_id)]
     if answer.status not in _NO_BODY:
         headers.append(("content-length", str(answer.length)))
         if answer.content_type:

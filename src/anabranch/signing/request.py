@@ -13,7 +13,7 @@ import msgspec
 
 from anabranch import _kernel as kernel
 
-__all__ = ["HeaderPairs", "Request", "joined_headers"]
+__all__ = ["HeaderPairs", "Request", "header_text", "joined_headers"]
 
 HeaderPairs: TypeAlias = Iterable[tuple[bytes | str, bytes | str]]
 
@@ -57,6 +57,18 @@ def joined_headers(headers: HeaderPairs) -> dict[str, str]:
     trimmed and joined by commas, in order (RFC 9110, 5.3, and AWS's canonical headers).
     """
     return kernel.joined_headers(headers)
+
+
+def header_text(value: str) -> str:
+    """Returns a header's value as it was meant: UTF-8, which clients send, or Latin-1, which HTTP
+    says.
+    """
+    if value.isascii():
+        return value
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _text(raw: bytes | str) -> str:

@@ -15,6 +15,7 @@ from email.header import decode_header, make_header
 from anabranch.s3.answer import header_safe
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.claims import stored_encoding
+from anabranch.signing.request import header_text
 
 __all__ = ["metadata_headers", "metadata_of"]
 
@@ -55,7 +56,7 @@ def metadata_of(headers: Mapping[str, str]) -> dict[str, str]:
             if name == "Content-Encoding":
                 value = stored_encoding(headers)
             if value:
-                metadata[name] = _text(value)
+                metadata[name] = header_text(value)
     return metadata
 
 
@@ -79,21 +80,13 @@ def metadata_headers(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     return headers
 
 
-def _text(raw: str) -> str:
-    """Returns a header's bytes as text: UTF-8, which clients send, or Latin-1, which HTTP says."""
-    try:
-        return raw.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return raw
-
-
 def _decoded(raw: str) -> str:
     if "=?" not in raw:
-        return _text(raw)
+        return header_text(raw)
     try:
         return str(make_header(decode_header(raw)))
     except (HeaderParseError, LookupError, ValueError):
-        return _text(raw)
+        return header_text(raw)
 
 
 def _encoded(value: str) -> str:

@@ -1,8 +1,13 @@
-"""How long connections stay on which nothing happens, with a patience of a second."""
+"""How long connections stay on which nothing happens, with a patience of a second; and that
+nothing stays of a request that was answered.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from functools import partial
 
 import pytest
 import uvicorn
@@ -93,3 +98,37 @@ def test_an_answer_that_takes_longer_comes():
         assert await streams[0].read() == b""
 
     run(Edge(1.5 * PATIENCE), client)
+
+
+@pytest.mark.parametrize("pieces", [WHOLE, IN_PIECES])
+def test_nothing_stays_of_a_request(pieces):
+    """What is kept until the garbage is collected is kept by the thousand, bodies and all."""
+    heads = []
+
+    class Remembering(Edge):
+        def begin(self, head):
+            later = super().begin(head)
+            seen = Seen(later.work, head)
+            heads.append(weakref.ref(seen))
+            return later._replace(work=seen, reply=partial(told, seen))
+
+    class Seen:
+        def __init__(self, work, head):
+            self.work, self.head = work, head
+
+        def __call__(self, body):
+            return self.work(body)
+
+    def told(_, reply):
+        return reply
+
+    async def client(*streams):
+        gc.disable()
+        try:
+            for _ in range(3):
+                await ask(streams, pieces)
+        finally:
+            gc.enable()
+        assert [head() for head in heads[:-1]] == [None, None]
+
+    run(Remembering(0), client)
