@@ -1,7 +1,7 @@
 //! Small questions to the system about files, asked once for each request.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Error, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, Result, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -31,6 +31,18 @@ pub fn read_cached(path: &Path, start: u64, buffer: &mut [u8]) -> Result<bool> {
     Ok(read_at_once(&file, start, buffer)? == buffer.len())
 }
 
+/// Writes a file that is new, and syncs nothing. One that could not be written whole does not stay.
+/// A link in its place is not followed.
+pub fn write_new(path: &Path, body: &[u8]) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o666);
+    let mut file = options.custom_flags(libc::O_NOFOLLOW).open(path)?;
+    file.write_all(body).inspect_err(|_| {
+        // what is told is why it was not written
+        let _ = fs::remove_file(path);
+    })
+}
+
 #[cfg(target_os = "linux")]
 fn read_at_once(file: &File, start: u64, buffer: &mut [u8]) -> Result<usize> {
     let Ok(start) = libc::off_t::try_from(start) else {
@@ -52,8 +64,6 @@ fn read_at_once(_: &File, _: u64, _: &mut [u8]) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     #[test]
@@ -65,6 +75,19 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(!has_name(file.as_raw_fd()).unwrap());
         assert!(has_name(-1).is_err());
+    }
+
+    #[test]
+    fn a_new_file_is_written_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_new(&path, b"0123").unwrap();
+        assert!(write_new(&path, b"4567").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"0123");
+        let link = folder.path().join("b");
+        std::os::unix::fs::symlink(folder.path().join("c"), &link).unwrap();
+        assert!(write_new(&link, b"4567").is_err());
+        assert!(write_new(&folder.path().join("d").join("e"), b"").is_err());
     }
 
     #[test]

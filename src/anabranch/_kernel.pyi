@@ -445,3 +445,8 @@ def read_cached(path: str, start: int, length: int) -> bytes | None:
     """Returns a part of a file if the system has it in its memory, else None; None also for what
     is not there, no file, or shorter, and on systems that cannot tell (only Linux can).
     """
+
+def write_new_file(path: str, body: bytes) -> int:
+    """Writes a file that is new, and syncs nothing; returns 0, or the number of the system's error,
+    and then there is no such file but one that was there already.
+    """

@@ -131,7 +131,7 @@ def test_that_cannot_write_keeps_the_journal_and_opens_nothing(folder, monkeypat
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr("anabranch.blocks.local_recovery.write_file", full)
+        broken.setattr("anabranch.blocks.local_recovery._write_file", full)
         with pytest.raises(Busy, match="No space left"):
             LocalBlocks(folder)
     assert [journal.read_bytes() for journal in journals(folder)] == before

@@ -21,7 +21,7 @@ from anabranch.blocks.local_journal_records import Damage, Record, read_records
 from anabranch.blocks.local_syncing import sync_files
 from anabranch.errors import Invalid
 
-__all__ = ["BroughtBack", "bring_back", "recover", "write_file"]
+__all__ = ["BroughtBack", "bring_back", "recover"]
 
 _DAMAGED = ".damaged"
 _TAKEN = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENXIO})
@@ -75,7 +75,7 @@ def bring_back(
         try:
             file = f"{folders.make(folder)}/{name}"
             if anew or _content(file, len(body) + 1) != body:
-                write_file(file, body, os.O_TRUNC)
+                _write_file(file, body)
                 written += 1
         except Invalid:
             impossible.append(path)
@@ -88,21 +88,13 @@ def bring_back(
     return BroughtBack(files, written, impossible)
 
 
-def write_file(path: str, body: bytes, how: int) -> None:
-    """Writes a file that is new (`how` is O_EXCL) or loses what it held (O_TRUNC); syncs nothing.
-    Raises OSError; a new file does not stay then.
-    """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | how, 0o666)
-    try:
-        written = os.write(descriptor, body)
+def _write_file(path: str, body: bytes) -> None:
+    """Writes a file, which loses what it held; syncs nothing. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_TRUNC
+    with open(os.open(path, flags, 0o666), "wb", buffering=0) as file:
+        written = file.write(body)
         while written < len(body):
-            written += os.write(descriptor, body[written:])
-    except BaseException:
-        if how & os.O_EXCL:
-            os.unlink(path)
-        raise
-    finally:
-        os.close(descriptor)
+            written += file.write(body[written:])
 
 
 def _recover(path: str, identity: bytes, folders: LocalFolders) -> None:

@@ -6,17 +6,18 @@ see a file that is not whole yet.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterable
 from itertools import chain
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.contract import Stored
 from anabranch.blocks.local_errors import translate
 from anabranch.blocks.local_folders import LocalFolders
 from anabranch.blocks.local_journal import Journal
 from anabranch.blocks.local_paths import Place
-from anabranch.blocks.local_recovery import write_file
 from anabranch.blocks.local_syncing import sync_one_by_one
 
 __all__ = ["SmallBlocks", "small_body"]
@@ -70,10 +71,11 @@ class SmallBlocks:
 
     def _write(self, place: Place, body: bytes) -> str:
         path = f"{self._folders.make(place.folder)}/{place.name}"
-        try:
-            write_file(path, body, os.O_EXCL)
-        except FileNotFoundError:
+        wrong = kernel.write_new_file(path, body)
+        if wrong == errno.ENOENT:
             self._folders.forget()  # somebody has removed a folder that was there
             self._folders.make(place.folder)
-            write_file(path, body, os.O_EXCL)
+            wrong = kernel.write_new_file(path, body)
+        if wrong:
+            raise OSError(wrong, os.strerror(wrong), path)
         return path
