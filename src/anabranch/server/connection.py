@@ -28,6 +28,8 @@ from anabranch.signing.request import joined_headers
 
 __all__ = ["Connection"]
 
+_LONGEST_COPIED = 16 << 10
+"""The longest body that is copied behind the head of its answer, in bytes."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -183,16 +185,19 @@ class Connection(HttpToolsProtocol):
 
     def _write(self, reply: Reply, *, keep: bool, bodiless: bool) -> bool:
         """Sends an answer; returns whether it could be sent."""
-        headers = reply.headers if keep else [*reply.headers, CLOSE]
+        body = b"" if bodiless else reply.body
+        is_long = len(body) > _LONGEST_COPIED
         answer = kernel.whole_answer(
             STATUS_LINE[reply.status],
             self.server_state.default_headers,
-            headers,
-            b"" if bodiless else reply.body,
+            reply.headers if keep else [*reply.headers, CLOSE],
+            b"" if is_long else body,
         )
         if answer is None:
             return False
         self.transport.write(answer)
+        if is_long:
+            self.transport.write(body)
         if not keep or CLOSE in reply.headers:
             self.transport.close()
         if self.pipeline:
