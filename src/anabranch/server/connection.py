@@ -175,7 +175,9 @@ class Connection(HttpToolsProtocol):
         return cast("Edge", self.config.app).begin(head)
 
     def _finish(self, exchange: Exchange, reply: Reply | None) -> None:
-        """Sends the answer of an exchange."""
+        """Sends the answer of an exchange, of which nothing stays."""
+        if cast("Any", self.cycle) is exchange:
+            self.cycle = cast("Any", None)
         if self.transport.is_closing():
             return
         if reply is None or not self._write(
@@ -200,7 +202,7 @@ class Connection(HttpToolsProtocol):
             self.transport.write(body)
         if not keep or CLOSE in reply.headers:
             self.transport.close()
-        if self.pipeline:
+        if self.pipeline or self.transport.is_closing():
             self.on_response_complete()
         else:
             self.server_state.total_requests += 1
