@@ -73,6 +73,7 @@ class Composition:
             logout_url=settings.auth.logout_redirect_url,
             on_shutdown=self.close,
             local=blocks_here and is_on_this_machine(settings.database),
+            local_blocks=blocks_here,
         )
 
     def start(self) -> None:

@@ -18,12 +18,12 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from anabranch import _kernel as kernel
-from anabranch.server.edge import BEGUN, Edge, Rest
+from anabranch.server.edge import BEGUN, Edge
 from anabranch.server.exchange import Exchange
 from anabranch.server.head import Head
 from anabranch.server.incoming import IDLE_SECONDS
 from anabranch.server.later import Later
-from anabranch.server.reply import CLOSE, Reply
+from anabranch.server.reply import CLOSE, Reply, Rest
 from anabranch.signing.request import joined_headers
 
 __all__ = ["Connection"]
@@ -38,7 +38,7 @@ class Connection(HttpToolsProtocol):
 
     _between = True
     """Whether the parser has seen the end of all requests whose beginning it has seen."""
-    _begun_whole: Reply | Rest | None = None
+    _begun_whole: Reply | Later | Rest | None = None
     """How a request goes on that was read whole and has begun, but is not answered here."""
     _answered = False
     """Whether the request that is coming in has its answer already."""
@@ -132,6 +132,9 @@ class Connection(HttpToolsProtocol):
         if isinstance(begun, Later):
             exchange = Exchange(begun, self._finish, keep_alive=True, bodiless=bodiless)
             exchange.body = body
+            if begun.may_go_on:
+                exchange.sent = data
+                self.flow.pause_reading()  # what comes after it must wait for its turn
             self.cycle = cast("Any", exchange)
             exchange.start()
             return True
@@ -151,7 +154,7 @@ class Connection(HttpToolsProtocol):
         begun = self._begin(method, url.path.decode("ascii"), query.decode("ascii"), headers)
         keep = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
         bodiless = method == "HEAD"
-        if isinstance(begun, Later):
+        if isinstance(begun, Later) and not begun.may_go_on:
             self._exchange = Exchange(begun, self._finish, keep_alive=keep, bodiless=bodiless)
             self.cycle = cast("Any", self._exchange)
             if self.expect_100_continue:
@@ -174,13 +177,18 @@ class Connection(HttpToolsProtocol):
         )
         return cast("Edge", self.config.app).begin(head)
 
-    def _finish(self, exchange: Exchange, reply: Reply | None) -> None:
-        """Sends the answer of an exchange, of which nothing stays."""
+    def _finish(self, exchange: Exchange, reply: Reply | Rest | None) -> None:
+        """Sends the answer of an exchange, of which nothing stays, or goes on with it."""
         if cast("Any", self.cycle) is exchange:
             self.cycle = cast("Any", None)
         if self.transport.is_closing():
             return
-        if reply is None or not self._write(
+        if exchange.sent:
+            self.flow.resume_reading()
+        if reply is not None and not isinstance(reply, Reply):
+            self._begun_whole = reply
+            super().data_received(exchange.sent)
+        elif reply is None or not self._write(
             reply, keep=exchange.keep_alive, bodiless=exchange.bodiless
         ):
             self.transport.close()

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import falcon
 import falcon.asgi
@@ -45,17 +45,13 @@ from anabranch.server.head import Head
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics, Service
-from anabranch.server.reply import Headers, Reply, Send
+from anabranch.server.reply import Headers, Reply, Rest, Scope, Send
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
 from anabranch.server.s3_requests import S3Requests, reply_to
 from anabranch.server.workers import Calls, Workers
 
-__all__ = ["BEGUN", "Edge", "Rest"]
-
-Scope = dict[str, Any]
-Rest: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[object]]
-"""What is still to be done for a request."""
+__all__ = ["BEGUN", "Edge"]
 
 BEGUN = "anabranch.begun"
 """Where in the ASGI scope stands what `begin` returned, if it was called already."""
@@ -92,6 +88,7 @@ class Edge:
         on_shutdown: Callable[[], None],
         brief_calls: Calls,
         local: bool,
+        local_blocks: bool,
     ) -> None:
         self._request_ids = request_ids
         self._door = door
@@ -104,7 +101,15 @@ class Edge:
             }
         )
         self._log = request_log
-        self._s3 = S3Requests(door, calls, transfers, brief_calls, self._metrics, local=local)
+        self._s3 = S3Requests(
+            door,
+            calls,
+            transfers,
+            brief_calls,
+            self._metrics,
+            local=local,
+            local_blocks=local_blocks,
+        )
         self._router = CompiledRouter()
         self._falcon = falcon.asgi.App(router=self._router, middleware=_Lifespan(on_shutdown))
         # an answer without a body has no type either
@@ -128,8 +133,6 @@ class Edge:
         begun = scope.pop(BEGUN, None) or self.begin(Head.of(scope))
         if isinstance(begun, Reply):
             await begun.send(send)
-        elif isinstance(begun, Later):
-            await begun(receive, send)
         else:
             await begun(scope, receive, send)
 
@@ -170,8 +173,8 @@ class Edge:
             if isinstance(later, Later):
                 return later
             answer = later
-        if answer is None or answer.pieces is not None:
-            return partial(self._answer_s3, visit, answer, request_id, head, began)
+        if answer is None:
+            return partial(self._answer_s3, visit, None, request_id, head, began)
         return reply(answer)
 
     def _replied_s3(
@@ -183,7 +186,9 @@ class Edge:
         answer: S3Answer,
         *,
         asked_for_body: bool = False,
-    ) -> Reply:
+    ) -> Reply | Rest:
+        if answer.pieces is not None:
+            return partial(self._answer_s3, visit, answer, request_id, head, began)
         self._answered("gateway", visit.operation, answer.status, began, head, request_id)
         return reply_to(visit, answer, request_id, asked_for_body=asked_for_body)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.server.later import Later
-from anabranch.server.reply import Reply
+from anabranch.server.reply import Reply, Rest
 
 __all__ = ["Exchange"]
 
@@ -29,7 +29,7 @@ class Exchange:
     def __init__(
         self,
         later: Later,
-        finish: Callable[[Exchange, Reply | None], None],
+        finish: Callable[[Exchange, Reply | Rest | None], None],
         *,
         keep_alive: bool,
         bodiless: bool,
@@ -37,6 +37,8 @@ class Exchange:
         self._later = later
         self._finish = finish
         self.body = b""
+        self.sent = b""
+        """All that the client sent of it, where that may be needed once more."""
         self.keep_alive = keep_alive
         """Whether the connection stays; uvicorn sets it when the server stops."""
         self.bodiless = bodiless
@@ -49,6 +51,6 @@ class Exchange:
         """Begins the work, now that the body is there."""
         self._later.start(self.body, self._done)
 
-    def _done(self, reply: Reply | None) -> None:
+    def _done(self, reply: Reply | Rest | None) -> None:
         self.response_complete = True
         self._finish(self, reply)

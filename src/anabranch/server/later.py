@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from anabranch.errors import AnabranchError, Busy
 from anabranch.server.incoming import Incoming, Receive
-from anabranch.server.reply import Reply, Send
+from anabranch.server.reply import Reply, Rest, Scope, Send
 from anabranch.server.workers import Calls
 
 __all__ = ["Later", "has_small_body"]
@@ -28,14 +28,16 @@ _log = logging.getLogger(__name__)
 class Later(NamedTuple):
     """What is still to be done for a request: `work` answers it, given the body, as one of
     `calls`; `refuse` makes the same kind of answer of an error, and `reply` what is sent of one.
+    Where it `may_go_on`, that may be a `Rest`: of an answer that comes piece by piece.
     """
 
     calls: Calls
     work: Callable[[bytes], Any]
     refuse: Callable[[AnabranchError], Any]
-    reply: Callable[[Any], Reply]
+    reply: Callable[[Any], Reply | Rest]
+    may_go_on: bool = False
 
-    def start(self, body: bytes, done: Callable[[Reply | None], None]) -> None:
+    def start(self, body: bytes, done: Callable[[Reply | Rest | None], None]) -> None:
         """Begins the work; `done` is told the reply, on the event loop: None where there is none
         because something is wrong with this program, or it stops.
         """
@@ -50,20 +52,24 @@ class Later(NamedTuple):
         except Busy as error:
             done(self.reply(self.refuse(error)))
 
-    async def __call__(self, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers the request the way of ASGI."""
         incoming = Incoming(receive)
+        reply: Reply | Rest | None
         try:
             await incoming()
             body = await incoming.whole(LARGEST_BODY)
         except AnabranchError as error:
-            await self.reply(self.refuse(error)).send(send)
-            return
-        future: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self.start(body, future.set_result)
-        reply = await asyncio.shield(future)
-        if reply is not None:
+            reply = self.reply(self.refuse(error))
+        else:
+            future: asyncio.Future[Reply | Rest | None]
+            future = asyncio.get_running_loop().create_future()
+            self.start(body, future.set_result)
+            reply = await asyncio.shield(future)
+        if isinstance(reply, Reply):
             await reply.send(send)
+        elif reply is not None:
+            await reply(scope, receive, send)
 
 
 def has_small_body(headers: Mapping[str, str]) -> bool:

@@ -1,20 +1,23 @@
-"""An answer that is there whole: it can be sent in one piece."""
+"""An answer that is there whole, so that it can be sent in one piece; and what it is sent to."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from anabranch.server.incoming import Event
+from anabranch.server.incoming import Event, Receive
 
-__all__ = ["CLOSE", "Headers", "Reply", "Send"]
+__all__ = ["CLOSE", "Headers", "Reply", "Rest", "Scope", "Send"]
 
 Headers = list[tuple[str, str]]
 """Names, in any case, and values: text with a character for each byte (Latin-1)."""
 CLOSE = ("connection", "close")
 """The header of an answer that is a connection's last."""
 
+Scope = dict[str, Any]
 Send = Callable[[Event], Awaitable[None]]
+Rest: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[object]]
+"""What is still to be done for a request, the way of ASGI."""
 
 
 class Reply(NamedTuple):

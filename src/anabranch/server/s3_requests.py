@@ -17,7 +17,7 @@ from anabranch.server.inflow import Inflow
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow
-from anabranch.server.reply import CLOSE, Headers, Reply, Send
+from anabranch.server.reply import CLOSE, Headers, Reply, Rest, Send
 from anabranch.server.workers import Calls, Workers
 
 __all__ = ["S3Requests", "reply_to"]
@@ -31,7 +31,8 @@ _FRAMING = 1 << 20
 
 class S3Requests:
     """Answers requests of S3. `calls` run what is short, `brief_calls` what is brief, `transfers`
-    wait for bodies; where `local`, quick operations are answered at once.
+    wait for bodies; where `local`, quick operations are answered at once, and with `local_blocks`
+    the system may have an object's bytes in its memory.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class S3Requests:
         metrics: Metrics,
         *,
         local: bool,
+        local_blocks: bool,
     ) -> None:
         self.door = door
         self._calls = calls
@@ -50,6 +52,7 @@ class S3Requests:
         self._transfers = transfers
         self._metrics = metrics
         self._local = local
+        self._local_blocks = local_blocks
 
     def visit(self, head: Head, request_id: str) -> Visit:
         """Returns a request, understood as far as its head says."""
@@ -62,12 +65,14 @@ class S3Requests:
         return visit.answer() if visit.quick and self._local else None
 
     def answer_later(
-        self, visit: Visit, headers: Mapping[str, str], reply: Callable[[Answer], Reply]
+        self, visit: Visit, headers: Mapping[str, str], reply: Callable[[Answer], Reply | Rest]
     ) -> Answer | Later | None:
         """Returns what will answer a brief operation, or the answer that refuses it already; None
-        for all others.
+        for all others. A quick one is brief where it needs no object's bytes, or has them from
+        the memory of this machine if they are there.
         """
-        brief = visit.brief or (visit.quick and visit.request.method == "HEAD")
+        reads = visit.quick and visit.request.method != "HEAD"
+        brief = visit.brief or (visit.quick and (self._local_blocks or not reads))
         if not brief or not has_small_body(headers):
             return None
         if _EXPECT in visit.request.headers:
@@ -76,7 +81,8 @@ class S3Requests:
             refused = visit.admit()
             if refused is not None:
                 return refused
-        return Later(self._brief_calls, partial(_answer_whole, visit), visit.refusal, reply)
+        work = partial(_answer_whole, visit)
+        return Later(self._brief_calls, work, visit.refusal, reply, may_go_on=reads)
 
     async def finish(
         self, visit: Visit, answer: Answer | None, request_id: str, receive: Receive, send: Send
