@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import http.client
-import io
 import json
 import socket
+from contextlib import closing
 
 import pytest
 
 from anabranch import _kernel as kernel
+from anabranch.testing.wire import Wire
 
 CONTENT = b"Mariana,10935\n"
 HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
@@ -24,48 +24,10 @@ def depth(house):
     return "refs/main/objects?path=depth.csv"
 
 
-class Wire:
-    """A connection on which answers are read one by one."""
-
-    def __init__(self, house):
-        self.socket = house.connect()
-        self.file = self.socket.makefile("rb")
-
-    def send(self, *requests):
-        self.socket.sendall(b"".join(requests))
-
-    def answer(self, method="GET"):
-        """Reads one answer: its status, its headers and its body."""
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            line = self.file.readline()
-            assert line, f"the connection has ended after {head!r}"
-            head += line
-        parsed = http.client.HTTPResponse(Given(head), method=method)
-        parsed.begin()
-        length = parsed.length or 0
-        return parsed.status, parsed.headers, self.file.read(length)
-
-    def at_end(self):
-        return self.file.read(1) == b""
-
-
-class Given:
-    """Bytes in place of a socket."""
-
-    def __init__(self, head):
-        self._head = head
-
-    def makefile(self, _mode):
-        return io.BytesIO(self._head)
-
-
 @pytest.fixture
 def wire(house):
-    wire = Wire(house)
-    yield wire
-    wire.file.close()
-    wire.socket.close()
+    with closing(Wire(house.connect())) as wire:
+        yield wire
 
 
 def stat(house, path="depth.csv", *headers):
@@ -150,8 +112,7 @@ def test_small_bodies_that_come_in_pieces(house, wire):
 def test_a_small_body_without_its_end_leaves_nothing(house, wire, eventually):
     before = house.files()
     wire.send(upload(house, "broken.csv", b"1,2,3\n")[:-1])
-    wire.file.close()
-    wire.socket.close()
+    wire.close()
     eventually(lambda: house.api.get("/config").status_code == 200)
     answer = house.api.get("/repositories/sea/refs/main/objects", params={"path": "broken.csv"})
     assert answer.status_code == 404

@@ -4,11 +4,10 @@ from the memory of the machine, others piece by piece; always in the order of th
 
 from __future__ import annotations
 
-import http.client
-import io
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ import pytest
 
 from anabranch.testing.caller import Caller
 from anabranch.testing.s3_client import s3_client
+from anabranch.testing.wire import Wire
 
 REPOSITORY = "reads-on-postgres"
 SIZES = {"none": 0, "small": 1000, "most": 256 << 10, "more": (256 << 10) + 1, "large": 5 << 20}
@@ -32,43 +32,27 @@ def s3(postgres_server):
 
 
 @pytest.fixture
-def wire(postgres_server, s3):
-    """Sends requests for objects on one connection, and reads the answers."""
+def wire(postgres_server):
     place = urlsplit(postgres_server.url)
-    with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
-        file = connection.makefile("rb")
-
-        def send(*names):
-            requests = []
-            for name in names:
-                url = s3.generate_presigned_url(
-                    "get_object", Params={"Bucket": REPOSITORY, "Key": f"main/{name}"}
-                )
-                target = url[len(postgres_server.url) :]
-                requests.append(f"GET {target} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n")
-            connection.sendall("".join(requests).encode())
-
-        def receive():
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                line = file.readline()
-                assert line, f"the connection has ended after {head!r}"
-                head += line
-            answer = http.client.HTTPResponse(Given(head))
-            answer.begin()
-            return answer.status, file.read(answer.length or 0)
-
-        yield send, receive
+    connection = socket.create_connection((place.hostname, place.port), timeout=60)
+    with closing(Wire(connection)) as wire:
+        yield wire
 
 
-class Given:
-    """Bytes in place of a socket."""
+@pytest.fixture(scope="module")
+def reading(s3):
+    """Makes a request for an object."""
 
-    def __init__(self, head):
-        self._head = head
+    def request(name):
+        url = urlsplit(
+            s3.generate_presigned_url(
+                "get_object", Params={"Bucket": REPOSITORY, "Key": f"main/{name}"}
+            )
+        )
+        target = f"{url.path}?{url.query}"
+        return f"GET {target} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode()
 
-    def makefile(self, _mode):
-        return io.BytesIO(self._head)
+    return request
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -81,37 +65,34 @@ def test_whole_and_in_part(s3, name):
         assert part["Body"].read() == BODIES[name][7:100]
 
 
-def test_one_after_another_on_a_connection(wire):
-    send, receive = wire
+def test_one_after_another_on_a_connection(wire, reading):
     for name in (*BODIES, "not-there", *reversed(BODIES)):
-        send(name)
-        status, body = receive()
+        wire.send(reading(name))
+        status, _, body = wire.answer()
         assert status == (200 if name in BODIES else 404)
         assert body == BODIES.get(name, body)
 
 
-def test_many_at_once_come_in_their_order(wire):
-    send, receive = wire
+def test_many_at_once_come_in_their_order(wire, reading):
     names = ["large", "small", "more", "none", "small", "large", "most"] * 3
+    requests = [reading(name) for name in names]
     with ThreadPoolExecutor(1) as pool:
-        sending = [pool.submit(send, *names), *(pool.submit(send, name) for name in names)]
+        sending = [pool.submit(wire.send, *requests)]
+        sending += [pool.submit(wire.send, request) for request in requests]
         for name in (*names, *names):
-            assert receive() == (200, BODIES[name])
+            assert wire.answer()[::2] == (200, BODIES[name])
         for sent in sending:
             sent.result()
 
 
-def test_clients_that_go_away_leave_nothing_open(postgres_server, s3, eventually):
+def test_clients_that_go_away_leave_nothing_open(postgres_server, s3, reading, eventually):
     def opened():
         return len([*Path(f"/proc/{postgres_server.pid}/fd").iterdir()])
 
-    url = s3.generate_presigned_url(
-        "get_object", Params={"Bucket": REPOSITORY, "Key": "main/large"}
-    )
-    place, target = urlsplit(postgres_server.url), url[len(postgres_server.url) :]
+    place = urlsplit(postgres_server.url)
     before = opened()
     for _ in range(20):
         with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
-            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
+            connection.sendall(reading("large"))
     eventually(lambda: opened() <= before)
     assert s3.get_object(Bucket=REPOSITORY, Key="main/small")["Body"].read() == BODIES["small"]

@@ -62,10 +62,12 @@ pub fn whole_request<'a>(
             }
             length = Some(length_of(header.value)?);
         }
-        put_header(header.name, header.value);
     }
     if length.unwrap_or(0) != body.len() {
         return None;
+    }
+    for header in request.headers.iter() {
+        put_header(header.name, header.value);
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     Some(Request {

@@ -38,7 +38,8 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-fn digit(byte: u8) -> Option<u8> {
+/// Returns what a digit of hexadecimal stands for.
+pub fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|value| value as u8)
 }
 

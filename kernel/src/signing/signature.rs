@@ -3,6 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
+use super::encoding::digit;
 use crate::codec::hex;
 
 type HmacSha256 = Hmac<Sha256>;
@@ -40,24 +41,16 @@ fn mac(key: &[u8; 32], timestamp: &[u8], scope: &[u8], canonical: &[u8]) -> Hmac
     mac
 }
 
-/// Returns the bytes that 64 digits stand for.
+/// Returns the bytes that 64 digits stand for, none of them a capital.
 fn bytes_of(given: &[u8]) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
-    if given.len() != 2 * bytes.len() {
+    if given.len() != 2 * bytes.len() || given.iter().any(u8::is_ascii_uppercase) {
         return None;
     }
     for (byte, digits) in bytes.iter_mut().zip(given.chunks_exact(2)) {
         *byte = digit(digits[0])? << 4 | digit(digits[1])?;
     }
     Some(bytes)
-}
-
-fn digit(letter: u8) -> Option<u8> {
-    match letter {
-        b'0'..=b'9' => Some(letter - b'0'),
-        b'a'..=b'f' => Some(letter - b'a' + 10),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

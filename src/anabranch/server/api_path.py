@@ -19,16 +19,19 @@ from anabranch.rest.errors import answer_error
 from anabranch.rest.invocation import Invocation, not_found
 from anabranch.rest.operation import BodyKind, Operation
 from anabranch.rest.services import Services
+from anabranch.server.head import Head
 from anabranch.server.incoming import Incoming
 from anabranch.server.inflow import Inflow
 from anabranch.server.outflow import Outflow
 from anabranch.server.workers import Workers
-from anabranch.signing.request import joined_headers
 
-__all__ = ["INCOMING", "REQUEST_ID", "ApiPath", "invocations_by_path"]
+__all__ = ["HEAD", "INCOMING", "REQUEST_ID", "ApiPath", "invocations_by_path", "request_of"]
 
 INCOMING = "anabranch.incoming"
 """Where in the ASGI scope the request's body waits."""
+
+HEAD = "anabranch.head"
+"""Where in the ASGI scope its head stands."""
 
 REQUEST_ID = "anabranch.request_id"
 """Where in the ASGI scope its name stands."""
@@ -59,13 +62,7 @@ class ApiPath:
         if invocation is None:
             answer = answer_error(not_found())
         else:
-            request = Request(
-                segments,
-                scope["query_string"].decode("latin-1"),
-                joined_headers(scope["headers"]),
-                id=request_id,
-                secure=scope["scheme"] == "https",
-            )
+            request = request_of(scope[HEAD], segments, request_id)
             answer = await self._answer(invocation, request, incoming)
         resp.append_header("X-Request-ID", request_id)
         self._write(answer, resp, incoming)
@@ -111,6 +108,11 @@ class ApiPath:
             resp.content_length = answer.length
         else:
             resp.data = answer.body
+
+
+def request_of(head: Head, segments: Mapping[str, str], request_id: str) -> Request:
+    """Returns a request for the operations of a path, given what its segments stand for."""
+    return Request(segments, head.query, head.headers, id=request_id, secure=head.scheme == "https")
 
 
 def invocations_by_path(

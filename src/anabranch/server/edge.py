@@ -36,10 +36,12 @@ from anabranch.s3.answer import Answer as S3Answer
 from anabranch.s3.door import Door, Visit
 from anabranch.server import pages
 from anabranch.server.api_path import (
+    HEAD,
     INCOMING,
     REQUEST_ID,
     ApiPath,
     invocations_by_path,
+    request_of,
 )
 from anabranch.server.head import Head
 from anabranch.server.incoming import Event, Incoming, Receive
@@ -149,15 +151,13 @@ class Edge:
         path = None if found is None else found[0]
         invocation = path.invocations.get(head.method) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
-            return partial(self._answer_others, request_id)
+            return partial(self._answer_others, request_id, head)
         operation = invocation.operation
         at_once = operation.quick and self._local
         brief = operation.quick or operation.brief
         if not at_once and not (brief and has_small_body(headers)):
             return partial(self._answer_slowly, invocation, request_id, head, began)
-        request = Request(
-            found[2], head.query, headers, id=request_id, secure=head.scheme == "https"
-        )
+        request = request_of(head, found[2], request_id)
         reply = partial(self._replied, invocation, request, head, began)
         if at_once:
             return reply(invocation(request))
@@ -224,11 +224,11 @@ class Edge:
     ) -> None:
         operation = invocation.operation.id
         with self._metrics.running("api", operation):
-            status = await self._answer_others(request_id, scope, receive, send)
+            status = await self._answer_others(request_id, head, scope, receive, send)
         self._answered("api", operation, status, began, head, request_id)
 
     async def _answer_others(
-        self, request_id: str, scope: Scope, receive: Receive, send: Send
+        self, request_id: str, head: Head, scope: Scope, receive: Receive, send: Send
     ) -> int:
         """Has Falcon answer, and returns the status."""
         status = 0
@@ -240,6 +240,7 @@ class Edge:
             await send(event)
 
         incoming = Incoming(receive)
+        scope[HEAD] = head
         scope[INCOMING] = incoming
         scope[REQUEST_ID] = request_id
         await self._falcon(scope, incoming, noting)
