@@ -20,7 +20,7 @@ from joserfc.jwk import OctKey
 from anabranch.errors import Unauthenticated
 from anabranch.model.secret import Secret
 
-__all__ = ["SESSION_COOKIE", "WEEK", "IssuedToken", "Tokens", "VerifiedToken"]
+__all__ = ["SESSION_COOKIE", "WEEK", "IssuedToken", "Tokens", "VerifiedToken", "session_in"]
 
 SESSION_COOKIE = "internal_auth_session"
 """The name of the cookie that holds a browser's token."""
@@ -34,6 +34,15 @@ _ISSUER = "auth"
 _AUDIENCE = "login"
 _LONGEST = 4096
 _SKEW = 60  # seconds by which another server's clock may be ahead
+
+
+def session_in(cookies: str) -> str | None:
+    """Returns the token that a header of cookies holds, or None."""
+    for pair in cookies.split(";") if SESSION_COOKIE in cookies else ():
+        name, _, value = pair.strip().partition("=")
+        if name == SESSION_COOKIE:
+            return value.strip('"')
+    return None
 
 
 class IssuedToken(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.access.actor import Actor
 from anabranch.access.authenticate import Authenticator
-from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.access.tokens import SESSION_COOKIE, session_in
 from anabranch.rest.call import Request
 
 __all__ = ["authenticate", "ended_session_cookie", "session_cookie"]
@@ -15,10 +15,7 @@ _LIFETIME_SECONDS = 2592000
 def authenticate(authenticator: Authenticator, request: Request) -> Actor | None:
     """Returns who asks, or None if the request does not tell. Raises Unauthenticated."""
     authorization = request.header("authorization") or None
-    session = None
-    cookies = request.headers.get("cookie", "")
-    if SESSION_COOKIE in cookies:
-        session = _cookie(cookies)
+    session = session_in(request.headers.get("cookie", ""))
     return authenticator.authenticate(authorization, session)
 
 
@@ -31,11 +28,3 @@ def session_cookie(token: str, *, secure: bool) -> tuple[str, str]:
 def ended_session_cookie() -> tuple[str, str]:
     """Returns the header that makes a browser forget its token."""
     return "Set-Cookie", f"{SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
-
-
-def _cookie(header: str) -> str | None:
-    for pair in header.split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == SESSION_COOKIE:
-            return value.strip('"')
-    return None

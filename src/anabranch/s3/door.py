@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
-from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.access.tokens import session_in
 from anabranch.errors import AnabranchError
 from anabranch.model.secret import Secret
 from anabranch.s3.addressing import Domains, address_of, is_bucket_name, parameters_of
@@ -92,7 +92,7 @@ class Door:
     def _known(self, request: Request) -> Actor:
         """Returns who asks by the API's own ways: Basic, Bearer or the session's cookie."""
         authorization = request.headers.get("authorization")
-        session = _cookie(request.headers.get("cookie", ""))
+        session = session_in(request.headers.get("cookie", ""))
         actor = self._authenticator.authenticate(authorization, session)
         if actor is None:
             raise S3Error("AccessDenied")
@@ -207,11 +207,3 @@ class Visit:
         query = parameters_of(request.query)
         carried = with_presigned_headers(request)
         return request, carried, choose(carried, address, query)
-
-
-def _cookie(header: str) -> str | None:
-    for pair in header.split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == SESSION_COOKIE:
-            return value.strip('"')
-    return None
