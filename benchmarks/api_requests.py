@@ -20,12 +20,16 @@ class ApiRequests:
         pair = base64.b64encode(":".join(auth).encode()).decode()
         self._common = f"Host: {urlsplit(url).netloc}\r\nAuthorization: Basic {pair}\r\n"
 
-    def request(self, method: str, path: str, body: Any = b"") -> bytes:
-        """Returns a request as bytes; a body that is no bytes is sent as JSON."""
+    def request(self, method: str, path: str, body: Any = b"", *, part: str = "") -> bytes:
+        """Returns a request as bytes; a body that is no bytes is sent as JSON. `part` is the range
+        of bytes to read, `0-9`.
+        """
         kind = "application/octet-stream"
         if not isinstance(body, bytes):
             body, kind = json.dumps(body).encode(), "application/json"
         lines = f"{method} /api/v1{path} HTTP/1.1\r\n{self._common}"
+        if part:
+            lines += f"Range: bytes={part}\r\n"
         if body:
             lines += f"Content-Type: {kind}\r\n"
         return f"{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -66,6 +66,39 @@ class Bench:
             "POST", f"{BASE}/branches/puts/objects?path=new/{self.number:09d}", ONE_KIB
         )
 
+    def prepare_reads(self) -> tuple[bytes, bytes]:
+        """Returns requests for an object of 1 KiB and for 64 KiB of a larger one."""
+        made = self.branch("reads", self.commit)
+        for path, content in (("small", ONE_KIB), ("large", 1024 * ONE_KIB)):
+            self.load.run(
+                lambda path=path, content=content: self.api.request(
+                    "POST", f"{BASE}/branches/{made}/objects?path={path}", content
+                ),
+                in_flight=1,
+                count=1,
+            )
+        at = f"{BASE}/refs/{self.save(made)}/objects?path="
+        part = self.api.request("GET", f"{at}large", part="65536-131071")
+        return self.api.request("GET", f"{at}small"), part
+
+    def new_branch(self) -> bytes:
+        """Returns a request that creates a branch."""
+        self.number += 1
+        return self.api.request(
+            "POST", f"{BASE}/branches", {"name": f"new-{self.number}", "source": self.commit}
+        )
+
+    def prepare_log(self, amount: int) -> bytes:
+        """Returns a request for the log of so many commits."""
+        made = self.branch("log", self.commit)
+        for number in range(amount):
+            self.api.call(
+                "POST",
+                f"{BASE}/branches/{made}/commits",
+                {"message": f"Commit {number}", "allow_empty": True},
+            )
+        return self.api.request("GET", f"{BASE}/refs/{made}/commits?amount={amount}")
+
     def branch(self, name: str, source: str) -> str:
         """Makes a branch with a new name and returns it."""
         self.number += 1
@@ -129,6 +162,15 @@ class Bench:
         for in_flight in (1, 16):
             self.table.requests("stat at a commit", self.stat(self.commit), in_flight)
             self.table.requests("stat on a branch", self.stat("main"), in_flight)
+        whole, part = self.prepare_reads()
+        self.table.requests("get of 1 KiB at a commit", lambda: whole, 16)
+        self.table.requests("get of 64 KiB of a larger object", lambda: part, 16)
+        for name, path in (("repository", BASE), ("branch", f"{BASE}/branches/main")):
+            asked = self.api.request("GET", path)
+            self.table.requests(f"get a {name}", lambda asked=asked: asked, 16)
+        self.table.requests("create a branch", self.new_branch, 8)
+        log = self.prepare_log(1000)
+        self.table.requests("log of 1,000 commits", lambda: log, 1)
         self.table.requests("page of 1,000 objects", self.page, 1)
         self.api.call("POST", f"{BASE}/branches", {"name": "puts", "source": "main"})
         for in_flight in (1, 16):

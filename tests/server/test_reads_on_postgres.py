@@ -1,11 +1,12 @@
-"""Objects read through the S3 door of a server on PostgreSQL: small ones are answered in one piece,
-from the memory of the machine, others piece by piece; always in the order of the requests.
+"""Objects read through either gateway of a server on PostgreSQL: small ones are answered in one
+piece, from the memory of the machine, others piece by piece; always in the order of the requests.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -39,30 +40,41 @@ def wire(postgres_server):
         yield wire
 
 
-@pytest.fixture(scope="module")
-def reading(s3):
-    """Makes a request for an object."""
+@pytest.fixture(scope="module", params=["s3", "api"])
+def reading(request, s3, postgres_server):
+    """Returns a function that makes a request for an object, or a part of it."""
+    token = b64encode(":".join(postgres_server.auth).encode()).decode()
 
-    def request(name):
-        url = urlsplit(
-            s3.generate_presigned_url(
-                "get_object", Params={"Bucket": REPOSITORY, "Key": f"main/{name}"}
-            )
-        )
-        target = f"{url.path}?{url.query}"
-        return f"GET {target} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode()
+    def target(name):
+        if request.param == "api":
+            return f"/api/v1/repositories/{REPOSITORY}/refs/main/objects?path={name}"
+        params = {"Bucket": REPOSITORY, "Key": f"main/{name}"}
+        url = urlsplit(s3.generate_presigned_url("get_object", Params=params))
+        return f"{url.path}?{url.query}"
 
-    return request
+    def read(name, part=""):
+        lines = [
+            f"GET {target(name)} HTTP/1.1",
+            f"Host: {urlsplit(postgres_server.url).netloc}",
+            *([f"Authorization: Basic {token}"] if request.param == "api" else []),
+            *([f"Range: bytes={part}"] if part else []),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    return read
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_whole_and_in_part(s3, name):
-    answer = s3.get_object(Bucket=REPOSITORY, Key=f"main/{name}")
-    assert answer["Body"].read() == BODIES[name]
-    assert (answer["ContentLength"], answer["ContentType"]) == (SIZES[name], "text/csv")
-    if SIZES[name]:
-        part = s3.get_object(Bucket=REPOSITORY, Key=f"main/{name}", Range="bytes=7-99")
-        assert part["Body"].read() == BODIES[name][7:100]
+def test_whole_and_in_part(wire, reading, name):
+    wire.send(reading(name))
+    status, headers, body = wire.answer()
+    assert (status, body) == (200, BODIES[name])
+    assert headers["content-length"] == str(SIZES[name])
+    assert headers["content-type"] == "text/csv"
+    for part, start in (("7-99", 7), ("0-299999", 0)) if SIZES[name] else ():
+        wire.send(reading(name, part))
+        status, _, body = wire.answer()
+        assert (status, body) == (206, BODIES[name][start : int(part.split("-")[1]) + 1])
 
 
 def test_one_after_another_on_a_connection(wire, reading):

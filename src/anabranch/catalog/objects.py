@@ -55,14 +55,16 @@ class OpenObject:
     def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields the bytes from `start` on, `length` of them or all, in pieces.
 
-        Raises Gone, before the first piece, when the data is lost or shorter than the entry says,
-        and before the last when it is pinned to an ETag and has been replaced.
+        Nothing is opened before the first piece is asked for. Raises Gone, before the first piece,
+        when the data is lost or shorter than the entry says, and before the last when it is pinned
+        to an ETag and has been replaced.
         """
         wanted = self.entry.size - start if length is None else length
         pinned = self._pinned()
         if pinned is not None:
-            return pinned.get(start, wanted)
-        return self._blocks.get(_address(self._repository, self.entry), start, wanted)
+            yield from pinned.get(start, wanted)
+        else:
+            yield from self._blocks.get(_address(self._repository, self.entry), start, wanted)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as one string: for small objects."""

@@ -24,7 +24,8 @@ _UNFIT_FOR_HEADER = re.compile(r"[^\x20-\x7e]")
 
 class Answer:
     """An answer: a status, headers beside Content-Type and Content-Length, and a body, either
-    whole or as pieces, whose `length` in bytes is then known.
+    whole or as pieces, whose `length` in bytes is then known. An error that is raised before the
+    first piece takes the answer's place.
     """
 
     __slots__ = ("body", "content_type", "headers", "length", "pieces", "status")

@@ -10,7 +10,6 @@ from msgspec import field
 from anabranch.access.permissions import Action
 from anabranch.rest.answer import BYTES, Answer
 from anabranch.rest.call import Call
-from anabranch.rest.contents import begun
 from anabranch.rest.operation import Need, Operation, Response
 from anabranch.rest.parameters import InRepository
 from anabranch.rest.presigning import found_at, presigned_read
@@ -59,7 +58,7 @@ def get_metadata_object(call: Call[GetMetadataObject, None]) -> Answer:
         location = call.services.catalog.tables.location(asked.repository, asked.object_id)
         return found_at(presigned_read(call, location).url)
     size, pieces = call.services.catalog.tables.read(asked.repository, asked.object_id)
-    return Answer(200, content_type=BYTES, pieces=begun(pieces), length=size)
+    return Answer(200, content_type=BYTES, pieces=pieces, length=size)
 
 
 OPERATIONS = (

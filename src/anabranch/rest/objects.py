@@ -19,7 +19,6 @@ from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT
 from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.rest.answer import BYTES, JSON, Answer, encode, header_safe
 from anabranch.rest.call import Call
-from anabranch.rest.contents import begun
 from anabranch.rest.errors import answer_error
 from anabranch.rest.object_headers import (
     RANGE_PATTERN,
@@ -38,7 +37,7 @@ from anabranch.rest.resources import on_object, on_repository
 __all__ = ["OPERATIONS"]
 
 SMALL = 256 * 1024
-"""Objects up to so many bytes are read in one piece."""
+"""Objects up to so many bytes are sent in one piece if they are in memory."""
 
 _Range = Annotated[str, HEADER, Meta(pattern=RANGE_PATTERN, description="byte range to retrieve")]
 
@@ -183,14 +182,13 @@ def get_underlying_properties(call: Call[AtPath, None]) -> UnderlyingObjectPrope
 def _content(found: OpenObject, part: ByteRange | None) -> Answer:
     entry = found.entry
     status, start, length = (200, 0, entry.size) if part is None else (206, part.start, part.length)
-    body, pieces = b"", None
-    if length <= SMALL:
-        body = found.read_bytes(start, length) if length else b""
-    else:
-        pieces = begun(found.read(start, length))
+    body: bytes | None = b""
+    if length:
+        body = found.read_at_once(start, length) if length <= SMALL else None
+    pieces = found.read(start, length) if body is None else None
     return Answer(
         status,
-        body,
+        body or b"",
         content_type=header_safe(entry.content_type),
         headers=_headers(entry, part, disposition=True),
         pieces=pieces,
@@ -223,6 +221,7 @@ OPERATIONS = (
             Response(status=302, description="where it is, presigned"),
             Response(status=304, description="not modified"),
         ),
+        quick=True,
         handler=get_object,
     ),
     Operation(

@@ -15,7 +15,6 @@ from msgspec import field
 from anabranch.catalog.block_urls import BLOCK_PATH, Deed
 from anabranch.rest.answer import BYTES, Answer
 from anabranch.rest.call import Call
-from anabranch.rest.contents import begun
 from anabranch.rest.object_headers import RANGE_PATTERN, byte_range, http_date
 from anabranch.rest.operation import Access, Operation
 from anabranch.rest.parameters import HEADER, Int64
@@ -64,7 +63,7 @@ def read_block(call: Call[ReadBlock, None]) -> Answer:
         part = byte_range(asked.range, found.size)
         status, start, length = 206, part.start, part.length
         headers.append(("Content-Range", part.content_range))
-    pieces = begun(found.read(start, length))
+    pieces = found.read(start, length)
     return Answer(status, content_type=BYTES, headers=headers, pieces=pieces, length=length)
 
 

@@ -65,7 +65,7 @@ class ApiPath:
             request = request_of(scope[HEAD], segments, request_id)
             answer = await self._answer(invocation, request, incoming)
         resp.append_header("X-Request-ID", request_id)
-        self._write(answer, resp, incoming)
+        await self._write(answer, resp, incoming)
 
     on_options = on_request
 
@@ -93,7 +93,14 @@ class ApiPath:
         finally:
             pump.cancel()
 
-    def _write(self, answer: Answer, resp: falcon.asgi.Response, incoming: Incoming) -> None:
+    async def _write(self, answer: Answer, resp: falcon.asgi.Response, incoming: Incoming) -> None:
+        pieces = None
+        if answer.pieces is not None:
+            pieces = Outflow(answer.pieces, self._calls, incoming)
+            try:
+                await pieces.begin()
+            except AnabranchError as error:
+                pieces, answer = None, answer_error(error)
         resp.status = answer.status
         for name, value in answer.headers:
             resp.append_header(name, value)
@@ -101,8 +108,8 @@ class ApiPath:
             resp.content_type = answer.content_type
             if answer.content_type == JSON:
                 resp.set_header("X-Content-Type-Options", "nosniff")
-        if answer.pieces is not None:
-            resp.stream = Outflow(answer.pieces, self._calls, incoming)
+        if pieces is not None:
+            resp.stream = pieces
             resp.content_length = answer.length
         elif answer.length and not answer.body:
             resp.content_length = answer.length

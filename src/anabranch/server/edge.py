@@ -3,14 +3,14 @@ synchronous one of everything else.
 
     requests of S3 ────── s3_requests.py ── s3/
     quick operations ──── answered straight from the ASGI message, here on the event loop
-    brief operations ──── answered from it, too, on another thread, once a small body is there
-    other operations ──── Falcon ── api_path.py ── a worker's thread
+    small bodies, none ── answered from it, too: brief operations in the lane, others on a thread
+    long bodies ───────── Falcon ── api_path.py ── a worker's thread
     everything else ───── Falcon ── pages.py
 
 What needs no waiting is answered by `begin`, which connections call before anything asynchronous
-begins (`connection.py`). Quick and brief operations go past Falcon's request and response, which
-cost half as much as all the rest of such an answer; they are found by the same router and answered
-by the same function. Where a store is on another machine, what is quick is only brief.
+begins (`connection.py`). Operations whose body is small or absent bypass Falcon's request and
+response, which cost half as much as all the rest of such an answer; the same router finds them and
+the same function answers them. Where a store is on another machine, what is quick is only brief.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -47,6 +48,7 @@ from anabranch.server.head import Head
 from anabranch.server.incoming import Event, Incoming, Receive
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics, Service
+from anabranch.server.outflow import Outflow, send_in_pieces
 from anabranch.server.reply import Headers, Reply, Rest, Scope, Send
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
@@ -95,6 +97,8 @@ class Edge:
         self._request_ids = request_ids
         self._door = door
         self._local = local
+        self._local_blocks = local_blocks
+        self._calls = calls
         self._brief_calls = brief_calls
         self._metrics = Metrics(
             {
@@ -154,15 +158,19 @@ class Edge:
             return partial(self._answer_others, request_id, head)
         operation = invocation.operation
         at_once = operation.quick and self._local
-        brief = operation.quick or operation.brief
-        if not at_once and not (brief and has_small_body(headers)):
+        if not at_once and not has_small_body(headers):
             return partial(self._answer_slowly, invocation, request_id, head, began)
         request = request_of(head, found[2], request_id)
         reply = partial(self._replied, invocation, request, head, began)
         if at_once:
             return reply(invocation(request))
-        work = partial(_answer_whole, invocation, request)
-        return Later(self._brief_calls, work, answer_error, reply)
+        reads = operation.response is bytes
+        if operation.brief or (operation.quick and (self._local_blocks or not reads)):
+            calls, running = self._brief_calls, None
+        else:
+            calls, running = self._calls, partial(self._metrics.running, "api", operation.id)
+        work = partial(_answer_whole, invocation, request, running)
+        return Later(calls, work, answer_error, reply, may_go_on=reads)
 
     def _begin_s3(self, request_id: str, head: Head, began: float) -> Reply | Later | Rest:
         visit = self._s3.visit(head, request_id)
@@ -208,9 +216,33 @@ class Edge:
 
     def _replied(
         self, invocation: Invocation, request: Request, head: Head, began: float, answer: Answer
-    ) -> Reply:
+    ) -> Reply | Rest:
+        if answer.pieces is not None:
+            return partial(self._answer_in_pieces, invocation, answer, request.id, head, began)
         self._answered("api", invocation.operation.id, answer.status, began, head, request.id)
-        return Reply(answer.status, _headers(answer, request.id), answer.body)
+        return _reply_to(answer, request.id)
+
+    async def _answer_in_pieces(
+        self,
+        invocation: Invocation,
+        answer: Answer,
+        request_id: str,
+        head: Head,
+        began: float,
+        _scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        operation = invocation.operation.id
+        pieces = Outflow(answer.pieces or iter(()), self._calls, Incoming(receive))
+        with self._metrics.running("api", operation):
+            status = await send_in_pieces(
+                pieces,
+                _reply_to(answer, request_id),
+                lambda error: _reply_to(answer_error(error), request_id),
+                send,
+            )
+        self._answered("api", operation, status, began, head, request_id)
 
     async def _answer_slowly(
         self,
@@ -260,10 +292,23 @@ class Edge:
             self._log.answered(service, operation, status, began, head, request_id)
 
 
-def _answer_whole(invocation: Invocation, request: Request, body: bytes) -> Answer:
+def _answer_whole(
+    invocation: Invocation,
+    request: Request,
+    running: Callable[[], AbstractContextManager[None]] | None,
+    body: bytes,
+) -> Answer:
+    """Returns the answer to a request with its whole body; it is counted as `running` meanwhile."""
     request.body = body
     request.content = (body,)
-    return invocation(request)
+    if running is None:
+        return invocation(request)
+    with running():
+        return invocation(request)
+
+
+def _reply_to(answer: Answer, request_id: str) -> Reply:
+    return Reply(answer.status, _headers(answer, request_id), answer.body)
 
 
 def _headers(answer: Answer, request_id: str) -> Headers:

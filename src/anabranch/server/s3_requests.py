@@ -16,7 +16,7 @@ from anabranch.server.incoming import Incoming, Receive
 from anabranch.server.inflow import Inflow
 from anabranch.server.later import Later, has_small_body
 from anabranch.server.metrics import Metrics
-from anabranch.server.outflow import Outflow
+from anabranch.server.outflow import Outflow, send_in_pieces
 from anabranch.server.reply import CLOSE, Headers, Reply, Rest, Send
 from anabranch.server.workers import Calls, Workers
 
@@ -94,14 +94,17 @@ class S3Requests:
         if answer is None:
             with self._metrics.running("gateway", visit.operation):
                 answer = await self._answer(visit, incoming)
-        if answer.pieces is not None:
-            pieces = Outflow(answer.pieces, self._calls, incoming)
-            try:
-                return await _send_in_pieces(visit, answer, pieces, request_id, incoming, send)
-            finally:
-                await pieces.close()
-        await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
-        return answer.status
+        if answer.pieces is None:
+            await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
+            return answer.status
+
+        def reply(answer: Answer) -> Reply:
+            return reply_to(visit, answer, request_id, asked_for_body=incoming.begun)
+
+        pieces = Outflow(answer.pieces, self._calls, incoming)
+        return await send_in_pieces(
+            pieces, reply(answer), lambda error: reply(visit.refusal(error)), send
+        )
 
     async def _answer(self, visit: Visit, incoming: Incoming) -> Answer:
         try:
@@ -133,31 +136,6 @@ class S3Requests:
 
 def _answer_whole(visit: Visit, body: bytes) -> Answer:
     return visit.answer((body,))
-
-
-async def _send_in_pieces(
-    visit: Visit,
-    answer: Answer,
-    pieces: Outflow,
-    request_id: str,
-    incoming: Incoming,
-    send: Send,
-) -> int:
-    """Sends an answer whose body is read meanwhile, and returns its status."""
-    try:
-        # before the answer begins: that data is lost is told by a status
-        piece = await pieces.first()
-    except AnabranchError as error:
-        answer = visit.refusal(error)
-        await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
-        return answer.status
-    begin = reply_to(visit, answer, request_id, asked_for_body=incoming.begun)
-    await send(begin.start())
-    while piece:
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        piece = await pieces.next()
-    await send({"type": "http.response.body"})
-    return answer.status
 
 
 def reply_to(visit: Visit, answer: Answer, request_id: str, *, asked_for_body: bool) -> Reply:
