@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from anabranch.access.authenticate import Remembering
 from anabranch.access.credentials import KeyPair
 from anabranch.access.statements import ALLOW_ALL
-from anabranch.access.users import User
 from anabranch.errors import Corrupt, Unauthenticated
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
@@ -196,7 +195,7 @@ def test_forgetting_ends_it_at_once(ready):
     ways = [(basic(), None), (f"Bearer {token}", None), (None, token)]
     for way in ways:
         ready.authenticator.authenticate(*way)
-    ready.users.delete("quickstart")
+    remove(ready, b"users/superAdmin")
     ready.authenticator.forget()
     for way in ways:
         with pytest.raises(Unauthenticated):
@@ -208,9 +207,8 @@ def test_what_was_being_checked_when_all_was_forgotten_is_not_remembered(ready):
 
     def slow_find(key):
         found = find(key)
-        ready.users.delete("quickstart")
+        remove(ready, PLACE)
         ready.authenticator.forget()
-        ready.users.create(User(username="quickstart", created_at=0))
         return found
 
     ready.credentials.find = slow_find

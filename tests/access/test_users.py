@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.access.users import User
-from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
+from anabranch.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound
 from anabranch.records import lakefs_pb2 as records
 
 ADA = User(username="ada", created_at=1_700_000_000, email="ada@example.com", friendly_name="Ada")
@@ -47,14 +47,15 @@ def test_who_is_not_there(house):
     assert house.users.all() == [ADA]
 
 
-def test_a_user_goes_with_its_credentials(house):
+def test_deleting_the_only_administrator_is_refused_and_changes_nothing(house):
     credential = house.setup.run("ada")
-    house.users.delete("ada")
-    assert house.users.all() == []
-    assert house.credentials.find(credential.access_key_id) is None
-    assert list(house.store.scan("basicAuth")) == []
-    with pytest.raises(NotFound):
+    before = list(house.store.scan("basicAuth"))
+    with pytest.raises(Conflict) as refused:
         house.users.delete("ada")
+    assert refused.value.kind == "last_administrator"
+    assert "auth recover" in refused.value.hint
+    assert list(house.store.scan("basicAuth")) == before
+    assert house.credentials.find(credential.access_key_id) == credential
 
 
 @pytest.mark.parametrize("name", ["", "a%b"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx2
 import pytest
 
@@ -126,6 +128,21 @@ def test_users_and_keys(api, server):
     for path in (f"other/credentials/{server.access_key_id}", "tester/credentials/AKIAJNOPE"):
         assert api.get(f"/auth/users/{path}").status_code == 404
     assert api.delete("/auth/users/other").status_code == 404
+
+
+def test_the_only_administrator_cannot_delete_itself(api, server):
+    key = f"/auth/users/tester/credentials/{server.access_key_id}"
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: api.delete("/auth/users/tester"), range(2)))
+    for answer in answers:
+        assert answer.status_code == 409
+        assert answer.json() == {"message": "the only administrator cannot be deleted"}
+        assert answer.headers["x-anabranch-kind"] == "last_administrator"
+        assert "auth recover" in answer.headers["x-anabranch-hint"]
+    # lakeFS's way to delete a key pair is not implemented: nothing can delete the last one
+    assert api.delete(key).status_code == 501
+    assert api.get(key).status_code == 200
+    assert api.get("/user").json()["user"]["id"] == "tester"
 
 
 def test_what_basic_authorization_leaves_to_others(api, stranger):

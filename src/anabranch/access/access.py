@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from anabranch.access.authenticate import Authenticator, Remembering
 from anabranch.access.credentials import Credentials
+from anabranch.access.recovery import Recovery
 from anabranch.access.secrets import Sealer
 from anabranch.access.setup import Setup
 from anabranch.access.tokens import WEEK, Tokens
@@ -49,6 +50,7 @@ class Access:
         self.credentials = Credentials(keyvalue, Sealer(key, random_bytes), clock, random_bytes)
         self.tokens = Tokens(key, clock, new_id, login_duration)
         self.setup = Setup(keyvalue, self.credentials, clock, new_id)
+        self.recovery = Recovery(keyvalue, self.users, self.credentials, self.setup, clock)
         self.authenticator = Authenticator(
             self.users,
             self.credentials,

@@ -9,14 +9,14 @@ from functools import lru_cache
 import msgspec
 from google.protobuf.message import DecodeError
 
-from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
+from anabranch.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.page import upper_bound
 from anabranch.records import lakefs_pb2 as records
 
 __all__ = [
     "CREDENTIALS_PREFIX",
     "PARTITION",
+    "USER_KEY",
     "User",
     "Users",
     "check_username",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 PARTITION = "basicAuth"
-_KEY = b"users/superAdmin"
+USER_KEY = b"users/superAdmin"
 CREDENTIALS_PREFIX = b"uCredentials/superAdmin/credentials/"
 
 
@@ -47,7 +47,7 @@ class Users:
 
     def all(self) -> list[User]:
         """Returns every user."""
-        value = self._store.get(PARTITION, _KEY)
+        value = self._store.get(PARTITION, USER_KEY)
         return [] if value is None else [_decode(value)]
 
     def find(self, username: str) -> User | None:
@@ -68,15 +68,15 @@ class Users:
             raise AlreadyExists("Already exists", kind="user_exists")
 
     def delete(self, username: str) -> None:
-        """Removes a user and the user's credentials; raises NotFound."""
-        value = self._store.get(PARTITION, _KEY)
-        if value is None or _decode(value).username != username:
-            raise NotFound("user not found", kind="user_not_found")
-        end = upper_bound(CREDENTIALS_PREFIX)
-        keys = [key for key, _ in self._store.scan(PARTITION, CREDENTIALS_PREFIX, end)]
-        writes = [Write(PARTITION, key, None) for key in [_KEY, *keys]]
-        if not self._store.apply(writes, [Expect(PARTITION, _KEY, value)]):
-            raise NotFound("user not found", kind="user_not_found")
+        """Raises NotFound for a user who does not exist, and Conflict for the one who does:
+        without an administrator nobody could ever log in again. Changes nothing.
+        """
+        self.get(username)
+        raise Conflict(
+            "the only administrator cannot be deleted",
+            kind="last_administrator",
+            hint="`anabranch auth recover` on the server's machine replaces the key pair.",
+        )
 
 
 def check_username(username: str) -> None:
@@ -96,12 +96,12 @@ def write_user(user: User) -> Write:
         email=user.email,
         source=user.source,
     )
-    return Write(PARTITION, _KEY, record.SerializeToString())
+    return Write(PARTITION, USER_KEY, record.SerializeToString())
 
 
 def expect_no_user() -> Expect:
     """Returns the condition that there is no user."""
-    return Expect(PARTITION, _KEY, None)
+    return Expect(PARTITION, USER_KEY, None)
 
 
 @lru_cache(maxsize=128)
@@ -109,7 +109,7 @@ def _decode(value: bytes) -> User:
     try:
         record = records.UserData.FromString(value)
     except DecodeError:
-        raise Corrupt("the user's record cannot be read", path=_KEY.decode()) from None
+        raise Corrupt("the user's record cannot be read", path=USER_KEY.decode()) from None
     return User(
         username=record.username,
         created_at=record.created_at.seconds,

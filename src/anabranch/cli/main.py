@@ -74,6 +74,9 @@ SECTIONS = (
                 "anabranch.cli.garbage",
                 "Find and remove objects that nothing keeps any more; rules of keeping",
             ),
+            Word(
+                "auth", "anabranch.cli.auth", "Make a new key pair for a locked-out administrator"
+            ),
             Word("doctor", "anabranch.cli.doctor", "Look for what is wrong with a server's setup"),
             Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
         ),

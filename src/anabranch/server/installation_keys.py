@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from anabranch.access.kept_key import KEY_BYTES, kept_key
@@ -10,7 +11,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.setting import build, declared, value_of
 from anabranch.server.settings import Settings
 
-__all__ = ["with_keys"]
+__all__ = ["key_files", "missing_keys", "with_keys"]
 
 
 def with_keys(settings: Settings, random_bytes: Callable[[int], bytes]) -> Settings:
@@ -20,10 +21,21 @@ def with_keys(settings: Settings, random_bytes: Callable[[int], bytes]) -> Setti
     Busy if the folder cannot be written, Corrupt if a key's file is no key.
     """
     keys: dict[str, Any] = {}
+    for name, path in key_files(settings):
+        if settings.database.type == "mem":
+            keys[name] = Secret(random_bytes(KEY_BYTES).hex())
+        else:
+            keys[name] = kept_key(path, random_bytes)
+    return build(keys, settings)
+
+
+def key_files(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """Yields the name and the file of every key that the settings leave out."""
     for name, setting in declared().items():
         if setting.type is Secret and setting.means.under_data and not value_of(settings, name):
-            if settings.database.type == "mem":
-                keys[name] = Secret(random_bytes(KEY_BYTES).hex())
-            else:
-                keys[name] = kept_key(settings.data / setting.means.under_data, random_bytes)
-    return build(keys, settings)
+            yield name, settings.data / setting.means.under_data
+
+
+def missing_keys(settings: Settings) -> list[tuple[str, Path]]:
+    """Returns the keys that a server with these settings would make at its start."""
+    return [(name, path) for name, path in key_files(settings) if not path.exists()]

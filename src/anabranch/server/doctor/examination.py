@@ -15,11 +15,11 @@ from anabranch.server.composition import own_version
 from anabranch.server.doctor.address import check_address
 from anabranch.server.doctor.blocks import check_blocks, places_of
 from anabranch.server.doctor.finding import Finding, State, collected
-from anabranch.server.doctor.keys import all_keys_are_there, check_keys
+from anabranch.server.doctor.keys import check_keys
 from anabranch.server.doctor.space import check_folders, written_folders
 from anabranch.server.doctor.sqlite import check_sqlite
 from anabranch.server.doctor.versions import check_versions
-from anabranch.server.installation_keys import with_keys
+from anabranch.server.installation_keys import missing_keys, with_keys
 from anabranch.server.keyvalue_stores import open_keyvalue
 from anabranch.server.settings import Settings
 from anabranch.server.shared_settings import compare_settings
@@ -101,7 +101,7 @@ def _is_there(settings: Settings) -> bool:
 def _check_shared(
     settings: Settings, keyvalue: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> list[Finding]:
-    if not all_keys_are_there(settings):
+    if missing_keys(settings):
         return []
     hint = "Set all servers alike, or let these settings count: `anabranch migrate --adopt`."
     different = compare_settings(with_keys(settings, random_bytes), keyvalue)

@@ -5,17 +5,15 @@ Nothing is made here that is not there yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from anabranch.access.kept_key import kept_key
-from anabranch.model.secret import Secret
 from anabranch.server.doctor.finding import Finding, State, collected
+from anabranch.server.installation_keys import key_files
 from anabranch.server.keyvalue_stores import is_on_this_machine
-from anabranch.server.setting import declared, value_of
 from anabranch.server.settings import Settings
 
-__all__ = ["all_keys_are_there", "check_keys"]
+__all__ = ["check_keys"]
 
 ABOUT = "keys"
 _FOR_OTHERS = 0o077
@@ -24,7 +22,7 @@ _FOR_OTHERS = 0o077
 def check_keys(settings: Settings) -> list[Finding]:
     """Looks at every key that the settings do not give."""
     findings: list[Finding] = []
-    kept = dict(_kept(settings))
+    kept = dict(key_files(settings))
     for name, path in kept.items():
         if path.exists():
             findings += _check_file(name, path)
@@ -38,11 +36,6 @@ def check_keys(settings: Settings) -> list[Finding]:
     return findings or [Finding(ABOUT, State.SOUND, "all keys are set")]
 
 
-def all_keys_are_there(settings: Settings) -> bool:
-    """Returns whether a server with these settings would make no key."""
-    return all(path.exists() for _, path in _kept(settings))
-
-
 def _check_file(name: str, path: Path) -> list[Finding]:
     findings: list[Finding] = []
     with collected(ABOUT, findings, name):
@@ -53,10 +46,3 @@ def _check_file(name: str, path: Path) -> list[Finding]:
         else:
             findings.append(Finding(ABOUT, State.SOUND, f"{name} is in {path}"))
     return findings
-
-
-def _kept(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """Yields the keys that are not set, and where they are kept."""
-    for name, setting in declared().items():
-        if setting.type is Secret and setting.means.under_data and not value_of(settings, name):
-            yield name, settings.data / setting.means.under_data
