@@ -167,7 +167,7 @@ def test_one_that_is_killed_in_mid_transfer_leaves_nothing_wrong(
         killed.kill()
     proxy.reset()
     assert Path(make().locate(namespace, table_id)).read_bytes() == body
-    assert sorted(path.name for path in cache.iterdir()) == [table_id, "lock"]
+    assert sorted(path.name for path in cache.iterdir()) == [table_id, "lock", "total"]
 
 
 def test_the_bound_holds_while_many_pass(make, tables, tmp_path, namespace):

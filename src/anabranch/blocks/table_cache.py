@@ -2,18 +2,22 @@
 
 Tables are named by what is in them and never change. Those of a local folder are used where they
 lie; those of any other store are kept in a folder of this machine, which all its processes share.
-Where the disk has no room for one, it is brought into memory instead, past the folder.
+Where the disk has no room for one, it is brought into memory instead, past the folder; new tables
+are then written elsewhere and go to the store from there.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from anabranch.blocks.cached_files import CachedFiles
 from anabranch.blocks.contract import BlockStore
@@ -29,6 +33,14 @@ _SCRATCH = "scratch-"
 _PIECE_BYTES = 1 << 20
 _UPLOADS = 8
 _LEAST_GRACE_SECONDS = 2.0
+_ID_LENGTH = 64
+_MAX_REMOVALS = 3
+"""So often may the folder of new tables be removed from under those who write them."""
+_MEMORY = "/dev/shm"  # noqa: S108  every file in it has an unpredictable name
+
+_log = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
 
 
 class TableCache:
@@ -77,7 +89,65 @@ class TableCache:
         """Returns the path of a new folder for tables that may never be in the store. Whoever asks
         for it removes it, and writes into it at least every hour.
         """
-        return tempfile.mkdtemp(prefix=_SCRATCH, dir=self._files.folder)
+        return self._files.temporary_folder(_SCRATCH)
+
+    def write(
+        self,
+        storage_namespace: str,
+        make: Callable[[str], Made],
+        new_tables: Callable[[Made], Sequence[str]],
+    ) -> Made:
+        """Calls `make` with a folder to write new tables into, makes those that `new_tables` names
+        durable in the store, and returns what `make` returned.
+
+        For a store elsewhere `make` is called again with another folder when the one before was
+        removed, and with one of the system's temporary folders, then one in memory, when the disk
+        is full. Raises what `make` raises, Busy when the store cannot take the tables.
+        """
+        if self._local is not None:
+            return make(self._local.write_folder(tables_address(storage_namespace)))
+        places: list[Callable[[], str]] = [
+            self.scratch_folder,
+            lambda: tempfile.mkdtemp(prefix=_SCRATCH),
+            lambda: tempfile.mkdtemp(prefix=_SCRATCH, dir=_MEMORY),
+        ]
+        removals = 0
+        while True:
+            folder = ""
+            try:
+                folder = places[0]()
+                made = make(folder)
+                self.adopt(storage_namespace, folder, new_tables(made))
+            except Exception as error:
+                if folder and not os.path.isdir(folder) and removals < _MAX_REMOVALS:
+                    removals += 1
+                elif isinstance(error, OSError) and is_full(error) and len(places) > 1:
+                    del places[0]
+                    _log.warning("no room for new tables: %s", error)
+                else:
+                    raise
+            else:
+                return made
+            finally:
+                if folder:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def repair(self, path: str) -> Literal["removed", "sound", "not cached"]:
+        """Removes a file of the cache if its content is not what its name says, so that it is
+        brought anew, and returns what was found there. Files elsewhere are left alone.
+        """
+        folder, table_id = os.path.split(path)
+        if self._local is not None or folder != self._files.folder or len(table_id) != _ID_LENGTH:
+            return "not cached"
+        try:
+            if self._verify(path) == table_id:
+                return "sound"
+            reason = "its digest differs from its name"
+        except Exception as error:  # noqa: BLE001  whatever it is, the file cannot be read
+            reason = str(error)
+        _log.warning("removed the damaged table %s from the cache: %s", path, reason)
+        self._files.remove(table_id)
+        return "removed"
 
     def adopt(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> None:
         """Makes tables that were written into `folder`, whole and synced, durable in the store.
@@ -100,10 +170,10 @@ class TableCache:
             with ThreadPoolExecutor(min(_UPLOADS, len(paths))) as pool:
                 list(pool.map(self._upload, addresses, paths))
         if self._local is None and scratch:
-            for table_id, path in zip(table_ids, paths, strict=True):
-                self._files.take(path, table_id)
+            with suppress(OSError):  # they are in the store: the cache may do without them
+                for table_id, path in zip(table_ids, paths, strict=True):
+                    self._files.take(path, table_id)
             shutil.rmtree(folder, ignore_errors=True)
-            self._files.shrink()
 
     def _moved(self, storage_namespace: str, folder: str, table_ids: Sequence[str]) -> bool:
         """Moves tables within a file system; returns whether that could be done."""
@@ -116,8 +186,8 @@ class TableCache:
         return True
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
-        """Removes folders for new tables that nobody has written into for so long; returns how
-        many.
+        """Removes folders for new tables that nobody has written into for so long, and counts the
+        files of the cache; returns how many folders that were.
         """
         before = time.time() - older_than_seconds  # the file system's clock
         removed = 0
@@ -129,6 +199,9 @@ class TableCache:
             if old:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
+        if self._local is None:
+            with suppress(FileNotFoundError):  # the folder is made when a table is brought
+                self._files.shrink()
         return removed
 
     def _bring(self, address: str, table_id: str) -> str:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -88,11 +88,13 @@ def running_server(
     listen: str = "127.0.0.1:0",
     database: str = "",
     env: Mapping[str, str] | None = None,
+    within: Sequence[str] = (),
 ) -> Iterator[Server]:
     """Runs a server over the folder `data` and gives it when it listens; stops it afterwards.
 
     `database` is the connection string of a migrated PostgreSQL database, which takes SQLite's
-    place; `env` is added to the environment. Raises AssertionError with its own words if it does
+    place; `env` is added to the environment; `within` is a command that the server's own is given
+    to, to run in its place. Raises AssertionError with its own words if it does
     not start.
     """
     source = str(Path(anabranch.__file__).parent.parent)
@@ -105,7 +107,7 @@ def running_server(
         **({_TYPE: "postgres", _CONNECTION_STRING: database} if database else {}),
         **(env or {}),
     }
-    command = [sys.executable, "-m", "anabranch", "serve", "--data", str(data)]
+    command = [*within, sys.executable, "-m", "anabranch", "serve", "--data", str(data)]
     options = ["--listen", listen, "--workers", str(workers)]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import DirtyBranch, Gone, NoChanges, NotFound
 from anabranch.keyvalue.contract import Expect, Write
@@ -22,7 +23,7 @@ from anabranch.versioning.cleanup import discard
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.difference import Difference
 from anabranch.versioning.staging import Staging
-from anabranch.versioning.trees import Trees, translated
+from anabranch.versioning.trees import Trees
 from anabranch.versioning.turns import Turns
 
 __all__ = ["Committing"]
@@ -176,7 +177,8 @@ class Committing:
         if not branch.sealed_tokens:
             return head.metarange_id
         tree = self._trees.open(repository, head.metarange_id)
-        folder = self._trees.write_folder(repository)
-        with translated():
-            written = tree.apply_staged(self._staging.rows(branch.sealed_tokens), folder)
-        return self._trees.adopt(repository, folder, written)
+
+        def apply(folder: str) -> kernel.Written:
+            return tree.apply_staged(self._staging.rows(branch.sealed_tokens), folder)
+
+        return self._trees.write(repository, apply, lambda written: written).metarange_id

@@ -15,7 +15,7 @@ from anabranch.versioning.commits import Commits
 from anabranch.versioning.entries import entry_from
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.staging import Staging, Value
-from anabranch.versioning.trees import Trees, translated
+from anabranch.versioning.trees import Trees
 
 __all__ = ["Difference"]
 
@@ -52,15 +52,15 @@ class Difference:
         amount: int,
     ) -> Page[Change]:
         """Returns a page of what must change in `left` to make it `right`."""
-        with translated():
-            page = left.diff(
-                right,
-                prefix=key_of(prefix),
-                after=key_of(after),
-                delimiter=key_of(delimiter),
-                amount=amount,
-            )
-            return _page(page.rows, has_more=page.has_more)
+        page = self._trees.read(
+            left.diff,
+            right,
+            prefix=key_of(prefix),
+            after=key_of(after),
+            delimiter=key_of(delimiter),
+            amount=amount,
+        )
+        return _page(page.rows, has_more=page.has_more)
 
     def three_dot(
         self,
@@ -74,16 +74,16 @@ class Difference:
         amount: int,
     ) -> Page[Change]:
         """Returns a page of what merging `source` into `destination` would change there."""
-        with translated():
-            page = destination.compare(
-                source,
-                base,
-                prefix=key_of(prefix),
-                after=key_of(after),
-                delimiter=key_of(delimiter),
-                amount=amount,
-            )
-            return _page(page.rows, has_more=page.has_more)
+        page = self._trees.read(
+            destination.compare,
+            source,
+            base,
+            prefix=key_of(prefix),
+            after=key_of(after),
+            delimiter=key_of(delimiter),
+            amount=amount,
+        )
+        return _page(page.rows, has_more=page.has_more)
 
     def uncommitted(
         self,
@@ -124,16 +124,16 @@ class Difference:
         anything under one of these prefixes, since its parent.
         """
 
+        def differ(before: kernel.Tree, tree: kernel.Tree) -> bool:
+            return any(
+                _identity(tree.get(key_of(path))) != _identity(before.get(key_of(path)))
+                for path in objects
+            ) or any(before.diff(tree, prefix=key_of(prefix), amount=1).rows for prefix in prefixes)
+
         def changed(commit: Commit, parent: Commit | None) -> bool:
             tree = self._tree(repository, commit)
             before = self._trees.open(repository, parent.metarange_id if parent else "")
-            with translated():
-                return any(
-                    _identity(tree.get(key_of(path))) != _identity(before.get(key_of(path)))
-                    for path in objects
-                ) or any(
-                    before.diff(tree, prefix=key_of(prefix), amount=1).rows for prefix in prefixes
-                )
+            return self._trees.read(differ, before, tree)
 
         return changed
 
@@ -151,8 +151,7 @@ class Difference:
         """Yields the staged changes that differ from what the commit holds."""
         tree = self._tree(repository, commit)
         for key, staged in self._staging.changes(tokens, start, end):
-            with translated():
-                committed = tree.get(key)
+            committed = self._trees.read(tree.get, key)
             if _identity(committed) == _identity(staged):
                 continue
             kind = "removed" if staged is None else "changed" if committed else "added"

@@ -20,7 +20,7 @@ from anabranch.versioning.commit import Committing
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.merge_base import merge_base
 from anabranch.versioning.references import References
-from anabranch.versioning.trees import Trees, translated
+from anabranch.versioning.trees import Trees
 
 __all__ = ["MAX_CONFLICTS", "Merging", "check_strategy"]
 
@@ -205,16 +205,18 @@ class Merging:
             self._trees.open(repository, commit.metarange_id)
             for commit in (destination, source, base)
         ]
-        folder = self._trees.write_folder(repository)
-        with translated():
-            merged = _merge(trees, folder, strategy)
+        merged = self._trees.write(
+            repository,
+            lambda folder: _merge(trees, folder, strategy),
+            lambda merged: merged.written,
+        )
         if merged.written is None:
             raise MergeConflict(
                 "conflict found",
                 paths=[path_of(key) for key in merged.conflicts],
                 count=merged.conflict_count,
             )
-        return self._trees.adopt(repository, folder, merged.written)
+        return merged.written.metarange_id
 
 
 def _merge(trees: list[kernel.Tree], folder: str, strategy: Strategy) -> kernel.Merged:

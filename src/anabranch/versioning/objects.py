@@ -14,7 +14,7 @@ from anabranch.versioning.commits import Commits
 from anabranch.versioning.entries import entry_from
 from anabranch.versioning.references import References, Resolved
 from anabranch.versioning.staging import Row, Staging, Value
-from anabranch.versioning.trees import Trees, translated
+from anabranch.versioning.trees import Trees
 
 __all__ = ["Objects"]
 
@@ -53,9 +53,7 @@ class Objects:
 
     def committed(self, repository: Repository, commit_id: str, key: bytes) -> Value | None:
         """Returns the value that a commit holds at a key, or None."""
-        tree = self.tree(repository, commit_id)
-        with translated():
-            return tree.get(key)
+        return self._trees.read(self.tree(repository, commit_id).get, key)
 
     def tree(self, repository: Repository, commit_id: str) -> kernel.Tree:
         """Returns a commit's tree."""
@@ -77,8 +75,10 @@ class Objects:
         Staged changes are read piece by piece, as far as the page reaches.
         """
         resolved = self._references.resolve(repository, reference)
-        with translated():
-            listing = self.tree(repository, resolved.commit_id).listing(
+        tree = self.tree(repository, resolved.commit_id)
+
+        def read() -> kernel.Listing:
+            listing = tree.listing(
                 prefix=key_of(prefix),
                 after=key_of(after),
                 delimiter=key_of(delimiter),
@@ -88,7 +88,9 @@ class Objects:
             while not listing.done:
                 rows, last = self._staged(resolved.tokens, listing.position, end, amount)
                 listing.feed_staged(rows, last)
-        return listing
+            return listing
+
+        return self._trees.read(read)
 
     def _staged(
         self, tokens: tuple[str, ...], start: bytes, end: bytes | None, amount: int

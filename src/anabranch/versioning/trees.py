@@ -6,10 +6,10 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.local_errors import translate
@@ -21,7 +21,14 @@ from anabranch.versioning.staging import Row
 __all__ = ["NewTables", "Trees", "translated"]
 
 _OPEN_TREES = 256
+_MAX_REPAIRS = 100
+"""So many damaged tables of the cache are fetched anew for one call."""
 _ABANDONED_SECONDS = 3600.0
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Made = TypeVar("Made")
 
 
 class NewTables(Protocol):
@@ -55,10 +62,11 @@ class Trees:
         tree = self._trees.get(name)
         if tree is not None:
             return tree
-        with translated():
-            tree = self._pool.tree(
-                metarange_id, lambda table_id: self._tables.locate(namespace, table_id)
-            )
+        tree = self.read(
+            self._pool.tree,
+            metarange_id,
+            lambda table_id: self._tables.locate(namespace, table_id),
+        )
         with self._lock:
             self._trees[name] = tree
             while len(self._trees) > _OPEN_TREES:
@@ -123,6 +131,44 @@ class Trees:
     def clean_temporaries(self) -> None:
         """Removes what killed processes have left of trees that they were writing."""
         self._tables.clean_temporaries(_ABANDONED_SECONDS)
+
+    def write(
+        self,
+        repository: Repository,
+        make: Callable[[str], Made],
+        written: Callable[[Made], NewTables | None],
+    ) -> Made:
+        """Calls `make`, which writes new tables into the folder it is given, makes durable what
+        `written` finds in its result, and returns the result.
+
+        `make` may be called again with another folder. Raises what `make` raises.
+        """
+
+        def new_tables(made: Made) -> list[str]:
+            tables = written(made)
+            return [] if tables is None else tables.tables
+
+        return self.read(self._tables.write, repository.storage_namespace, make, new_tables)
+
+    def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Returns what `call`, one that reads tables, returns. Where it meets a damaged file of the
+        cache, the file is removed, so that it is fetched anew, and the call is repeated.
+
+        Raises Gone for lost tables, Corrupt for tables that are damaged in the store.
+        """
+        sound = 0
+        for _ in range(_MAX_REPAIRS):
+            try:
+                with translated():
+                    return call(*args, **kwargs)
+            except Corrupt as error:
+                found = self._tables.repair(error.path)
+                # sound: another thread or process has replaced the file since it was read
+                sound += found == "sound"
+                if found == "not cached" or sound > 1:
+                    raise
+        with translated():
+            return call(*args, **kwargs)
 
     def adopt(self, repository: Repository, folder: str, written: NewTables) -> str:
         """Makes written tables durable in the repository's store; returns the metarange id."""

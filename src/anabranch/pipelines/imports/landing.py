@@ -16,7 +16,7 @@ from anabranch.pipelines.imports.entries import destination_of
 from anabranch.pipelines.imports.replacing import Change, replacement
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import NewTables, translated
+from anabranch.versioning.trees import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportRequest", "Landing", "require_clean"]
 
@@ -122,11 +122,13 @@ class Landing:
             imported = trees.open(repository, self._adopted)
         else:
             imported = trees.open_in(self._folder, self._gathered.metarange_id)
-        changes = replacement(trees.open(repository, head), imported, prefixes)
-        folder = trees.write_folder(repository)
-        with translated():
-            written = trees.open(repository, head).apply(self._looking(changes), folder)
-        return trees.adopt(repository, folder, written)
+        tree = trees.open(repository, head)
+
+        def apply(folder: str) -> kernel.Written:
+            changes = replacement(tree, imported, prefixes)
+            return tree.apply(self._looking(changes), folder)
+
+        return trees.write(repository, apply, lambda written: written).metarange_id
 
     def _looking(self, changes: Iterable[Change]) -> Iterator[Change]:
         """Yields changes, as long as the import goes on."""
