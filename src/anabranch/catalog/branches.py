@@ -8,6 +8,7 @@ from anabranch.model.branch import Branch
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
+from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
@@ -27,19 +28,21 @@ class Branches:
         self, repository: str, name: str, source: str, *, hidden: bool = False, force: bool = False
     ) -> Branch:
         """Creates a branch at the commit that `source` means."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        try:
-            commit = self._core.references.commit(found, source)
-        except NotFound as error:
-            raise NotFound(
-                f"source reference '{source}': not found", kind=error.kind, hint=error.hint
-            ) from error
-        return self._core.branches.create(found, name, commit.id, hidden=hidden)
+        with self._core.foreseen(("branch at", repository, source)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            try:
+                commit = self._core.references.commit(found, source)
+            except NotFound as error:
+                raise NotFound(
+                    f"source reference '{source}': not found", kind=error.kind, hint=error.hint
+                ) from error
+            return self._core.branches.create(found, name, commit.id, hidden=hidden)
 
     def get(self, repository: str, name: str) -> Branch:
         """Returns a branch. Raises NotFound."""
-        return self._core.branches.read(self._core.repositories.get(repository), name).branch
+        with self._core.foreseen(("branch", repository), keys.branch(name)):
+            return self._core.branches.read(self._core.repositories.get(repository), name).branch
 
     def list(
         self,
@@ -61,18 +64,20 @@ class Branches:
 
     def delete(self, repository: str, name: str, *, force: bool = False) -> None:
         """Deletes a branch with its uncommitted changes."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._core.branches.delete(found, name)
+        with self._core.foreseen(("branch", repository), keys.branch(name)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            self._core.branches.delete(found, name)
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
     ) -> None:
         """Takes uncommitted changes back: all, those under a prefix, or one object's."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._protection.require_writable(found, name)
-        self._core.reset.reset(found, name, kind, path)
+        with self._core.foreseen(("reset", repository), keys.branch(name)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            self._protection.require_writable(found, name)
+            self._core.reset.reset(found, name, kind, path)
 
     def hard_reset(
         self, repository: str, name: str, reference: str, *, force: bool = False
@@ -102,8 +107,9 @@ class Branches:
         amount: int,
     ) -> Page[Change]:
         """Returns a page of a branch's uncommitted changes."""
-        found = self._core.repositories.get(repository)
-        branch = self._core.branches.read(found, name).branch
+        with self._core.foreseen(("branch", repository), keys.branch(name)):
+            found = self._core.repositories.get(repository)
+            branch = self._core.branches.read(found, name).branch
         return self._core.difference.uncommitted(
             found,
             self._core.commits.get(found, branch.commit_id),

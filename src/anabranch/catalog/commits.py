@@ -8,6 +8,7 @@ from datetime import datetime
 from anabranch.catalog.protection import Protection
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
+from anabranch.versioning import keys
 from anabranch.versioning.core import Core
 from anabranch.versioning.log import log, log_page
 from anabranch.versioning.repositories import check_writable
@@ -36,9 +37,11 @@ class Commits:
         source_metarange: str = "",
     ) -> Commit:
         """Commits what is staged on a branch; `date` in seconds since 1970, now if None."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._protection.require_committable(found, branch)
+        with self._core.foreseen(("commit", repository), keys.branch(branch)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            self._protection.require_committable(found, branch)
+            known = self._core.branches.find(found, branch)
         return self._core.committing.commit(
             found,
             branch,
@@ -48,11 +51,14 @@ class Commits:
             date=date,
             allow_empty=allow_empty,
             source_metarange=source_metarange,
+            known=known,
         )
 
     def get(self, repository: str, reference: str) -> Commit:
         """Returns the commit that a reference means."""
-        return self._core.references.commit(self._core.repositories.get(repository), reference)
+        with self._core.foreseen(("commit at", repository, reference)):
+            found = self._core.repositories.get(repository)
+            return self._core.references.commit(found, reference)
 
     def log(
         self,
@@ -72,13 +78,15 @@ class Commits:
 
         With `objects` or `prefixes`, only commits that changed one of them.
         """
-        found = self._core.repositories.get(repository)
+        with self._core.foreseen(("commit at", repository, reference)):
+            found = self._core.repositories.get(repository)
+            start = self._core.references.commit(found, reference)
         changed = (
             self._core.difference.touched(found, objects, prefixes) if objects or prefixes else None
         )
         commits = log(
             self._core.commits.reader(found),
-            self._core.references.commit(found, reference),
+            start,
             first_parent=first_parent,
             since=since,
             stop_at=self._core.references.commit(found, stop_at).id if stop_at else None,

@@ -160,14 +160,14 @@ class Objects:
 
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns what is known of the object at a path. Raises NotFound."""
-        with self._core.foreseen((repository, reference), path):
+        with self._core.foreseen((repository, reference), key_of(path)):
             found = self._core.repositories.get(repository)
             entry = self._core.objects.get(found, reference, path)
         return _stat(self._blocks, found.storage_namespace, path, entry)
 
     def open(self, repository: str, reference: str, path: str) -> OpenObject:
         """Returns the object at a path, to be read. Raises NotFound."""
-        with self._core.foreseen((repository, reference), path):
+        with self._core.foreseen((repository, reference), key_of(path)):
             found = self._core.repositories.get(repository)
             entry = self._core.objects.get(found, reference, path)
         return OpenObject(found, entry, self._blocks)
@@ -183,10 +183,11 @@ class Objects:
         amount: int,
     ) -> ObjectPage:
         """Returns a page of the objects at a reference."""
-        found = self._core.repositories.get(repository)
-        listing = self._core.objects.listing(
-            found, reference, prefix=prefix, after=after, delimiter=delimiter, amount=amount
-        )
+        with self._core.foreseen(("listing", repository, reference)):
+            found = self._core.repositories.get(repository)
+            listing = self._core.objects.listing(
+                found, reference, prefix=prefix, after=after, delimiter=delimiter, amount=amount
+            )
         return ObjectPage(listing, found.storage_namespace, self._blocks)
 
     def upload(
@@ -297,8 +298,9 @@ class Objects:
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch; one that is not there is passed over."""
-        found = self._writes.writable(repository, branch, path, force=force)
-        self._core.changes.delete(found, branch, [path])
+        with self._core.foreseen(("delete", repository, branch), key_of(path)):
+            found, known = self._writes.writable_branch(repository, branch, path, force=force)
+            self._core.changes.delete(found, branch, [path], known=known)
 
     def delete_many(
         self,

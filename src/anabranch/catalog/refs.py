@@ -9,6 +9,7 @@ from anabranch.model.change import Change
 from anabranch.model.expression import parse_expression
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
+from anabranch.versioning import keys
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
@@ -77,21 +78,25 @@ class Refs:
 
         Raises MergeConflict, with the paths, when both sides changed the same ones.
         """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._core.branches.read(found, destination)
-        try:
-            self._core.references.commit(found, source)
-        except NotFound as error:
-            raise NotFound(
-                f"update branch {destination}: get commit by ref {source}: not found",
-                kind=error.kind,
-                hint=error.hint,
-            ) from error
+        sides = keys.branch(destination), keys.branch(source)
+        with self._core.foreseen(("merge", repository), *sides):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            known = self._core.branches.read(found, destination)
+            try:
+                theirs = self._core.references.commit(found, source)
+            except NotFound as error:
+                raise NotFound(
+                    f"update branch {destination}: get commit by ref {source}: not found",
+                    kind=error.kind,
+                    hint=error.hint,
+                ) from error
         return self._core.merging.merge(
             found,
-            source,
+            theirs,
             destination,
+            source=source,
+            known=known,
             committer=committer,
             message=message,
             metadata=metadata,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anabranch.model.page import Page
 from anabranch.model.tag import Tag
+from anabranch.versioning import keys
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 
@@ -18,14 +19,16 @@ class Tags:
 
     def create(self, repository: str, name: str, reference: str, *, force: bool = False) -> Tag:
         """Creates a tag at the commit that `reference` means."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        commit = self._core.references.commit(found, reference)
-        return self._core.tags.create(found, name, commit.id)
+        with self._core.foreseen(("tag at", repository, reference)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            commit = self._core.references.commit(found, reference)
+            return self._core.tags.create(found, name, commit.id)
 
     def get(self, repository: str, name: str) -> Tag:
         """Returns a tag. Raises NotFound."""
-        return self._core.tags.get(self._core.repositories.get(repository), name)
+        with self._core.foreseen(("tag", repository), keys.tag(name)):
+            return self._core.tags.get(self._core.repositories.get(repository), name)
 
     def list(self, repository: str, *, prefix: str = "", after: str = "", amount: int) -> Page[Tag]:
         """Returns a page of tags by name."""
@@ -35,6 +38,7 @@ class Tags:
 
     def delete(self, repository: str, name: str, *, force: bool = False) -> None:
         """Deletes a tag."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._core.tags.delete(found, name)
+        with self._core.foreseen(("tag", repository), keys.tag(name)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            self._core.tags.delete(found, name)

@@ -13,7 +13,8 @@ __all__ = ["Foreseeing"]
 class Foreseeing(Protocol):
     """A store with requests that are alike."""
 
-    def foreseen(self, topic: Hashable, key: bytes) -> AbstractContextManager[None]:
+    def foreseen(self, topic: Hashable, *keys: bytes) -> AbstractContextManager[None]:
         """Returns a context in which this thread reads what the last request of the topic has read,
-        with `key` in place of the key that it was given.
+        with each of `keys` in place of the one that it was given. Within another such context, it
+        is part of that one.
         """

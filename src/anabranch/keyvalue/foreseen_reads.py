@@ -25,7 +25,8 @@ _MOST_TOPICS = 10_000
 _MOST_PLACES = 8
 
 _Place = tuple[str, bytes]
-_Pattern = tuple[tuple[str, bytes | None], ...]
+_Pattern = tuple[tuple[str, bytes | int], ...]
+"""Places: of each the partition, and the key or which of the request's own keys it is."""
 
 
 class _Request(NamedTuple):
@@ -52,14 +53,21 @@ class ForeseenReads:
         self.close = store.close
 
     @contextmanager
-    def foreseen(self, topic: Hashable, key: bytes) -> Iterator[None]:
+    def foreseen(self, topic: Hashable, *keys: bytes) -> Iterator[None]:
         """Reads at once what will probably be read until the end of the context: what the last
-        request of the topic has read, with this `key` in place of the one it was given.
+        request of the topic has read, with these `keys` in place of those it was given. A context
+        within another one is part of it.
         """
+        if self._request.get() is not None:
+            yield
+            return
         pattern = self._patterns.get(topic)
         request = _Request({}, [])
         if pattern is not None:
-            places = [(partition, key if own is None else own) for partition, own in pattern]
+            places = [
+                (partition, keys[own] if isinstance(own, int) else own)
+                for partition, own in pattern
+            ]
             values = self._store.get_together(places)
             request.foreseen.update(zip(places, values, strict=True))
         token = self._request.set(request)
@@ -67,7 +75,7 @@ class ForeseenReads:
             yield
         finally:
             self._request.reset(token)
-            self._remember(topic, key, request.read, pattern)
+            self._remember(topic, keys, request.read, pattern)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         request = self._request.get()
@@ -86,11 +94,15 @@ class ForeseenReads:
         return self._store.apply(writes, expect)
 
     def _remember(
-        self, topic: Hashable, key: bytes, read: Sequence[_Place], before: _Pattern | None
+        self,
+        topic: Hashable,
+        keys: Sequence[bytes],
+        read: Sequence[_Place],
+        before: _Pattern | None,
     ) -> None:
         pattern = tuple(
-            (partition, None if own == key else own)
-            for partition, own in dict.fromkeys(read[:_MOST_PLACES])
+            (partition, keys.index(key) if key in keys else key)
+            for partition, key in dict.fromkeys(read[:_MOST_PLACES])
         )
         if pattern != before and len(pattern) > 1:
             if len(self._patterns) >= _MOST_TOPICS:

@@ -4,16 +4,18 @@
 
 PostgreSQL plans a statement on `kv` anew each time, or else locks all hundred tables beneath; one
 on the right table beneath costs half as much processor time. Which one that is, PostgreSQL itself
-says, once for each partition: how it hashes is its own business.
+says, once for each partition: how it hashes is its own business. The first request of a partition
+goes to `kv`, and asks that question in the same round trip.
 """
 
 from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from anabranch.keyvalue.postgres_connection import Answer, Connection
+from anabranch.keyvalue.postgres_connection import Answer, Connection, Statement
 
 __all__ = ["MODULUS", "Layout", "TableOf", "make_tables"]
 
@@ -66,24 +68,30 @@ class Layout:
         self._known: dict[str, TableOf] = {}
         self._remembering = threading.Lock()
 
-    def ask(self, connection: Connection, partition: str) -> TableOf:
-        """Returns where a partition lies, from the database if need be."""
+    def table_of(self, partition: str) -> TableOf:
+        """Returns where a partition lies: in `kv`, as long as nothing more exact is known."""
         known = self._known.get(partition)
-        if known is None:
-            name = partition.encode()
-            known = TableOf(name, self._table(connection, name))
-            with self._remembering:
-                if len(self._known) >= _MOST_REMEMBERED:
-                    self._known.clear()
-                self._known[partition] = known
-        return known
+        return TableOf(partition.encode(), b"kv") if known is None else known
 
-    def _table(self, connection: Connection, name: bytes) -> bytes:
+    def unknown(self, partitions: Collection[str]) -> list[str]:
+        """Returns the partitions whose own tables are not known yet."""
         if not self._tables:
-            return b"kv"
-        values = (name, self._modulus.to_bytes(4))
-        remainder = connection.run((_REMAINDER, values))[0].get_value(0, 0)
-        return self._tables[int.from_bytes(remainder or b"")]
+            return []
+        return [partition for partition in partitions if partition not in self._known]
+
+    def questions(self, partitions: Sequence[str]) -> list[Statement]:
+        """Returns the statements that ask for the tables of partitions, one each."""
+        modulus = self._modulus.to_bytes(4)
+        return [(_REMAINDER, (partition.encode(), modulus)) for partition in partitions]
+
+    def learn(self, partitions: Sequence[str], answers: Sequence[Answer]) -> None:
+        """Takes the answers to the questions about partitions."""
+        with self._remembering:
+            if len(self._known) + len(partitions) > _MOST_REMEMBERED:
+                self._known.clear()
+            for partition, answer in zip(partitions, answers, strict=True):
+                remainder = int.from_bytes(answer.get_value(0, 0) or b"")
+                self._known[partition] = TableOf(partition.encode(), self._tables[remainder])
 
 
 def make_tables(modulus: int = MODULUS) -> list[bytes]:

@@ -88,9 +88,10 @@ class Requests:
         connection = pool.take()
         sent = False
         try:
-            statements = make({each: layout.ask(connection, each) for each in partitions})
+            unknown = layout.unknown(partitions)
+            statements = make({each: layout.table_of(each) for each in partitions})
             sent = True
-            answers = connection.run(*statements)
+            answers = connection.run(*statements, *layout.questions(unknown))
         except StatementFailed as error:
             if leaves_connection_sound(error):
                 pool.give(connection)
@@ -107,7 +108,9 @@ class Requests:
             pool.discard(connection)
             raise
         pool.give(connection)
-        return answers
+        if unknown:
+            layout.learn(unknown, answers[len(statements) :])
+        return answers[: len(statements)]
 
     def _end(self, backend: Backend) -> None:
         """Ends the server's process of a broken connection, if it and the database are there."""

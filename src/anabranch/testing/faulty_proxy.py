@@ -39,7 +39,8 @@ class Mode(enum.Enum):
 
 class FaultyProxy:
     """A proxy to the address of a server; listens on `port` of 127.0.0.1. `connections` is how
-    many were made through it, `passed` how many bytes went either way.
+    many were made through it, `passed` how many bytes went either way, and `round_trips` how often
+    a client sent something and had an answer to it.
     """
 
     def __init__(self, server: tuple[str, int]) -> None:
@@ -47,10 +48,12 @@ class FaultyProxy:
         self.delay_seconds = 0.0
         self.connections = 0
         self.passed = 0
+        self.round_trips = 0
         self._server = server
         self._answers_left: int | None = None
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
+        self._unanswered: set[socket.socket] = set()
         self._stalled: set[socket.socket] = set()
         self._closed = False
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -159,10 +162,15 @@ class FaultyProxy:
                     data = bytes(byte ^ 0x5A for byte in data)
                 if answers and self._is_last(data, target):
                     return
+                with self._lock:
+                    if not answers:
+                        self._unanswered.add(source)
+                    elif target in self._unanswered:
+                        self._unanswered.discard(target)
+                        self.round_trips += 1
+                    self.passed += len(data)
                 target.sendall(data)
                 sent = time.monotonic()
-                with self._lock:
-                    self.passed += len(data)
             with self._lock:
                 if source not in self._open:
                     raise ConnectionResetError  # it was cut, and must not seem to have ended

@@ -116,8 +116,10 @@ class Changes:
         branch: str,
         paths: Iterable[str],
         refusals: Mapping[str, Refusal] = MappingProxyType({}),
+        known: StoredBranch | None = None,
     ) -> dict[str, AnabranchError]:
-        """Deletes objects, all in one step; those that are not there are passed over.
+        """Deletes objects, all in one step; those that are not there are passed over. `known` is
+        the branch as it was read before, if it was.
 
         A path in `refusals` is deleted only if that finds nothing wrong with the entry at it, of
         which it is sure that it is still there when it is deleted; it may be asked several times.
@@ -143,7 +145,7 @@ class Changes:
             decided = [self._deletion(repository, stored.branch, key) for key in left]
             return [write for write in decided if write is not None], expect
 
-        self._branches.update(repository, branch, step)
+        self._branches.update(repository, branch, step, known)
         return refused
 
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:

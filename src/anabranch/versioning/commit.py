@@ -63,8 +63,10 @@ class Committing:
         date: int | None = None,
         allow_empty: bool = False,
         source_metarange: str = "",
+        known: StoredBranch | None = None,
     ) -> Commit:
-        """Commits what is staged on a branch, or, given `source_metarange`, that tree.
+        """Commits what is staged on a branch, or, given `source_metarange`, that tree. `known` is
+        the branch as it was read before, if it was.
 
         Raises NoChanges when the tree would be the head's (unless `allow_empty`),
         DirtyBranch when changes are staged beside a source metarange, and NotFound when that is
@@ -92,7 +94,7 @@ class Committing:
                 date=date,
             )
 
-        return self.advance(repository, branch, make)
+        return self.advance(repository, branch, make, known=known)
 
     def _there(self, repository: Repository, metarange_id: str) -> str:
         """Returns the id of a tree that a client has named, if the repository's store has it.
@@ -114,14 +116,16 @@ class Committing:
         branch: str,
         make: Callable[[StoredBranch, Commit], Commit],
         beside: Callable[[Commit], tuple[Sequence[Write], Sequence[Expect]]] | None = None,
+        known: StoredBranch | None = None,
     ) -> Commit:
         """Moves a branch to the commit that `make` gives, and returns it.
 
         `make` is given the branch, its staged changes all sealed, and its head; it is called
         again when the branch changed meanwhile. Sealed changes are let go: they are in the new
         commit, or were none. In the same step, what `beside` says of the commit is written, on
-        condition of what it expects. Raises what `make` and `beside` raise; then the branch has
-        not moved, and what was staged still is.
+        condition of what it expects. `known` is the branch as it was read before, if it was.
+        Raises what `make` and `beside` raise; then the branch has not moved, and what was staged
+        still is.
         """
         made: list[Commit | NoChanges] = []
 
@@ -147,11 +151,12 @@ class Committing:
             writes.append(self._branches.write(repository, moved))
             return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect
 
-        with self._turns.take((repository.partition, branch)):
-            self._seal(repository, branch)
-            self._branches.update(repository, branch, step)
+        with self._turns.take((repository.partition, branch)) as waited:
+            sealed = self._seal(repository, branch, None if waited else known)
+            self._branches.update(repository, branch, step, sealed)
         if isinstance(made[0], NoChanges):
             raise made[0]
+        self._commits.remember(repository, made[0])
         return made[0]
 
     def require_clean(
@@ -164,14 +169,23 @@ class Committing:
         if self._difference.is_dirty(repository, branch.commit_id, branch.sealed_tokens):
             raise DirtyBranch(message)
 
-    def _seal(self, repository: Repository, branch: str) -> None:
+    def _seal(
+        self, repository: Repository, branch: str, known: StoredBranch | None
+    ) -> StoredBranch:
+        """Seals the active staging area if it holds anything; returns the branch as it is then."""
+        made: list[StoredBranch] = []
+
         def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
             if self._staging.is_empty([stored.branch.staging_token]):
+                made[:] = [stored]
                 return [], []
             sealed = self._branches.sealed(repository, stored.branch)
-            return [self._branches.write(repository, sealed)], []
+            write = self._branches.write(repository, sealed)
+            made[:] = [StoredBranch(sealed, write.value or b"")]
+            return [write], []
 
-        self._branches.update(repository, branch, step)
+        self._branches.update(repository, branch, step, known)
+        return made[0]
 
     def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
         if not branch.sealed_tokens:

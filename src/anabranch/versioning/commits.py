@@ -39,6 +39,8 @@ class Commits:
 
     def find(self, repository: Repository, commit_id: str) -> Commit | None:
         """Returns a commit by its full id, or None."""
+        if len(commit_id) != ID_LENGTH:
+            return None
         name = (repository.partition, commit_id)
         cached = self._cache.get(name)
         if cached is not None:
@@ -47,11 +49,15 @@ class Commits:
         if raw is None:
             return None
         commit = encoding.commit_from(raw)
+        self.remember(repository, commit)
+        return commit
+
+    def remember(self, repository: Repository, commit: Commit) -> None:
+        """Keeps a commit that is stored, so that it need not be read."""
         with self._lock:
-            self._cache[name] = commit
+            self._cache[repository.partition, commit.id] = commit
             while len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)
-        return commit
 
     def reader(self, repository: Repository) -> Callable[[str], Commit]:
         """Returns the function by which walks over a repository's history read commits."""

@@ -17,7 +17,6 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.table_cache import TableCache
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.foreseeing import Foreseeing
-from anabranch.model.names import key_of
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.changes import Changes
 from anabranch.versioning.cleanup import GRACE_SECONDS, Cleaner
@@ -79,10 +78,10 @@ class Core:
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None
 
-    def foreseen(self, topic: Hashable, path: str = "") -> AbstractContextManager[None]:
-        """Returns a context for requests that are alike but for a path: where references are on
+    def foreseen(self, topic: Hashable, *keys: bytes) -> AbstractContextManager[None]:
+        """Returns a context for requests that are alike but for some keys: where references are on
         another machine, what the last one read is then asked for in one go.
         """
         if self._foreseeing is None:
             return _NOTHING_FORESEEN
-        return self._foreseeing.foreseen(topic, key_of(path))
+        return self._foreseeing.foreseen(topic, *keys)

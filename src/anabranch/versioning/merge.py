@@ -69,17 +69,20 @@ class Merging:
     def merge(
         self,
         repository: Repository,
-        source: str,
+        theirs: Commit,
         destination: str,
         *,
+        source: str,
         committer: str,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
         squash: bool = False,
         allow_empty: bool = False,
+        known: StoredBranch | None = None,
     ) -> Commit:
-        """Merges a reference into a branch and returns the new commit.
+        """Merges a commit into a branch and returns the new commit. `source` is the reference that
+        meant the commit, for the message; `known` is the branch as it was read before, if it was.
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
@@ -87,7 +90,6 @@ class Merging:
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committing.require_clean(repository, stored.branch)
-            theirs = self._references.commit(repository, source)
             base = self.base(repository, head, theirs)
             if theirs.metarange_id == base.metarange_id and not allow_empty:
                 raise NoChanges(f"update branch {destination}: no changes")
@@ -99,7 +101,7 @@ class Merging:
                 parents=[head] if squash else [head, theirs],
             )
 
-        return self._committing.advance(repository, destination, make)
+        return self._committing.advance(repository, destination, make, known=known)
 
     def revert(
         self,

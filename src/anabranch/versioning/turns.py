@@ -23,17 +23,18 @@ class Turns:
         self._queues: dict[Hashable, deque[threading.Event]] = {}
 
     @contextmanager
-    def take(self, name: Hashable) -> Iterator[None]:
-        """Waits for the caller's turn and holds it."""
+    def take(self, name: Hashable) -> Iterator[bool]:
+        """Waits for the caller's turn and holds it; gives whether another came before."""
         mine = threading.Event()
         with self._lock:
             queue = self._queues.setdefault(name, deque())
             queue.append(mine)
-            if queue[0] is mine:
+            first = queue[0] is mine
+            if first:
                 mine.set()
         try:
             mine.wait()
-            yield
+            yield not first
         finally:
             self._leave(name, mine)
 
