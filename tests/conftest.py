@@ -163,6 +163,14 @@ def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def presigning_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server over a folder that gives presigned URLs."""
+    env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
+    with running_server(tmp_path_factory.mktemp("lake"), env=env) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def postgres_server(
     postgres_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:

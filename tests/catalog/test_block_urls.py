@@ -51,6 +51,13 @@ def test_a_url_says_what_it_permits(deed):
     urls().admit(deed, query["signature"][0])
 
 
+def test_a_url_says_when_it_expires_as_those_of_s3_do():
+    url = urls().sign(Deed("PUT", "local://a", NOW + 60, "upload", 1))
+    query = parse_qs(urlsplit(url).query)
+    assert query["X-Amz-Date"] == ["20231114T221320Z"]
+    assert query["X-Amz-Expires"] == ["60"]
+
+
 @given(deeds, deeds)
 def test_a_signature_permits_one_deed(deed, other):
     signature = signature_of(urls().sign(deed))

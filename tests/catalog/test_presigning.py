@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from anabranch.blocks.azure_store import azure_blocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.block_urls import BlockUrls
 from anabranch.catalog.presigning import Presigning
+from anabranch.errors import NotSupported
 from anabranch.model.secret import Secret
 
 ADDRESS = "https://ours.blob.core.windows.net/lake/a"
@@ -32,10 +35,25 @@ def test_of_a_store_that_signs_they_are_its_own():
 
 
 def test_of_another_they_are_the_servers_and_nobody_is_sent_to_the_store():
-    urls = presigning(MemoryBlocks())
+    urls = presigning(MemoryBlocks(pre_signed=True))
     assert urls.read("mem://lake/a", SERVER).url.startswith(f"{SERVER}/_signed/")
     assert urls.direct("mem://lake/a") is None
 
 
-def test_where_they_are_switched_off_nobody_is_sent_to_the_store():
-    assert presigning(azure(pre_sign_support=False)).direct(ADDRESS) is None
+@pytest.mark.parametrize("blocks", [azure(pre_sign_support=False), MemoryBlocks()])
+def test_a_store_without_presigned_urls_gives_none(blocks):
+    urls = presigning(blocks)
+    address = f"{blocks.config.blockstore_namespace_example}a"
+    assert not urls.supported
+    assert urls.direct(address) is None
+    for refused in (
+        lambda: urls.read(address, SERVER),
+        lambda: urls.read(address, SERVER, "etag"),
+        lambda: urls.store(address, SERVER),
+    ):
+        with pytest.raises(NotSupported) as caught:
+            refused()
+        assert caught.value.kind == "unsupported_by_store"
+    with pytest.raises(NotSupported) as caught:
+        urls.store_part(address, "upload", 1, SERVER)
+    assert caught.value.kind == "presigned_parts_not_supported"

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import lakefs_sdk
+import pytest
+from lakefs_spec import LakeFSFileSystem
+
+from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.testing.server import running_server
 
 CONTENT = b"stored by the client"
+
+
+@pytest.fixture(scope="session")
+def server(request, tmp_path_factory):
+    """Servers that give presigned URLs: over a folder because they are set to, over S3 anyway."""
+    if request.param == "cluster":
+        yield request.getfixturevalue("cluster_server")
+        return
+    database = ""
+    if request.param == "postgres":
+        cluster = request.getfixturevalue("postgres_cluster")
+        database = cluster.url(cluster.make_database())
+        PostgresDatabase(database).migrate()
+    env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
+    with running_server(tmp_path_factory.mktemp("lake"), database=database, env=env) as running:
+        yield running
 
 
 def test_the_store_says_that_it_can(repo):
@@ -19,10 +42,10 @@ def test_the_store_says_that_it_can(repo):
 
 def test_an_object_is_read_and_written(repo, lake):
     thing = lake.branch("main").object("a b/é+%.csv")
-    thing.upload(CONTENT, pre_sign=True, content_type="text/csv", metadata={"k": "v"})
+    thing.upload(CONTENT, pre_sign=True, content_type="text/csv", metadata={"K": "v"})
     stat = repo.sdk.objects_api.stat_object(repo.id, "main", "a b/é+%.csv")
     assert stat.checksum == hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()
-    assert (stat.size_bytes, stat.content_type, stat.metadata) == (20, "text/csv", {"k": "v"})
+    assert (stat.size_bytes, stat.content_type, stat.metadata) == (20, "text/csv", {"K": "v"})
     with thing.reader(pre_sign=True) as reader:
         assert reader.read() == CONTENT
         reader.seek(10)
@@ -64,3 +87,52 @@ def test_an_upload_in_parts(repo):
     )
     assert done.size_bytes == len(b"".join(parts))
     assert repo.get("big") == b"".join(parts)
+
+
+def test_urls_of_parts_say_when_they_expire(repo):
+    """lakectl asks for a new URL before each part whose URL does not say so."""
+    api = repo.sdk.experimental_api
+    upload = api.create_presign_multipart_upload(repo.id, "main", "big", parts=1)
+    asked = lakefs_sdk.UploadPartFrom(physical_address=upload.physical_address)
+    another = api.upload_part(repo.id, "main", upload.upload_id, "big", 2, asked).presigned_url
+    for url in (*upload.presigned_urls, another):
+        query = parse_qs(urlsplit(url).query)
+        (date,), (seconds,) = query["X-Amz-Date"], query["X-Amz-Expires"]
+        assert re.fullmatch(r"\d{8}T\d{6}Z", date)
+        assert 890 <= int(seconds) <= 900
+
+
+def test_a_protected_branch_is_refused_at_the_link(repo, lake, refused):
+    rule = lakefs_sdk.BranchProtectionRule(pattern="main")
+    repo.sdk.repositories_api.set_branch_protection_rules(repo.id, [rule])
+    with refused(403, "cannot write to protected branch"):
+        lake.branch("main").object("a").upload(CONTENT, pre_sign=True)
+    upload = repo.sdk.experimental_api.create_presign_multipart_upload(
+        repo.id, "main", "a", parts=1
+    )
+    etag = httpx2.put(upload.presigned_urls[0], content=CONTENT).headers["etag"]
+    part = lakefs_sdk.UploadPart(part_number=1, etag=etag)
+    done = lakefs_sdk.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address, parts=[part]
+    )
+    with refused(403, "cannot write to protected branch"):
+        repo.sdk.experimental_api.complete_presign_multipart_upload(
+            repo.id, "main", upload.upload_id, "a", done
+        )
+    assert repo.paths() == []
+
+
+def test_an_absent_branch_is_refused_at_the_link(repo, lake, refused):
+    with refused(404, "branch not found"):
+        lake.branch("absent").object("a").upload(CONTENT, pre_sign=True)
+    with refused(404, "branch 'absent' not found"):
+        repo.sdk.experimental_api.create_presign_multipart_upload(repo.id, "absent", "a")
+
+
+def test_a_branch_is_created_as_a_file_is_opened(repo, credentials):
+    """lakefs-spec creates branches that are not there, and then uploads by presigned URLs."""
+    fs = LakeFSFileSystem(**credentials, skip_instance_cache=True, create_branch_ok=True)
+    fs.pipe(f"lakefs://{repo.id}/one/a", CONTENT)
+    with fs.open(f"lakefs://{repo.id}/two/a", "wb") as file:
+        file.write(CONTENT)
+    assert repo.get("a", "one") == repo.get("a", "two") == CONTENT

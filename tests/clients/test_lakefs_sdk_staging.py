@@ -65,9 +65,19 @@ def test_a_link_needs_a_checksum(repo, located, refused):
     assert repo.paths() == []
 
 
-def test_an_address_needs_a_branch(repo, refused):
-    with refused(404):
-        repo.sdk.staging_api.get_physical_address(repo.id, "nope", "a")
+def test_a_link_needs_a_branch(repo, refused):
+    location = repo.sdk.staging_api.get_physical_address(repo.id, "later", "a")
+    metadata = lakefs_sdk.StagingMetadata(
+        staging=location, checksum=CHECKSUM, size_bytes=len(CONTENT)
+    )
+    with refused(404, "branch not found"):
+        repo.sdk.staging_api.link_physical_address(repo.id, "later", "a", metadata)
+    repo.branch("later")
+    repo.sdk.staging_api.link_physical_address(repo.id, "later", "a", metadata)
+    assert repo.paths("later") == ["a"]
+
+
+def test_an_address_needs_a_repository(repo, refused):
     with refused(404, "repository not found"):
         repo.sdk.staging_api.get_physical_address("no-such-repository", "main", "a")
 

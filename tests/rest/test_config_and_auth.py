@@ -36,8 +36,8 @@ def test_config(api):
         "default_namespace_prefix": "local://data/",
         "import_support": False,
         "import_validity_regex": "",
-        "pre_sign_multipart_upload": True,
-        "pre_sign_support": True,
+        "pre_sign_multipart_upload": False,
+        "pre_sign_support": False,
         "pre_sign_support_ui": False,
     }
     version = config["version_config"]

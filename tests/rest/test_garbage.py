@@ -168,7 +168,7 @@ def test_active_commits_are_written_for_lakefs_client(api, root, rules):
     assert rows[head["id"]]["metarange_id"] == head["meta_range_id"]
     assert rows[first_tree["id"]]["metarange_id"] == ""
     assert {row["expired"] for row in rows.values()} == {"false"}
-    assert api.get(body["gc_commits_presigned_url"], auth=None).text == text
+    assert "gc_commits_presigned_url" not in body  # such URLs are off
 
 
 def test_runs_sort_the_newest_first(api, root, rules):

@@ -1,9 +1,11 @@
-"""Presigned URLs over the wire: of a server on a folder, which signs its own."""
+"""Presigned URLs over the wire: of a server on a folder that is set to sign its own."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import time
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
@@ -13,6 +15,28 @@ from anabranch.testing.server import running_server
 
 BODY = bytes(range(256)) * 4000
 MD5 = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def server(presigning_server):
+    return presigning_server
+
+
+@pytest.fixture(scope="module")
+def api(server):
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def repository(api):
+    name = f"presigned-{next(_numbers)}"
+    body = {"name": name, "storage_namespace": f"local://{name}"}
+    assert api.post("/repositories", json=body).status_code == 201
+    return name
 
 
 @pytest.fixture
@@ -217,6 +241,15 @@ def test_copied_parts_and_giving_up(api, branch, ref, repository, url):
     assert api.get(f"{ref}/objects", params=query).status_code == 404
 
 
+def test_commits_for_garbage_collection(api, repository, url):
+    assert url
+    rules = {"default_retention_days": 1, "branches": []}
+    assert api.put(f"/repositories/{repository}/settings/gc_rules", json=rules).is_success
+    body = api.post(f"/repositories/{repository}/gc/prepare_commits").json()
+    file = Path(body["gc_commits_location"].removeprefix("local://"))
+    assert httpx2.get(body["gc_commits_presigned_url"]).text == file.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("parts", [-1, 10_001])
 def test_too_many_parts(api, branch, parts):
     refused(api.post(f"{branch}/staging/pmpu", params={"path": "a", "parts": parts}), 400)
@@ -224,6 +257,7 @@ def test_too_many_parts(api, branch, parts):
 
 def test_urls_expire_and_name_the_address_that_the_settings_say(tmp_path):
     env = {
+        "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true",
         "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_EXPIRY": "1s",
         "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_ENDPOINT": "https://lake.example.com/",
     }

@@ -76,8 +76,27 @@ def test_links_that_are_refused(api, backing):
         backing, params={"path": "a"}, json={"staging": {}, "checksum": "c", "size_bytes": 1}
     )
     assert missing.status_code == 400
-    nope = backing.replace("main", "nope")
-    assert api.get(nope, params={"path": "a"}).status_code == 404
+
+
+def test_a_branch_is_refused_at_the_link_and_first(api, repository):
+    rules = [{"pattern": "protected*"}]
+    root = f"/repositories/{repository}"
+    assert api.put(f"{root}/settings/branch_protection", json=rules).status_code == 204
+    frozen = {"name": f"{repository}-frozen", "read_only": True}
+    frozen["storage_namespace"] = f"local://{frozen['name']}"
+    assert api.post("/repositories", json=frozen).status_code == 201
+    cases = {
+        f"{root}/branches/absent": (404, "branch not found"),
+        f"{root}/branches/protected-absent": (403, "cannot write to protected branch"),
+        f"/repositories/{frozen['name']}/branches/main": (403, "read-only repository"),
+        f"/repositories/{frozen['name']}/branches/absent": (403, "read-only repository"),
+    }
+    for branch, (status, message) in cases.items():
+        place = f"{branch}/staging/backing"
+        address = api.get(place, params={"path": "a"}).json()["physical_address"]
+        for given in (address, address + "x"):
+            refused = link(api, place, given)
+            assert (refused.status_code, refused.json()) == (status, {"message": message})
 
 
 def test_what_was_linked_and_never_stored_is_gone(api, backing, repository):

@@ -74,6 +74,16 @@ def test_presigned_urls_are_set_for_each_type_by_itself(kind):
     assert open_blocks(others.blockstore, {}).config.pre_sign_support
 
 
+@pytest.mark.parametrize("kind", ["local", "mem"])
+def test_presigned_urls_of_this_machine_are_off_unless_they_are_set(kind, tmp_path):
+    values = {"blockstore.type": kind, "blockstore.local.path": tmp_path}
+    for pre_signed, changes in ((False, {}), (True, {"blockstore.local.pre_signed": True})):
+        config = open_blocks(build(values | changes).blockstore, {}).config
+        assert config.pre_sign_support is pre_signed
+        assert config.pre_sign_multipart_upload is pre_signed
+        assert config.pre_sign_support_ui is False
+
+
 class TestCredentials:
     """Where they are looked for."""
 

@@ -49,8 +49,9 @@ __all__ = ["LocalBlocks"]
 class LocalBlocks:
     """A `BlockStore` in the folder `root`, which is made if it is not there.
 
-    Files below `external_prefixes` may be read, too; if `import_enabled`, also imported. `clock`
-    gives seconds since 1970; the journal of small blocks begins anew when it is longer than
+    Files below `external_prefixes` may be read, too; if `import_enabled`, also imported.
+    `pre_signed` says that clients may have presigned URLs, which the server answers. `clock` gives
+    seconds since 1970; the journal of small blocks begins anew when it is longer than
     `journal_bytes`. Blocks that a crash has cut off are brought back first. Raises Busy for a
     folder that cannot be written.
     """
@@ -61,6 +62,7 @@ class LocalBlocks:
         *,
         import_enabled: bool = False,
         external_prefixes: Sequence[str] = (),
+        pre_signed: bool = False,
         clock: Callable[[], float] = time.time,
         journal_bytes: int = LONGEST_BYTES,
     ) -> None:
@@ -69,8 +71,8 @@ class LocalBlocks:
             blockstore_namespace_example="local://example-bucket/",
             namespace_validity_regex="^local://",
             default_namespace_prefix="local://data/",
-            pre_sign_support=True,
-            pre_sign_multipart_upload=True,
+            pre_sign_support=pre_signed,
+            pre_sign_multipart_upload=pre_signed,
             import_support=import_enabled,
             import_validity_regex="^local://" if import_enabled else "",
         )

@@ -28,16 +28,18 @@ class _Block(NamedTuple):
 
 
 class MemoryBlocks:
-    """A `BlockStore` in memory; what it holds ends with it. `clock` gives seconds since 1970."""
+    """A `BlockStore` in memory; what it holds ends with it. `clock` gives seconds since 1970;
+    `pre_signed` says that clients may have presigned URLs, which the server answers.
+    """
 
-    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.time, pre_signed: bool = False) -> None:
         self.config = StorageConfig(
             blockstore_type="mem",
             blockstore_namespace_example="mem://example-bucket/",
             namespace_validity_regex="^mem://",
             default_namespace_prefix="mem://data/",
-            pre_sign_support=True,
-            pre_sign_multipart_upload=True,
+            pre_sign_support=pre_signed,
+            pre_sign_multipart_upload=pre_signed,
         )
         self.sources: Sources | None = None
         self._clock = clock

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from anabranch.errors import Denied
+from anabranch.signing.instants import write_compact
 
 __all__ = ["BLOCK_PATH", "BlockUrls", "Deed"]
 
@@ -48,12 +49,18 @@ class BlockUrls:
         self._clock = clock
 
     def sign(self, deed: Deed) -> str:
-        """Returns the path and query of a URL that permits a deed."""
+        """Returns the path and query of a URL that permits a deed.
+
+        `X-Amz-Date` and `X-Amz-Expires` say, as in S3's URLs, when it was made and for how many
+        seconds it is good: clients look there before they use a URL. `expires` alone decides.
+        """
+        now = int(self._clock())
         named: dict[str, str | int] = {"address": deed.address, "expires": deed.expires}
         if deed.part:
             named |= {"upload": deed.upload_id, "part": deed.part}
         if deed.etag:
             named["etag"] = deed.etag
+        named |= {"X-Amz-Date": write_compact(now), "X-Amz-Expires": max(deed.expires - now, 0)}
         named["signature"] = self._signature(deed)
         return f"{BLOCK_PATH}?{urlencode(named, errors='surrogateescape')}"
 

@@ -19,6 +19,7 @@ from anabranch.errors import Denied, Invalid
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
 from anabranch.model.repository import Repository
 from anabranch.model.stat import Stat
+from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 
@@ -48,12 +49,10 @@ class Staging:
 
     def new_address(self, repository: str, branch: str, path: str) -> str:
         """Returns an address to store an object's bytes at, with its token, good for a day.
-        Raises Denied where the object could not be linked.
+
+        The branch is looked at when the object is linked, not now: clients may create it between.
         """
         found = self._core.repositories.get(repository)
-        check_writable(found, force=False)
-        self._protection.require_writable(found, branch)
-        self._core.branches.read(found, branch)
         relative = self._core.identifiers.data_address()
         token = self._token(repository, branch, path, relative)
         namespace = self._blocks.qualify(found.storage_namespace.rstrip("/"))
@@ -76,11 +75,14 @@ class Staging:
     ) -> Stat:
         """Stages an object whose bytes a client stored at an address that we gave it.
 
-        Raises Invalid for an address with a wrong or old token, and without a checksum.
+        Raises ReadOnlyRepository without `force`, ProtectedBranch, NotFound for the branch;
+        Invalid for an address with a wrong or old token, and without a checksum.
         """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._protection.require_writable(found, branch)
+        with self._core.foreseen(("writable", repository, branch)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            self._protection.require_writable(found, branch)
+            stored = self._core.branches.read(found, branch)
         if not checksum:
             raise Invalid("checksum is required", kind="checksum_required")
         known = self._blocks.unqualify(address)
@@ -88,7 +90,7 @@ class Staging:
         if relative is not None:
             self._verify(repository, branch, path, relative)
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
-        return self._stage(found, branch, path, entry, if_absent=if_absent)
+        return self._stage(found, branch, path, entry, if_absent=if_absent, known=stored)
 
     def stage(
         self,
@@ -148,8 +150,10 @@ class Staging:
         entry: Entry,
         *,
         if_absent: bool = False,
+        known: StoredBranch | None = None,
     ) -> Stat:
-        self._core.changes.put(repository, branch, path, entry, if_absent=if_absent)
+        changes = self._core.changes
+        changes.put(repository, branch, path, entry, if_absent=if_absent, known=known)
         full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
         return Stat(path, entry, self._blocks.qualify(full))
 

@@ -70,9 +70,15 @@ class Uploads:
         checksum_algorithm: str = "",
         checksum_type: str = "",
         force: bool = False,
+        refuse_late: bool = False,
     ) -> Upload:
-        """Begins an upload of an object to a branch. Raises as writing the object would."""
-        found = self._writes.writable(repository, branch, path, force=force)
+        """Begins an upload of an object to a branch. Raises as writing the object would; with
+        `refuse_late`, a read-only repository and a protected branch are refused on completion.
+        """
+        if refuse_late:
+            found = self._writes.branch_of_upload(repository, branch, path)
+        else:
+            found = self._writes.writable(repository, branch, path, force=force)
         address = self._core.identifiers.data_address()
         block = f"{found.storage_namespace.rstrip('/')}/{address}"
         upload = Upload(

@@ -49,9 +49,20 @@ class Writes:
             check_path(path)
             stored = self._core.branches.find(found, branch)
             if stored is None:
-                raise NotFound(f"branch '{branch}' not found", kind="branch_not_found")
+                raise _branch_not_found(branch)
             self._protection.require_writable(found, branch)
         return found, stored
+
+    def branch_of_upload(self, repository: str, branch: str, path: str) -> Repository:
+        """Returns the repository if there is such a branch, whether it may be written to or not.
+
+        Raises Invalid for the path, NotFound for the branch.
+        """
+        found = self._core.repositories.get(repository)
+        check_path(path)
+        if self._core.branches.find(found, branch) is None:
+            raise _branch_not_found(branch)
+        return found
 
     def refuse_early(
         self,
@@ -98,3 +109,7 @@ class Writes:
             return entry
 
         self._core.changes.replace(repository, branch, path, replaced, beside=beside)
+
+
+def _branch_not_found(branch: str) -> NotFound:
+    return NotFound(f"branch '{branch}' not found", kind="branch_not_found")

@@ -127,7 +127,11 @@ def _shown(
         run_id=prepared.run_id,
         gc_commits_location=prepared.commits,
         gc_addresses_location=prepared.addresses,
-        gc_commits_presigned_url=presigned_read(call, prepared.commits).url,
+        gc_commits_presigned_url=(
+            presigned_read(call, prepared.commits).url
+            if call.services.catalog.presigning.supported
+            else UNSET
+        ),
     )
 
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.completion import WantedPart
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.model.entry import Entry
 from anabranch.model.part import MAX_PARTS
 from anabranch.rest.answer import Answer
@@ -115,9 +116,9 @@ class UploadPartCopyFrom(msgspec.Struct, frozen=True):
 def create(call: Call[Create, None]) -> PresignMultipartUpload:
     """Begins an upload."""
     asked = call.params
-    catalog = call.services.catalog
+    catalog = _supported(call)
     server = server_of(call)
-    upload = catalog.uploads.create(asked.repository, asked.branch, asked.path)
+    upload = catalog.uploads.create(asked.repository, asked.branch, asked.path, refuse_late=True)
     urls = [
         catalog.presigning.store_part(upload.block, upload.id, number, server).url
         for number in range(1, asked.parts + 1)
@@ -131,7 +132,7 @@ def complete(call: Call[AtUpload, CompletePresignMultipartUpload]) -> ObjectStat
     """Makes an object of an upload's parts."""
     asked, body = call.params, call.body
     place = asked.repository, asked.branch, asked.path
-    catalog = call.services.catalog
+    catalog = _supported(call)
     with suppress(NotFound):  # it may have been completed before: then the same is told again
         _check_address(call, body.physical_address)
     wanted = [WantedPart(part.part_number, part.etag.strip(' "'), {}) for part in body.parts]
@@ -150,14 +151,15 @@ def complete(call: Call[AtUpload, CompletePresignMultipartUpload]) -> ObjectStat
 def abort(call: Call[AtUpload, AbortPresignMultipartUpload]) -> None:
     """Ends an upload, of which nothing stays."""
     asked = call.params
+    catalog = _supported(call)
     _check_address(call, call.body.physical_address)
-    call.services.catalog.uploads.abort(asked.repository, asked.branch, asked.path, asked.upload_id)
+    catalog.uploads.abort(asked.repository, asked.branch, asked.path, asked.upload_id)
 
 
 def upload_part(call: Call[AtPart, UploadPartFrom]) -> UploadTo:
     """Returns where to store a part."""
     asked = call.params
-    catalog = call.services.catalog
+    catalog = _supported(call)
     upload = catalog.uploads.get(asked.repository, asked.branch, asked.path, asked.upload_id)
     url = catalog.presigning.store_part(upload.block, upload.id, asked.number, server_of(call))
     return UploadTo(url.url)
@@ -166,9 +168,10 @@ def upload_part(call: Call[AtPart, UploadPartFrom]) -> UploadTo:
 def copy_part(call: Call[AtPart, UploadPartCopyFrom]) -> Answer:
     """Stores a part that is copied out of another object."""
     asked, source = call.params, call.body.copy_source
+    catalog = _supported(call)
     named = object_arn(source.repository, source.path)
     permission = Permission(Action.READ_OBJECT, named)
-    images = call.services.catalog.images
+    images = catalog.images
     decide(call.actor, [images.readable(permission, source.repository, source.ref)])
 
     def select(entry: Entry) -> tuple[int, int]:
@@ -177,7 +180,7 @@ def copy_part(call: Call[AtPart, UploadPartCopyFrom]) -> Answer:
         part = byte_range(source.range, entry.size)
         return part.start, part.length
 
-    part = call.services.catalog.uploads.copy_part(
+    part = catalog.uploads.copy_part(
         asked.repository,
         asked.branch,
         asked.path,
@@ -189,6 +192,19 @@ def copy_part(call: Call[AtPart, UploadPartCopyFrom]) -> Answer:
         select=select,
     )
     return Answer(204, headers=[("ETag", f'"{part.checksum}"')])
+
+
+def _supported(call: Call[Any, Any]) -> Catalog:
+    """Returns the catalog. Raises NotFound for the repository, NotSupported if parts cannot go to
+    presigned URLs.
+    """
+    catalog = call.services.catalog
+    try:
+        catalog.presigning.require_parts()
+    except NotSupported:
+        catalog.repositories.get(call.params.repository)  # a missing one is reported first
+        raise
+    return catalog
 
 
 def _check_address(

@@ -26,13 +26,14 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
     Raises Invalid for settings it cannot be opened with, and what the store raises.
     """
     if blockstore.type == "mem":
-        return MemoryBlocks()
+        return MemoryBlocks(pre_signed=blockstore.local.pre_signed)
     if blockstore.type == "local":
         local = blockstore.local
         return LocalBlocks(
             local.path,
             import_enabled=local.import_enabled,
             external_prefixes=local.allowed_external_prefixes,
+            pre_signed=local.pre_signed,
         )
     return _REMOTE[blockstore.type](blockstore, environment)
 

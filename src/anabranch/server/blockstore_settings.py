@@ -22,6 +22,13 @@ class LocalBlockstore(Group, frozen=True, kw_only=True):
     """Objects in a folder."""
 
     path: Annotated[Path, Means("Folder of the objects", under_data="block", shared=True)] = Path()
+    pre_signed: Annotated[
+        bool,
+        Means(
+            "Whether clients are given presigned URLs of objects in the folder, which this server "
+            "answers; lakeFS's Hadoop file system needs them"
+        ),
+    ] = False
     pre_signed_expiry: Annotated[
         Seconds, Means("How long a presigned URL of an object in the folder is good")
     ] = Seconds(15 * 60)
@@ -80,11 +87,9 @@ class S3Blockstore(Group, frozen=True, kw_only=True):
     pre_signed_endpoint: Annotated[
         str, Means("Where clients reach S3, for presigned URLs, if not at the endpoint")
     ] = ""
-    disable_pre_signed: Annotated[
-        bool, Means("Whether clients are told not to use presigned URLs")
-    ] = False
+    disable_pre_signed: Annotated[bool, Means("Whether clients are refused presigned URLs")] = False
     disable_pre_signed_multipart: Annotated[
-        bool, Means("Whether they are told not to upload in parts by them")
+        bool, Means("Whether they are refused presigned URLs for parts of uploads")
     ] = False
     max_retries: Annotated[int, Means("How often a request to S3 is sent again")] = 5
     profile: Annotated[str, Means("Profile in AWS's file of credentials")] = ""
@@ -102,9 +107,7 @@ class GsBlockstore(Group, frozen=True, kw_only=True):
     pre_signed_expiry: Annotated[Seconds, Means("How long a presigned URL is good")] = Seconds(
         15 * 60
     )
-    disable_pre_signed: Annotated[
-        bool, Means("Whether clients are told not to use presigned URLs")
-    ] = False
+    disable_pre_signed: Annotated[bool, Means("Whether clients are refused presigned URLs")] = False
 
 
 class AzureBlockstore(Group, frozen=True, kw_only=True):
@@ -117,9 +120,7 @@ class AzureBlockstore(Group, frozen=True, kw_only=True):
     pre_signed_expiry: Annotated[Seconds, Means("How long a presigned URL is good")] = Seconds(
         15 * 60
     )
-    disable_pre_signed: Annotated[
-        bool, Means("Whether clients are told not to use presigned URLs")
-    ] = False
+    disable_pre_signed: Annotated[bool, Means("Whether clients are refused presigned URLs")] = False
     domain: Annotated[str, Means("What accounts' names end with")] = "blob.core.windows.net"
     test_endpoint_url: Annotated[str, Means("URL of an emulator, with its account")] = ""
 

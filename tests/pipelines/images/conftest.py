@@ -27,7 +27,12 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture
 def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
     """A lake with the empty repositories `sea` and `sky`."""
-    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+    blocks = LocalBlocks(
+        tmp_path / "blocks",
+        import_enabled=True,
+        external_prefixes=[str(outside)],
+        pre_signed=True,
+    )
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:

@@ -1,0 +1,72 @@
+"""A server that gives no presigned URLs, as one over a folder does unless it is set to."""
+
+from __future__ import annotations
+
+import pytest
+
+UNSUPPORTED = {"message": "local adapter presigned URL: operation not supported"}
+NO_PARTS = {"message": "presign multipart upload API is not supported"}
+ASKED = {"path": "a", "presign": "true"}
+
+
+@pytest.fixture
+def root(api, repository):
+    root = f"/repositories/{repository}"
+    put = api.post(f"{root}/branches/main/objects", params={"path": "a"}, content=b"tea")
+    assert put.status_code == 201
+    return root
+
+
+def refused(answer, status, body):
+    assert (answer.status_code, answer.json()) == (status, body)
+
+
+def test_what_reads_says_that_it_is_not_supported(api, root):
+    for place in ("objects", "objects/stat", "objects/ls"):
+        refused(api.get(f"{root}/refs/main/{place}", params=ASKED), 400, UNSUPPORTED)
+    commit = api.post(f"{root}/branches/main/commits", json={"message": "m"}).json()
+    table = f"{root}/metadata/object/meta_range/{commit['meta_range_id']}"
+    refused(api.get(table, params=ASKED), 400, UNSUPPORTED)
+
+
+def test_what_is_not_there_is_reported_first(api, root):
+    absent = ASKED | {"path": "absent"}
+    for place in ("objects", "objects/stat"):
+        refused(api.get(f"{root}/refs/main/{place}", params=absent), 404, {"message": "not found"})
+    empty = api.get(f"{root}/refs/main/objects/ls", params=ASKED | {"prefix": "absent"})
+    assert (empty.status_code, empty.json()["results"]) == (200, [])
+    put = api.post(f"{root}/branches/main/objects", params={"path": "folder/b"}, content=b"b")
+    assert put.status_code == 201
+    folders = {"presign": "true", "prefix": "f", "delimiter": "/"}
+    listed = api.get(f"{root}/refs/main/objects/ls", params=folders)
+    assert [item["path"] for item in listed.json()["results"]] == ["folder/"]
+    missing = {"message": "repository not found"}
+    pmpu = "/repositories/no-such-repository/branches/main/staging/pmpu"
+    refused(api.post(pmpu, params={"path": "a"}), 404, missing)
+
+
+def test_head_ignores_the_question(api, root):
+    assert api.head(f"{root}/refs/main/objects", params=ASKED).status_code == 200
+
+
+def test_no_address_has_a_url(api, root):
+    place = f"{root}/branches/main/staging/backing"
+    refused(api.get(place, params=ASKED), 400, UNSUPPORTED)
+    given = api.get(place, params={"path": "a"}).json()
+    assert given["presigned_url"] is None
+    assert "," in given["physical_address"]
+
+
+def test_no_upload_has_parts(api, root):
+    pmpu, query = f"{root}/branches/main/staging/pmpu", {"path": "a"}
+    address = {"physical_address": "local://x"}
+    parts = {"parts": [{"part_number": 1, "etag": "x"}]}
+    source = {"copy_source": {"repository": root.rpartition("/")[2], "ref": "main", "path": "a"}}
+    for answer in (
+        api.post(pmpu, params=query | {"parts": 2}),
+        api.put(f"{pmpu}/u", params=query, json=address | parts),
+        api.request("DELETE", f"{pmpu}/u", params=query, json=address),
+        api.put(f"{pmpu}/u/parts/1", params=query, json=address),
+        api.put(f"{pmpu}/u/parts/1/copy", params=query, json=address | source),
+    ):
+        refused(answer, 501, NO_PARTS)
