@@ -92,6 +92,8 @@ class Completion:
             raise Invalid("You must specify at least one part", kind="no_parts")
         for part in wanted:
             if not _MD5.fullmatch(part.md5):
+                # an upload that is not there is reported first
+                found_upload(self._core, found, branch, path, upload_id)
                 raise _no_such_part(part.number)
         etag = checksum_of_parts([part.md5 for part in wanted])
         try:

@@ -136,8 +136,9 @@ def complete(call: Call[AtUpload, CompletePresignMultipartUpload]) -> ObjectStat
     with suppress(NotFound):  # it may have been completed before: then the same is told again
         _check_address(call, body.physical_address)
     wanted = [WantedPart(part.part_number, part.etag.strip(' "'), {}) for part in body.parts]
-    if any(one.number >= two.number for one, two in pairwise(wanted)):
+    if any(one.number > two.number for one, two in pairwise(wanted)):
         raise Invalid("parts must be in ascending order", kind="invalid_part_order")
+    wanted = list({part.number: part for part in wanted}.values())  # the last of each number
     catalog.completion.complete(
         *place,
         asked.upload_id,

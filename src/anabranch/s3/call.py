@@ -50,6 +50,16 @@ class Call:
             self.request.headers, self.content, self.verified, md5_elsewhere=md5_elsewhere
         )
 
+    def delimited_payload(self, *, md5_elsewhere: bool = False) -> Payload:
+        """Returns the body of a request that says where it ends: by its length, or by being sent
+        in chunks (RFC 9112, section 6.3). Raises S3Error: MissingContentLength for another, and
+        what `payload` raises.
+        """
+        payload = self.payload(md5_elsewhere=md5_elsewhere)
+        if payload.length is None and "transfer-encoding" not in self.request.headers:
+            raise S3Error("MissingContentLength")
+        return payload
+
     def document(self, root: str, *, unsaid: tuple[str, ...] = ()) -> Element:
         """Returns the body as XML. Headers whose names begin with one of `unsaid` say nothing of
         it. Raises S3Error.
@@ -57,6 +67,6 @@ class Call:
         said = self.request.headers
         headers = {name: said[name] for name in said if not name.startswith(unsaid)}
         payload = Payload(headers, self.content, self.verified)
-        if payload.length is None:
+        if payload.length is None and "transfer-encoding" not in said:
             raise S3Error("MissingContentLength")
         return read_xml(payload.read(LARGEST), root)

@@ -85,7 +85,6 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
             400,
             "The list of parts was not in ascending order. Parts must be ordered by part number.",
         ),
-        "InvalidPartNumber": ErrorCode(416, "The requested partnumber is not satisfiable"),
         "InvalidRange": ErrorCode(416, "The requested range is not satisfiable"),
         "InvalidTag": ErrorCode(400, "The tag provided was not a valid tag."),
         "InvalidURI": ErrorCode(400, "Couldn't parse the specified URI."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import socket
 import time
 
 import pytest
@@ -66,14 +67,40 @@ def test_content_md5_of_a_document(wire):
 
 
 def test_no_length(wire):
-    lacking = wire.request("PUT", NEW, b"", then={"Content-Length": None})
-    wire.refuses(lacking, 411, "MissingContentLength")
-    chunked = {"Content-Length": None, "Transfer-Encoding": "chunked"}
-    body = b"3\r\ntea\r\n0\r\n\r\n"
-    raw = wire.request("PUT", NEW, body, payload="UNSIGNED-PAYLOAD", then=chunked)
-    wire.refuses(raw, 411, "MissingContentLength")
-    raw = wire.request("POST", "/sea?delete=", body, payload="UNSIGNED-PAYLOAD", then=chunked)
-    wire.refuses(raw, 411, "MissingContentLength")
+    for method, path in (("PUT", NEW), ("POST", "/sea?delete=")):
+        lacking = wire.request(method, path, b"", then={"Content-Length": None})
+        wire.refuses(lacking, 411, "MissingContentLength")
+
+
+SENT_CHUNKED = {"Content-Length": None, "Transfer-Encoding": "chunked"}
+
+
+def test_a_transfer_in_chunks_whose_digest_is_another(wire):
+    digest = hashlib.sha256(b"other").hexdigest()
+    raw = wire.request("PUT", NEW, b"3\r\ntea\r\n0\r\n\r\n", payload=digest, then=SENT_CHUNKED)
+    wire.refuses(raw, 400, "XAmzContentSHA256Mismatch")
+
+
+def test_a_transfer_in_chunks_that_is_cut_off(wire):
+    before = wire.state(), wire.files()
+    digest = hashlib.sha256(b"tea").hexdigest()
+    raw = wire.request("PUT", NEW, b"3\r\ntea\r\n", payload=digest, then=SENT_CHUNKED)
+    with wire.connect() as connection:
+        connection.sendall(raw)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1 << 16).partition(b" ")[2][:3] != b"200"
+    wire.nothing_came_of_it(before)
+
+
+def test_a_document_in_chunks(wire):
+    raw = wire.request(
+        "POST",
+        "/sea?delete=",
+        b"3\r\ntea\r\n0\r\n\r\n",
+        payload="UNSIGNED-PAYLOAD",
+        then=SENT_CHUNKED,
+    )
+    wire.refuses(raw, 400, "MalformedXML")
 
 
 def chunked(wire, word, *, decoded=None, size=8192, trailer="", damage=None, path=NEW):
@@ -260,3 +287,24 @@ def test_a_client_that_stops_in_a_document_deletes_nothing(wire):
         connection.sendall(raw[:-2])
         time.sleep(0.1)
     wire.nothing_came_of_it(before)
+
+
+@pytest.mark.parametrize("length", [4, 1 << 20])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", NEW),
+        ("PUT", f"{NEW}?tagging="),
+        ("PUT", f"{NEW}?partNumber=1&uploadId=x"),
+        ("POST", f"{NEW}?uploadId=x"),
+        ("PUT", "/new-bucket"),
+    ],
+)
+def test_a_client_is_never_told_to_go_on_before_its_signature_is_verified(
+    wire, method, path, length
+):
+    then = {"Content-Length": str(length), "Expect": "100-continue"}
+    raw = wire.request(method, path, sent=b"", then=then, secret="wrong")
+    with wire.connect() as connection:
+        connection.sendall(raw)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 403 ")

@@ -31,6 +31,38 @@ def test_buckets_are_repositories(s3, new_bucket):
     assert code(error) == ("404", 404)
 
 
+def test_buckets_are_listed_page_by_page(s3, new_bucket):
+    made = sorted(new_bucket() for _ in range(3))
+    every = [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]]
+    paged, token = [], ""
+    while token is not None:
+        asked = {"ContinuationToken": token} if token else {}
+        page = s3.list_buckets(MaxBuckets=2, **asked)
+        assert 0 < len(page["Buckets"]) <= 2
+        paged += [bucket["Name"] for bucket in page["Buckets"]]
+        token = page.get("ContinuationToken")
+    assert paged == every
+    paginator = s3.get_paginator("list_buckets")
+    pages = paginator.paginate(Prefix=made[0], PaginationConfig={"PageSize": 1})
+    found = [bucket["Name"] for page in pages for bucket in page["Buckets"]]
+    assert found == [name for name in every if name.startswith(made[0])]
+    assert {page["Prefix"] for page in pages} == {made[0]}
+
+
+def test_buckets_are_all_in_the_region_of_the_server(s3, bucket):
+    listed = s3.list_buckets(BucketRegion="us-east-1", ContinuationToken="")["Buckets"]
+    assert bucket in {found["Name"] for found in listed}
+    assert s3.list_buckets(BucketRegion="eu-west-1")["Buckets"] == []
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 10_001])
+def test_a_page_has_one_to_ten_thousand_buckets(server, wrong):
+    s3 = boto3_client(server, parameter_validation=False)
+    with pytest.raises(ClientError) as error:
+        s3.list_buckets(MaxBuckets=wrong)
+    assert code(error) == ("InvalidArgument", 400)
+
+
 def test_buckets_are_neither_made_nor_removed_here(s3, bucket):
     with pytest.raises(ClientError) as error:
         s3.create_bucket(Bucket=bucket)

@@ -191,7 +191,7 @@ def test_copies_of_parts_have_conditions(s3, bucket, upload):
         with pytest.raises(ClientError) as error:
             parts.copy(2, source, **condition)
         assert code(error) == ("PreconditionFailed", 412)
-    for header in ("bytes=0-3", "bytes=3-", "bytes=2-1", "bytes=a-b", "0-1", "bytes=-1"):
+    for header in ("bytes=3-", "bytes=2-1", "bytes=a-b", "0-1", "bytes=-1"):
         with pytest.raises(ClientError) as error:
             parts.copy(2, source, CopySourceRange=header)
         assert code(error) == ("InvalidArgument", 400)

@@ -138,7 +138,10 @@ def test_ranges_parts_and_overrides(s3, bucket):
         assert code(error) == ("InvalidRange", 416)
     with pytest.raises(ClientError) as error:
         s3.get_object(Bucket=bucket, Key="main/a", PartNumber=2)
-    assert code(error) == ("InvalidPartNumber", 416)
+    assert code(error) == ("InvalidPart", 400)
+    with pytest.raises(ClientError) as error:
+        s3.head_object(Bucket=bucket, Key="main/a", PartNumber=2)
+    assert code(error) == ("400", 400)
     got = s3.get_object(
         Bucket=bucket,
         Key="main/a",

@@ -71,7 +71,7 @@ def test_chunks_of_a_request_that_is_not_signed_by_version_4():
         ("aws-chunked", ""),
         ("gzip", "gzip"),
         ("gzip,aws-chunked", "gzip"),
-        ("AWS-Chunked, br , gzip", "br,gzip"),
+        ("AWS-Chunked, br , gzip", "br , gzip"),
     ],
 )
 def test_the_encoding_that_is_stored(said, stored):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anabranch.access.permissions import Action
 from anabranch.model.page import MAX_AMOUNT
+from anabranch.model.repository import Repository
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
@@ -15,28 +18,64 @@ from anabranch.signing.instants import iso_time
 
 __all__ = ["OPERATIONS", "OWNER"]
 
+_MAX_BUCKETS = 10_000
+"""The most buckets of a page, and its default, as in S3."""
+
 OWNER = element("Owner", leaf("ID", "anabranch"), leaf("DisplayName", "anabranch"))
 """S3 has every bucket and object belong to an account; here all belong to the installation."""
 
 
+_PAGED = frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"})
+"""Parameters of a request for buckets that make its answer a page."""
+
+
 def list_buckets(call: Call) -> Answer:
-    """Returns all repositories whose names begin with `prefix`."""
-    buckets: list[str] = []
-    after, more = "", True
-    while more:
-        page = call.services.catalog.repositories.list(
-            prefix=call.query.get("prefix", ""), after=after, amount=MAX_AMOUNT
-        )
-        buckets += (
-            element(
-                "Bucket",
-                leaf("Name", repository.id),
-                leaf("CreationDate", iso_time(repository.creation_date)),
-            )
-            for repository in page.items
-        )
+    """Returns repositories whose names begin with `prefix`: a page of them if the request has any
+    parameter of a page, else all. A page's continuation token is the name of its last bucket.
+    """
+    query = call.query
+    most = None if _PAGED.isdisjoint(query) else _most_buckets(query)
+    prefix = query.get("prefix", "")
+    after, buckets, more = query.get("continuation-token", ""), list[Repository](), True
+    if query.get("bucket-region", "") not in {"", call.services.region}:
+        more = False  # all buckets are in the region of this server
+    while more and (most is None or len(buckets) < most):
+        amount = MAX_AMOUNT if most is None else min(MAX_AMOUNT, most - len(buckets))
+        page = call.services.catalog.repositories.list(prefix=prefix, after=after, amount=amount)
+        buckets += page.items
         after, more = page.next_offset, page.has_more
-    return Answer(200, document("ListAllMyBucketsResult", OWNER, element("Buckets", *buckets)))
+    return Answer(
+        200,
+        document(
+            "ListAllMyBucketsResult",
+            OWNER,
+            element("Buckets", *map(_bucket, buckets)),
+            leaf("ContinuationToken", buckets[-1].id) if more else "",
+            leaf("Prefix", prefix) if prefix else "",
+        ),
+    )
+
+
+def _bucket(repository: Repository) -> str:
+    return element(
+        "Bucket",
+        leaf("Name", repository.id),
+        leaf("CreationDate", iso_time(repository.creation_date)),
+    )
+
+
+def _most_buckets(query: Mapping[str, str]) -> int:
+    """Returns how many buckets a page may have. Raises S3Error: InvalidArgument."""
+    text = query.get("max-buckets", "") or str(_MAX_BUCKETS)
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_BUCKETS))
+    if not digits or not 1 <= int(text) <= _MAX_BUCKETS:
+        raise S3Error(
+            "InvalidArgument",
+            f"max-buckets must be an integer between 1 and {_MAX_BUCKETS}, inclusive",
+            ArgumentName="max-buckets",
+            ArgumentValue=text,
+        )
+    return int(text)
 
 
 def head_bucket(call: Call) -> Answer:

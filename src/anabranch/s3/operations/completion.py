@@ -64,15 +64,15 @@ def complete_upload(call: Call) -> Answer:
 
 
 def _parts(root: Element) -> list[WantedPart]:
-    """Returns the parts that a document lists. Raises S3Error: MalformedXML, InvalidArgument,
-    InvalidPartOrder.
+    """Returns the parts that a document lists; of a number that it lists twice the last. Raises
+    S3Error: MalformedXML, InvalidArgument, InvalidPartOrder.
     """
     parts = [_part(item) for item in root.all("Part")]
     if not 0 < len(parts) <= MAX_PARTS:
         raise S3Error("MalformedXML")
-    if any(part.number >= after.number for part, after in pairwise(parts)):
+    if any(part.number > after.number for part, after in pairwise(parts)):
         raise S3Error("InvalidPartOrder")
-    return parts
+    return list({part.number: part for part in parts}.values())
 
 
 def _part(item: Element) -> WantedPart:

@@ -84,8 +84,8 @@ def list_objects_v2(call: Call) -> Answer:
     form = _Form(call, owners=query.get("fetch-owner", "") == "true")
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     token, start = query.get("continuation-token"), query.get("start-after", "")
-    after = start if token is None else _key_of_token(token)
-    if token is not None and not after.startswith(prefix):
+    after = _key_of_token(token) if token else start
+    if token and not after.startswith(prefix):
         raise S3Error("InvalidArgument", "The continuation token provided is incorrect")
     most = most_of(call, "max-keys")
     page = _page(call, form, prefix, after, delimiter, most)

@@ -73,10 +73,10 @@ def byte_range(header: str, size: int) -> ByteRange | None:
 
 def part_range(number: int, size: int) -> ByteRange | None:
     """Returns the part of an object of that number: an object is known as one part, the first;
-    None for an empty object, which has no range. Raises S3Error: InvalidPartNumber.
+    None for an empty object, which has no range. Raises S3Error: InvalidPart.
     """
     if number != 1:
-        raise S3Error("InvalidPartNumber")
+        raise S3Error("InvalidPart")
     return ByteRange(0, size, size) if size else None
 
 

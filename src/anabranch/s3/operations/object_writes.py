@@ -32,9 +32,7 @@ def put_object(call: Call) -> Answer:
     if "partNumber" in call.query:
         raise S3Error("InvalidArgument", "A part needs the uploadId of its upload")
     if_absent, expecting = condition_of(call)
-    payload = call.payload(md5_elsewhere=True)
-    if payload.length is None:
-        raise S3Error("MissingContentLength")
+    payload = call.delimited_payload(md5_elsewhere=True)
     metadata = metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging"))
     stat = _upload(call, payload, metadata, if_absent=if_absent, expecting=expecting)
     headers = [("ETag", etag_of(stat.entry))]

@@ -61,7 +61,12 @@ def _range(header: str, size: int) -> tuple[int, int]:
             "are the zero-based offsets of the first and last bytes to copy"
         )
     elif int(match[2]) >= size:
-        message = f"Range specified is not valid for source object of size: {size}"
+        raise S3Error(
+            "InvalidRange",
+            f"Range specified is not valid for source object of size: {size}",
+            RangeRequested=header,
+            ActualObjectSize=str(size),
+        )
     else:
         return int(match[1]), int(match[2]) - int(match[1]) + 1
     raise S3Error("InvalidArgument", message, ArgumentName=_RANGE_HEADER, ArgumentValue=header)

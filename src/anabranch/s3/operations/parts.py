@@ -7,7 +7,6 @@ from anabranch.catalog.uploads import HeldPart
 from anabranch.model.part import MAX_PARTS
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
 from anabranch.s3.operations.key_writer import KeyWriter
@@ -26,9 +25,7 @@ __all__ = ["OPERATIONS"]
 def upload_part(call: Call) -> Answer:
     """Stores a part."""
     number = part_number(call)
-    payload = call.payload(md5_elsewhere=True)
-    if payload.length is None:
-        raise S3Error("MissingContentLength")
+    payload = call.delimited_payload(md5_elsewhere=True)
     said, address = payload.claims.md5, call.address
     part = call.services.catalog.uploads.put_part(
         address.bucket,

@@ -15,12 +15,12 @@ __all__ = ["OPERATIONS"]
 
 
 def get_tagging(call: Call) -> Answer:
-    """Returns an object's tags."""
+    """Returns an object's tags, in order of their keys, as S3 does."""
     address = call.address
     stat = call.services.catalog.objects.stat(address.bucket, address.ref, address.path)
     tags = (
         element("Tag", leaf("Key", name), leaf("Value", value))
-        for name, value in tags_in(stat.entry.metadata)
+        for name, value in sorted(tags_in(stat.entry.metadata))
     )
     return Answer(200, document("Tagging", element("TagSet", *tags)))
 

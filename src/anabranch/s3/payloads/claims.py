@@ -82,8 +82,11 @@ def stored_encoding(headers: Mapping[str, str]) -> str:
     """Returns the Content-Encoding that the object itself has: without `aws-chunked`, which is
     only how it travels.
     """
-    parts = [part.strip() for part in headers.get("content-encoding", "").split(",")]
-    return ",".join(part for part in parts if part and part.lower() != _CHUNKED)
+    encoding = headers.get("content-encoding", "")
+    if _CHUNKED not in encoding.lower():
+        return encoding
+    parts = [part for part in encoding.split(",") if part.strip().lower() not in {"", _CHUNKED}]
+    return ",".join(parts).strip()
 
 
 def _framing(headers: Mapping[str, str], word: str) -> tuple[bool, bool, bool]:
