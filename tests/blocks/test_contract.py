@@ -326,6 +326,14 @@ class TestAddresses:
         prefix = store.config.default_namespace_prefix
         assert not prefix or store.accepts(prefix + "repository")
 
+    def test_namespaces_begin_the_addresses_in_them(self, store, at):
+        for namespace in (at("a"), at("a/")):
+            address = f"{store.namespace(namespace).rstrip('/')}/key"
+            store.put(address, [b"x"])
+            assert store.read(at("a/key")) == b"x"
+        with pytest.raises(Invalid, match="invalid namespace"):
+            store.namespace("other://a")
+
 
 class TestReadAtOnce:
     def test_gives_what_was_just_written_or_says_that_it_would_wait(self, store, at):

@@ -57,6 +57,48 @@ def test_a_namespace_belongs_to_one_repository(lake):
         lake.repositories.create("other", "local://sea/")
 
 
+SPELLINGS = ["local://x/y", "local:///x//y", "local:////x/y", "local://x/./y//", "local://./x/y/"]
+
+
+@pytest.mark.parametrize("written", SPELLINGS)
+def test_a_namespace_with_empty_segments_is_kept_as_written(lake, written):
+    made = lake.repositories.create("spelled", written)
+    found = lake.repositories.get("spelled")
+    assert made.shown_namespace == found.shown_namespace == written
+    lake.objects.upload("spelled", "main", "a", [b"1"])
+    stat = lake.objects.stat("spelled", "main", "a")
+    root = lake.blocks.qualify("local://x/y/data/")
+    assert stat.physical_address.startswith(root)
+    lake.commits.commit("spelled", "main", message="One", committer="ada")
+    assert lake.objects.open("spelled", "main", "a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("other", SPELLINGS)
+def test_all_spellings_of_a_namespace_are_one_place(lake, other):
+    lake.repositories.create("spelled", "local://x//y")
+    with pytest.raises(Invalid, match="storage namespace already in use") as caught:
+        lake.repositories.create("other", other)
+    assert f"(:{other})" in caught.value.message
+
+
+def test_a_namespace_that_begins_with_the_root_lies_in_it(lake):
+    root = lake.blocks.qualify("local://")
+    made = lake.repositories.create("spelled", f"{root}/deep//er")
+    assert made.storage_namespace == "local://deep/er"
+
+
+def test_a_policy_is_asked_about_every_spelling(lake):
+    assert lake.repositories.spellings("local://x/y/") == ["local://x/y/"]
+    assert lake.repositories.spellings("local:///x/./y") == ["local:///x/./y", "local://x/y"]
+    assert lake.repositories.spellings("s3://x//y") == ["s3://x//y"]
+
+
+@pytest.mark.parametrize("written", ["local://a/../b", "local:///..", "local:///", "local://.//"])
+def test_a_namespace_above_a_folder_is_refused_with_the_reason(lake, written):
+    with pytest.raises(Invalid, match=r"a name in it is empty.*invalid namespace"):
+        lake.repositories.create("fresh", written)
+
+
 def test_deletion_takes_references_and_staging_with_it(lake):
     lake.objects.upload("sea", "main", "a", [b"1"])
     lake.repositories.delete("sea")

@@ -69,6 +69,11 @@ class BlockStore(Protocol):
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""
 
+    def namespace(self, storage_namespace: str) -> str:
+        """Returns what the addresses of a storage namespace begin with: the text itself, unless
+        other texts mean the same place. Raises Invalid for one that the store does not accept.
+        """
+
     def put(
         self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
     ) -> Stored:

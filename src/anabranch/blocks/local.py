@@ -31,6 +31,7 @@ from anabranch.blocks.local_paths import (
     SCHEME,
     TEMPORARY,
     Place,
+    namespace_of,
     place_of,
     prefix_of,
     relative_path,
@@ -40,6 +41,7 @@ from anabranch.blocks.local_recovery import recover
 from anabranch.blocks.local_small import SmallBlocks, small_body
 from anabranch.blocks.local_sources import LocalSources
 from anabranch.blocks.local_uploads import LocalUploads
+from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.errors import AlreadyExists, Busy, Invalid
 from anabranch.model.part import Part
 
@@ -115,10 +117,18 @@ class LocalBlocks:
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace is one of the root's folders."""
         try:
-            place_of(storage_namespace.removesuffix("/"), self._root)
+            self.namespace(storage_namespace)
         except Invalid:
             return False
         return True
+
+    def namespace(self, storage_namespace: str) -> str:
+        """Returns the address of a storage namespace's folder, whatever spelling names it (see
+        `local_paths`). Raises Invalid for one that cannot lie here.
+        """
+        if not storage_namespace.startswith(SCHEME):
+            raise invalid_namespace(self.config)
+        return namespace_of(storage_namespace, self._root)
 
     def put(
         self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False

@@ -5,6 +5,10 @@
 same block. A path is the address to the letter or there is none: what a file system would read as
 something else (`..`, `//`, a slash at the end) is refused, so no two addresses share a file and
 none leads out of the root.
+
+A storage namespace is read more freely, as lakeFS reads it: empty names and `.` in it do not count,
+and it lies in the root also where a slash stands first. `local:///a//b/` is the folder `ROOT/a/b`;
+what it keeps has addresses below `local://a/b`, the one spelling that `namespace_of` returns.
 """
 
 from __future__ import annotations
@@ -14,7 +18,16 @@ from typing import NamedTuple
 
 from anabranch.errors import Invalid
 
-__all__ = ["SCHEME", "TEMPORARY", "Place", "is_plain", "place_of", "prefix_of", "relative_path"]
+__all__ = [
+    "SCHEME",
+    "TEMPORARY",
+    "Place",
+    "is_plain",
+    "namespace_of",
+    "place_of",
+    "prefix_of",
+    "relative_path",
+]
 
 SCHEME = "local://"
 
@@ -81,6 +94,25 @@ def prefix_of(prefix: str, root: str) -> Place:
     if folder:
         _check(folder, prefix, root)
     return Place(folder, start)
+
+
+def namespace_of(storage_namespace: str, root: str) -> str:
+    """Returns the address of a storage namespace's folder.
+
+    Raises Invalid (kind invalid_storage_namespace) for the root itself, for `..`, and for names
+    that a folder cannot keep.
+    """
+    path = storage_namespace.removeprefix(SCHEME)
+    if path.startswith(f"{root}/"):
+        path = path[len(root) + 1 :]
+    joined = "/".join(name for name in path.split("/") if name not in {"", "."})
+    try:
+        _check(joined, storage_namespace, root)
+    except Invalid as error:
+        raise Invalid(
+            f"{error.message}: invalid namespace", kind="invalid_storage_namespace"
+        ) from error
+    return SCHEME + joined
 
 
 def _check(path: str, address: str, root: str) -> None:

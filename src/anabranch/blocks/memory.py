@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.memory_uploads import MemoryUploads
+from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.sources import Sources
 from anabranch.errors import AlreadyExists, Gone, Invalid
 from anabranch.model.part import Part
@@ -51,6 +52,12 @@ class MemoryBlocks:
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""
         return storage_namespace.startswith(_SCHEME) and storage_namespace.strip("/") != "mem:"
+
+    def namespace(self, storage_namespace: str) -> str:
+        """Returns the storage namespace. Raises Invalid for one that cannot lie here."""
+        if not self.accepts(storage_namespace):
+            raise invalid_namespace(self.config)
+        return storage_namespace
 
     def put(
         self,

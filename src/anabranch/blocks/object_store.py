@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.object_addresses import AddressForm, Location, is_path
 from anabranch.blocks.object_errors import gone
 from anabranch.blocks.object_sources import ObjectSources
@@ -61,6 +62,12 @@ class ObjectBlocks:
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""
         return self._form.accepts(storage_namespace)
+
+    def namespace(self, storage_namespace: str) -> str:
+        """Returns the storage namespace. Raises Invalid for one that cannot lie here."""
+        if not self.accepts(storage_namespace):
+            raise invalid_namespace(self.config)
+        return storage_namespace
 
     def put(
         self,

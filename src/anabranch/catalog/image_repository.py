@@ -53,8 +53,13 @@ class ImageRepository:
         if repository is not None:
             return repository
         try:
+            namespace = self.namespace()
             return self._core.repositories.create(
-                IMAGES, self.namespace(), default_branch=_BRANCH, read_only=True
+                IMAGES,
+                self._blocks.namespace(namespace),
+                default_branch=_BRANCH,
+                read_only=True,
+                written_namespace=namespace,
             )
         except AlreadyExists:
             return self._core.repositories.get(IMAGES)

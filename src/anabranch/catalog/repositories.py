@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.namespaces import kept_namespace
 from anabranch.catalog import sample
 from anabranch.catalog.images import Images
 from anabranch.errors import (
@@ -58,22 +59,17 @@ class Repositories:
         self._require_absent(name)
         if storage_id:
             raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")
-        if not self._blocks.accepts(storage_namespace):
-            raise Invalid(
-                "failed to match required regex "
-                f"{self._blocks.config.namespace_validity_regex}: invalid namespace",
-                kind="invalid_storage_namespace",
-                hint=f"For example {self._blocks.config.blockstore_namespace_example}",
-            )
-        claim = None if bare or read_only else self._claim(storage_namespace)
+        namespace = self._blocks.namespace(storage_namespace)
+        claim = None if bare or read_only else self._claim(namespace, storage_namespace)
         try:
             repository = self._core.repositories.create(
                 name,
-                storage_namespace,
+                namespace,
                 default_branch=default_branch,
                 bare=bare,
                 read_only=read_only,
                 storage_id=storage_id,
+                written_namespace=storage_namespace,
             )
         except OutcomeUnknown:
             raise  # it may be there
@@ -108,6 +104,14 @@ class Repositories:
                 self._images.require_free(self._core.repositories.get(name))
         self._core.repositories.delete(name, force=force)
 
+    def spellings(self, storage_namespace: str) -> Sequence[str]:
+        """Returns a storage namespace as it is written and, if other texts mean the same place, as
+        addresses in it begin: no spelling leads around a policy about the place.
+        """
+        kept = kept_namespace(storage_namespace, self._blocks)
+        same = kept.rstrip("/") == storage_namespace.rstrip("/")
+        return [storage_namespace] if same else [storage_namespace, kept]
+
     def metadata(self, name: str) -> dict[str, str]:
         """Returns a repository's own keys and values."""
         return self._core.repositories.metadata(self.get(name))
@@ -131,17 +135,17 @@ class Repositories:
             "error creating repository: not unique", kind="repository_already_exists"
         )
 
-    def _claim(self, storage_namespace: str) -> str:
+    def _claim(self, namespace: str, written: str) -> str:
         """Marks a namespace as used; returns the mark's address. Raises Invalid if it is marked
         already, or the store will not have it marked.
         """
-        address = f"{storage_namespace.rstrip('/')}/{DUMMY}"
+        address = f"{namespace.rstrip('/')}/{DUMMY}"
         try:
             self._blocks.put(address, [_DUMMY_TEXT], create=True)
         except AlreadyExists as error:
             raise Invalid(
                 "failed to create repository: found lakeFS objects in the storage "
-                f"(:{storage_namespace}) key({DUMMY}): storage namespace already in use",
+                f"(:{written}) key({DUMMY}): storage namespace already in use",
                 kind="storage_namespace_in_use",
                 hint="Choose a namespace of its own for each repository.",
             ) from error

@@ -10,6 +10,9 @@ __all__ = ["Repository"]
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
     """A repository; `creation_date` in seconds since 1970, `instance_uid` changes when a deleted
     name is created again.
+
+    `storage_namespace` is what the addresses of its blocks begin with. Clients see it as they wrote
+    it, which is `written_namespace` where the two differ (`local://data//name`).
     """
 
     id: str
@@ -20,6 +23,12 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     in_deletion: bool = False
     storage_id: str = ""
+    written_namespace: str = ""
+
+    @property
+    def shown_namespace(self) -> str:
+        """The storage namespace as clients see it."""
+        return self.written_namespace or self.storage_namespace
 
     @property
     def partition(self) -> str:

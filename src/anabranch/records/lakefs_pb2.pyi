@@ -56,7 +56,7 @@ class RangeData(_message.Message):
     def __init__(self, min_key: _Optional[bytes] = ..., max_key: _Optional[bytes] = ..., estimated_size: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class RepositoryData(_message.Message):
-    __slots__ = ("id", "storage_namespace", "default_branch_id", "creation_date", "state", "instance_uid", "read_only", "storage_id")
+    __slots__ = ("id", "storage_namespace", "default_branch_id", "creation_date", "state", "instance_uid", "read_only", "storage_id", "address_namespace")
     class State(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ACTIVE: _ClassVar[RepositoryData.State]
@@ -71,6 +71,7 @@ class RepositoryData(_message.Message):
     INSTANCE_UID_FIELD_NUMBER: _ClassVar[int]
     READ_ONLY_FIELD_NUMBER: _ClassVar[int]
     STORAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     id: str
     storage_namespace: str
     default_branch_id: str
@@ -79,7 +80,8 @@ class RepositoryData(_message.Message):
     instance_uid: str
     read_only: bool
     storage_id: str
-    def __init__(self, id: _Optional[str] = ..., storage_namespace: _Optional[str] = ..., default_branch_id: _Optional[str] = ..., creation_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[RepositoryData.State, str]] = ..., instance_uid: _Optional[str] = ..., read_only: _Optional[bool] = ..., storage_id: _Optional[str] = ...) -> None: ...
+    address_namespace: str
+    def __init__(self, id: _Optional[str] = ..., storage_namespace: _Optional[str] = ..., default_branch_id: _Optional[str] = ..., creation_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[RepositoryData.State, str]] = ..., instance_uid: _Optional[str] = ..., read_only: _Optional[bool] = ..., storage_id: _Optional[str] = ..., address_namespace: _Optional[str] = ...) -> None: ...
 
 class RepoMetadata(_message.Message):
     __slots__ = ("metadata",)

@@ -147,7 +147,7 @@ def _repository(repository: ModelRepository, *, bare: bool = False) -> Repositor
         default_branch=repository.default_branch,
         id=repository.id,
         storage_id=repository.storage_id,
-        storage_namespace=repository.storage_namespace,
+        storage_namespace=repository.shown_namespace,
         read_only=UNSET if bare else repository.read_only,
     )
 

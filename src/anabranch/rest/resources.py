@@ -60,9 +60,10 @@ def on_new_repository(call: _Call) -> str:
     return repository_arn(call.body.name)
 
 
-def on_namespace(call: _Call) -> str:
-    """The storage namespace that the body names."""
-    return namespace_arn(call.body.storage_namespace)
+def on_namespace(call: _Call) -> list[str]:
+    """The storage namespace that the body names, in each spelling that a policy may know it by."""
+    spellings = call.services.catalog.repositories.spellings(call.body.storage_namespace)
+    return [namespace_arn(spelling) for spelling in spellings]
 
 
 def on_branch(call: _Call) -> str:

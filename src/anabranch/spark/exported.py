@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.namespaces import kept_namespace
 from anabranch.errors import NotSupported
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
@@ -93,7 +94,7 @@ class _OfServer:
         self._references = ServedReferences(server.calls, name)
         self.blocks = blocks
         self.opener = store
-        namespace = server.storage_namespace(name)
+        namespace = kept_namespace(server.storage_namespace(name), blocks)
         self.tables: Tables = StoredTables(store, namespace)
         self.repository = Repository(
             id=name,
@@ -109,5 +110,8 @@ class _OfServer:
 
     def namespaces(self) -> Mapping[str, str]:
         """Returns those of all repositories that whoever asks may see."""
-        found = {each["id"]: each["storage_namespace"] for each in self._calls.items()}
+        found = {
+            each["id"]: kept_namespace(each["storage_namespace"], self.blocks)
+            for each in self._calls.items()
+        }
         return {**found, self.repository.id: self.repository.storage_namespace}

@@ -48,6 +48,9 @@ class FaultyBlocks:
     def accepts(self, storage_namespace: str) -> bool:
         return self.store.accepts(storage_namespace)
 
+    def namespace(self, storage_namespace: str) -> str:
+        return self.store.namespace(storage_namespace)
+
     def put(
         self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
     ) -> Stored:

@@ -52,7 +52,8 @@ def repository_bytes(repository: Repository) -> bytes:
     """Returns a repository's record."""
     message = records.RepositoryData(
         id=repository.id,
-        storage_namespace=repository.storage_namespace,
+        storage_namespace=repository.shown_namespace,
+        address_namespace=repository.storage_namespace if repository.written_namespace else "",
         default_branch_id=repository.default_branch,
         state=records.RepositoryData.IN_DELETION
         if repository.in_deletion
@@ -72,7 +73,8 @@ def repository_from(raw: bytes) -> Repository:
     _parse(message, raw)
     return Repository(
         id=message.id,
-        storage_namespace=message.storage_namespace,
+        storage_namespace=message.address_namespace or message.storage_namespace,
+        written_namespace=message.storage_namespace if message.address_namespace else "",
         default_branch=message.default_branch_id,
         creation_date=message.creation_date.seconds,
         instance_uid=message.instance_uid,

@@ -49,8 +49,10 @@ class Repositories:
         bare: bool = False,
         read_only: bool = False,
         storage_id: str = "",
+        written_namespace: str = "",
     ) -> Repository:
         """Creates a repository, with its initial commit and default branch unless it is `bare`.
+        `written_namespace` is the storage namespace as clients see it, if they see another text.
 
         Raises AlreadyExists if the name is taken, Invalid for names that cannot be.
         """
@@ -65,6 +67,7 @@ class Repositories:
             instance_uid=self._identifiers.xid(),
             read_only=read_only,
             storage_id=storage_id,
+            written_namespace="" if written_namespace == storage_namespace else written_namespace,
         )
         writes = [
             Write(keys.GRAVELER, keys.repository(name), encoding.repository_bytes(repository))

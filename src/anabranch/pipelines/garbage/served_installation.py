@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.namespaces import kept_namespace
 from anabranch.blocks.table_cache import TableCache
 from anabranch.errors import Conflict, Corrupt, NotFound, NotSupported
 from anabranch.model.repository import Repository
@@ -84,11 +85,11 @@ class ServedInstallation:
 
     def repository(self, name: str) -> Repository:
         """Returns a repository. Raises NotFound."""
-        return _repository(self._asking.get(name))
+        return _repository(self._asking.get(name), self._blocks)
 
     def repositories(self) -> Iterable[Repository]:
         """Yields all repositories."""
-        return map(_repository, self._asking.items())
+        return (_repository(item, self._blocks) for item in self._asking.items())
 
     def rules(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's rules, None without."""
@@ -218,11 +219,11 @@ class ServedInstallation:
         return column.cast(pa.string()).combine_chunks()
 
 
-def _repository(told: Mapping[str, Any]) -> Repository:
+def _repository(told: Mapping[str, Any], blocks: BlockStore) -> Repository:
     """Returns a repository of the wire; the time it was made tells it from others of its name."""
     return Repository(
         id=told["id"],
-        storage_namespace=told["storage_namespace"],
+        storage_namespace=kept_namespace(told["storage_namespace"], blocks),
         default_branch=told["default_branch"],
         creation_date=told["creation_date"],
         instance_uid=str(told["creation_date"]),
