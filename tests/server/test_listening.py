@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from anabranch.errors import Busy
-from anabranch.server.listening import listen, url_of
+from anabranch.server.listening import bind_same, listen, refuse_new_connections, url_of
 from anabranch.server.settings import Address
 
 
@@ -61,3 +61,47 @@ def test_an_address_is_not_shared_with_another_server(opened, count, others):
 def test_an_address_of_another_machine():
     with pytest.raises(Busy, match="cannot listen"):
         listen(Address("192.0.2.1", 0))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_socket_that_refuses_new_connections_keeps_those_that_wait(opened, host):
+    try:
+        opened += listen(Address(host, 0))
+    except Busy:
+        pytest.skip(f"no {host} here")
+    name = opened[0].getsockname()
+    waiting = [socket.create_connection(name[:2], timeout=60) for _ in range(5)]
+    refuse_new_connections(opened[0])
+    with pytest.raises(TimeoutError):
+        socket.create_connection(name[:2], timeout=0.3)
+    for client in waiting:
+        client.sendall(b"hello")
+        taken = opened[0].accept()[0]
+        taken.settimeout(60)
+        assert taken.recv(5) == b"hello"
+        taken.sendall(b"there")
+        assert client.recv(5) == b"there"
+        taken.close()
+        client.close()
+    opened[0].close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(name[:2], timeout=60)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", ""])
+def test_a_socket_with_the_same_address_takes_nothing_before_it_listens(opened, host):
+    opened += listen(Address(host, 0), 2)
+    port = opened[0].getsockname()[1]
+    opened.append(bind_same(opened[0]))
+    opened[0].close()
+    clients = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(20)]
+    for _ in clients:
+        opened[1].settimeout(60)
+        opened[1].accept()[0].close()
+    opened[2].listen(64)
+    opened[1].close()
+    clients.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+    opened[2].settimeout(60)
+    opened[2].accept()[0].close()
+    for client in clients:
+        client.close()

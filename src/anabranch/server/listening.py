@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
+import struct
+from contextlib import suppress
 
 from anabranch.errors import Busy
 from anabranch.server.settings import Address
 
-__all__ = ["BACKLOG", "listen", "url_of"]
+__all__ = ["BACKLOG", "bind_same", "listen", "refuse_new_connections", "url_of"]
 
 BACKLOG = 2048
 """How many connections may wait to be taken."""
+
+_SO_ATTACH_FILTER = getattr(socket, "SO_ATTACH_FILTER", 26)
+_NOT_FIRST_OF_CONNECTION = [
+    (0x30, 0, 0, 13),  # load the byte of flags of the TCP header
+    (0x54, 0, 0, 0x12),  # and SYN | ACK
+    (0x15, 0, 1, 0x02),  # if that is SYN alone
+    (0x06, 0, 0, 0),  # drop the packet
+    (0x06, 0, 0, 0xFFFFFFFF),  # else keep it
+]
+"""A classic BPF program, as (code, jump if true, jump if false, operand)."""
 
 
 def listen(address: Address, count: int = 1) -> list[socket.socket]:
@@ -32,6 +45,38 @@ def listen(address: Address, count: int = 1) -> list[socket.socket]:
             kind="cannot_listen",
             hint="Is another server running? Choose another address with --listen.",
         ) from None
+
+
+def bind_same(listening: socket.socket) -> socket.socket:
+    """Returns a socket that is bound to the address of one that shares its port, and does not
+    listen yet: until it does, the system hands no connection to it.
+    """
+    bound = socket.socket(listening.family, listening.type)
+    try:
+        for level, option in (
+            (socket.SOL_SOCKET, socket.SO_REUSEADDR),
+            (socket.SOL_SOCKET, socket.SO_REUSEPORT),
+            (socket.IPPROTO_IPV6, socket.IPV6_V6ONLY),
+        ):
+            if level == socket.SOL_SOCKET or listening.family == socket.AF_INET6:
+                bound.setsockopt(level, option, listening.getsockopt(level, option))
+        bound.bind(listening.getsockname())
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def refuse_new_connections(listening: socket.socket) -> None:
+    """Lets the system drop requests for new connections to a socket, while those that are under
+    way or wait to be taken stay. Closing a socket resets what waits, so it is closed some time
+    after this; who was dropped asks again, and is then refused or taken by another socket.
+    """
+    program = b"".join(struct.pack("HBBI", *step) for step in _NOT_FIRST_OF_CONNECTION)
+    steps = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("HP", len(_NOT_FIRST_OF_CONNECTION), ctypes.addressof(steps))
+    with suppress(OSError):  # a system that has no such filters resets a few connections
+        listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, described)
 
 
 def url_of(listening: socket.socket) -> str:

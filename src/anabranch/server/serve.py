@@ -24,7 +24,7 @@ import uvicorn
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
 from anabranch.server.connection import Connection
-from anabranch.server.listening import BACKLOG, listen, url_of
+from anabranch.server.listening import BACKLOG, listen, refuse_new_connections, url_of
 from anabranch.server.logs import configure_logs
 from anabranch.server.metrics import shared_among_processes
 from anabranch.server.settings import Settings
@@ -74,7 +74,10 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # connections that wait to be taken, and requests not read yet, are not under way for
         # uvicorn: it would cut them off
-        for _ in range(LAST_LOOKS):
+        for left in reversed(range(LAST_LOOKS)):
+            if not left:
+                for listening in sockets or ():
+                    refuse_new_connections(listening)
             await asyncio.sleep(LAST_LOOK_SECONDS)
         await super().shutdown(sockets)
 
@@ -82,8 +85,8 @@ class _Server(uvicorn.Server):
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serves until a signal to stop; `announce` is told the address, as a URL, when it serves.
 
-    Raises Invalid for settings that cannot be served, Busy for an address that is taken, and what
-    the stores raise.
+    Raises Invalid for settings that cannot be served, Busy for an address that is taken and when
+    none of several processes can be started any more, and what the stores raise.
     """
     workers = settings.workers or os.cpu_count() or 1
     if workers > 1 and "mem" in {settings.database.type, settings.blockstore.type}:
@@ -103,8 +106,6 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     composition.close()
     with shared_among_processes():
         supervise(Worker(settings, os.getpid()), sockets, lambda: announce(url))
-    for listening in sockets:
-        listening.close()
 
 
 def tune_collector() -> None:
@@ -118,6 +119,8 @@ def tune_collector() -> None:
 
 def _run(composition: Composition, listening: socket.socket, ready: Callable[[], None]) -> None:
     tune_collector()
+    # uvicorn takes the signal while it serves, and raises it again when it has stopped
+    signal.signal(signal.SIGTERM, _exit)
     config = uvicorn.Config(
         composition.edge,
         loop="uvloop",
@@ -133,6 +136,11 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     _Server(config, ready).run(sockets=[listening])
+
+
+def _exit(_number: int, _frame: object) -> None:
+    """Ends the process in order: to be asked to stop is no failure."""
+    sys.exit(0)
 
 
 def _end_with(parent: int) -> None:
