@@ -19,6 +19,7 @@ from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
+from anabranch.s3.misdirected import is_misdirected, refusing
 from anabranch.s3.operation import BodyKind, ByKey
 from anabranch.s3.permissions import permissions_of
 from anabranch.s3.presigned_headers import with_presigned_headers
@@ -165,9 +166,13 @@ class Visit:
 
     def refusal(self, error: AnabranchError) -> Answer:
         """Returns the answer that tells of an error."""
-        if error.kind == "repository_not_found" and not is_bucket_name(self.choice.address.bucket):
+        if error.kind == "repository_not_found":
             # only looked at here: a name that cannot be is not found anyway
-            error = S3Error("InvalidBucketName", BucketName=self.choice.address.bucket)
+            address = self.choice.address
+            if is_misdirected(self.request, address):
+                error = S3Error("ErrNoSuchBucketPossibleAPIEndpoint")
+            elif not is_bucket_name(address.bucket):
+                error = S3Error("InvalidBucketName", BucketName=address.bucket)
         return answer_error(
             error,
             resource=self.request.path,
@@ -206,4 +211,10 @@ class Visit:
         address = address_of(request.path, bucket)
         query = parameters_of(request.query)
         carried = with_presigned_headers(request)
-        return request, carried, choose(carried, address, query)
+        try:
+            choice = choose(carried, address, query)
+        except S3Error as error:
+            if not is_misdirected(request, address):
+                raise
+            choice = Choice(refusing(error), address, query)
+        return request, carried, choice

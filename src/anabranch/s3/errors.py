@@ -39,6 +39,11 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "EntityTooSmall": ErrorCode(
             400, "Your proposed upload is smaller than the minimum allowed object size."
         ),
+        "ErrNoSuchBucketPossibleAPIEndpoint": ErrorCode(
+            404,
+            'Repository "api" not found; this can happen if your endpoint URL mistakenly ends in '
+            '"/api/v1".',
+        ),
         "IncompleteBody": ErrorCode(400, "The request body terminated unexpectedly"),
         "InvalidAccessKeyId": ErrorCode(
             403, "The AWS Access Key Id you provided does not exist in our records."

@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import Signer, sign_request
 
+from .conftest import boto3_client
+
 MIB = 1 << 20
 
 
@@ -136,3 +138,43 @@ def test_a_part_is_copied_of_a_range_of_the_source_alone(s3, place):
         expected = ("InvalidArgument", 400)
         assert refusal(s3.upload_part_copy, **copy, CopySourceRange=malformed) == expected
     assert s3.upload_part_copy(**copy, CopySourceRange="bytes=0-9")["CopyPartResult"]["ETag"]
+
+
+def test_an_endpoint_that_ends_in_the_base_path_of_the_api_is_said(server, s3, bucket):
+    misled = boto3_client(server._replace(url=server.api))
+    place = {"Bucket": bucket, "Key": "main/a"}
+    for call, parameters in (
+        (misled.list_buckets, {}),
+        (misled.list_objects_v2, {"Bucket": bucket}),
+        (misled.list_multipart_uploads, {"Bucket": bucket}),
+        (misled.create_bucket, {"Bucket": bucket}),
+        (misled.get_object, place),
+        (misled.put_object, {**place, "Body": b"tea"}),
+        (misled.delete_object, place),
+        (misled.delete_objects, {"Bucket": bucket, "Delete": {"Objects": [{"Key": "main/a"}]}}),
+        (misled.create_multipart_upload, place),
+        (misled.copy_object, {**place, "CopySource": place}),
+        (misled.get_bucket_acl, {"Bucket": bucket}),
+    ):
+        with pytest.raises(ClientError) as caught:
+            call(**parameters)
+        error = caught.value.response["Error"]
+        status = caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
+        assert (status, error["Code"]) == (404, "ErrNoSuchBucketPossibleAPIEndpoint")
+        assert 'mistakenly ends in "/api/v1"' in error["Message"]
+    assert refusal(misled.head_bucket, Bucket=bucket) == ("404", 404)
+    assert refusal(s3.list_objects_v2, Bucket="api") == ("NoSuchBucket", 404)
+
+
+def test_a_repository_may_be_named_as_the_base_path_begins(api, s3):
+    body = {"name": "api", "storage_namespace": "local://named-api"}
+    assert api.post("/repositories", json=body).status_code == 201
+    try:
+        assert api.post(
+            "/repositories/api/branches", json={"name": "v1", "source": "main"}
+        ).is_success
+        place = {"Bucket": "api", "Key": "v1/sea/main/a"}
+        s3.put_object(**place, Body=b"tea")
+        assert s3.get_object(**place)["Body"].read() == b"tea"
+    finally:
+        assert api.delete("/repositories/api").is_success
