@@ -1,5 +1,5 @@
 """The kernel, written in Rust: SSTables of object metadata, the trees made of them, checksums,
-signatures and plain messages of HTTP.
+signatures and messages of HTTP.
 
 A *table* is one RocksDB-compatible SSTable file, named by the digest of its records. A *range* is
 a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
@@ -409,10 +409,60 @@ def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | 
     """Returns (method, path, query, headers, body) of the request of HTTP/1.1 that `data` is, from
     its first byte to its last; headers as `joined_headers` makes them, the rest as it was sent.
     None for half of a request, for more than one, for what is none, and for one with anything that
-    changes how the connection goes on or how its body comes.
+    changes how the connection goes on or how its body comes, a head that is too long, or without
+    exactly one host.
 
     [RFC 9112]
     """
+
+class MalformedRequest(Exception):
+    """A request that cannot be read: the status of the response, and the reason."""
+
+    args: tuple[int, str]
+
+@final
+class RequestHead:
+    """The head of a request. `path`, `query` and `headers` are as `whole_request` returns them,
+    `pairs` are the headers as ASGI has them; the authority of an absolute target replaces the
+    `Host` header. `length` is the body's in bytes, None for one in chunks. `keep_alive` says
+    whether the connection persists, `expects_continue` whether the client waits for `100 Continue`.
+    """
+
+    method: str
+    path: str
+    query: str
+    is_1_0: bool
+    headers: dict[str, str]
+    pairs: list[tuple[bytes, bytes]]
+    length: int | None
+    keep_alive: bool
+    expects_continue: bool
+
+@final
+class HeadReader:
+    """A head that arrives in pieces, of at most 64 KiB and 200 header lines; it is `empty` before
+    its first byte. Every byte is read once. Upgrades to other protocols are ignored. [RFC 9112]
+    """
+
+    empty: bool
+
+    def take(self, data: bytes, start: int, /) -> tuple[int, RequestHead | None]:
+        """Takes the bytes from `start` that belong to the head. Returns where they end, and the
+        head once it is complete. Raises MalformedRequest at the first line that no head has.
+        """
+
+@final
+class ChunkReader:
+    """A body in chunks that arrives in pieces, until it is `done`, with at most 8 KiB of chunk
+    extensions and of trailers, which are dropped. [RFC 9112, 7.1]
+    """
+
+    done: bool
+
+    def take(self, data: bytes, start: int, /) -> tuple[int, bytes]:
+        """Takes the bytes from `start` that belong to the body. Returns where they end, and their
+        content. Raises MalformedRequest for what is not chunks.
+        """
 
 def whole_answer(
     status_line: bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from base64 import b64encode
@@ -53,6 +54,11 @@ class House(NamedTuple):
         status = Path(f"/proc/{self.server.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return int(line.split()[1]) * 1024
+
+    def processor_seconds(self) -> float:
+        """Returns the processor time that the server has used so far."""
+        fields = Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def bytes_read(self) -> int:
         """Returns how many bytes the server has read from files and sockets so far."""

@@ -169,18 +169,6 @@ def test_the_older_protocol(house, wire):
     assert wire.at_end()
 
 
-@pytest.mark.usefixtures("depth")
-def test_a_request_to_speak_otherwise_is_answered_as_it_is(house, wire):
-    wire.send(stat(house, "depth.csv", "Connection: Upgrade", "Upgrade: websocket"))
-    assert wire.answer()[0] == 200
-
-
-def test_what_is_no_http(wire):
-    wire.send(b"GET / HTTP/1.1\r\nHost sea\r\n\r\n")
-    assert wire.answer()[0] == 400
-    assert wire.at_end()
-
-
 @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\rb"])
 def test_a_header_is_one_line(value):
     date, etag = (b"date", b"today"), ("ETag", "\xc9")

@@ -1,4 +1,6 @@
-"""Requests that are read in one go are read as uvicorn's own parser reads them."""
+"""Requests that are read in one go are read as those that come in pieces, and as httptools reads
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
+from anabranch.server.request_reader import RequestReader
 from anabranch.signing.request import joined_headers
 
 LINES = st.sampled_from(
@@ -76,11 +79,67 @@ class Seen:
         self.complete += 1
 
 
+class Received:
+    """What the reader of requests in pieces has read."""
+
+    def __init__(self, data, size):
+        self.heads = []
+        self.body = b""
+        self.complete = 0
+        reader = RequestReader()
+        for start in range(0, len(data), size):
+            piece = data[start : start + size]
+            end = 0
+            while end < len(piece):
+                end = reader.read(piece, end, self)
+
+    def on_head(self, head):
+        self.heads.append(head)
+
+    def on_body(self, body):
+        self.body += body
+
+    def on_message_complete(self):
+        self.complete += 1
+
+
+def in_pieces(data, size):
+    """Returns all that is read of data that comes in pieces; None where it is refused."""
+    try:
+        received = Received(data, size)
+    except kernel.MalformedRequest:
+        return None
+    heads = [
+        (
+            head.method,
+            head.path,
+            head.query,
+            head.is_1_0,
+            head.headers,
+            head.pairs,
+            head.length,
+            head.keep_alive,
+            head.expects_continue,
+        )
+        for head in received.heads
+    ]
+    return heads, received.body, received.complete
+
+
 def check(data):
     """Checks that what is read in one go is one request, and the same; returns whether it is."""
+    for size in (1, 7):
+        assert in_pieces(data, size) == in_pieces(data, len(data))
     request = kernel.whole_request(data)
     if request is None:
         return False
+    received = Received(data, len(data))
+    (head,) = received.heads
+    assert request == (head.method, head.path, head.query, head.headers, received.body)
+    assert received.complete == 1
+    assert head.keep_alive
+    assert not head.is_1_0
+    assert not head.expects_continue
     seen = Seen(data)
     url = httptools.parse_url(seen.url)
     method = seen.parser.get_method().decode()
@@ -98,6 +157,7 @@ def check(data):
 @example(b"GET / HTTP/1.1", [], b"\r\n", b"")
 def test_made_of_lines(first, lines, end, body):
     check(end.join([first, *lines, b"", b""]) + body)
+    check(end.join([first, b"Host: sea", *lines, b"", b""]) + body)
 
 
 @given(st.data(), st.integers(0, 255))

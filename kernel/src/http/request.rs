@@ -2,14 +2,13 @@
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
+use super::head::{MAX_HEAD_BYTES, is_valid_host, parse_length};
+
 /// The most headers that are taken; with more the request is not plain.
 const MOST_HEADERS: usize = 48;
 
 /// The methods of plain requests.
 const METHODS: [&str; 5] = ["GET", "HEAD", "PUT", "POST", "DELETE"];
-
-/// The most digits of a body's length.
-const MOST_DIGITS: usize = 9;
 
 /// A request, as it lies in what came.
 #[derive(Debug)]
@@ -25,7 +24,8 @@ pub struct Request<'a> {
 /// Returns the request that `data` is, from its first byte to its last, and gives each of its
 /// headers to `put_header`. None for anything else, whether it is half of a request, more than one,
 /// or none at all; and for one that changes how the connection goes on, or how its body comes:
-/// of another version, with chunks, to be asked for its body, the last one, to speak otherwise.
+/// of another version, with chunks, to be asked for its body, the last one, to speak otherwise,
+/// with a head that is too long, or without exactly one host.
 ///
 /// What this takes for a request, with that end, is one for every other parser, too: lines end with
 /// CR and LF, and its length stands there once.
@@ -40,7 +40,8 @@ pub fn whole_request<'a>(
     };
     let (head, body) = data.split_at(end);
     let (method, target) = (request.method?, request.path?);
-    if request.version != Some(1)
+    if head.len() > MAX_HEAD_BYTES
+        || request.version != Some(1)
         || !METHODS.contains(&method)
         || head[0] != method.as_bytes()[0]
         || !target.starts_with('/')
@@ -51,19 +52,25 @@ pub fn whole_request<'a>(
     {
         return None;
     }
-    let mut length = None;
+    let (mut length, mut has_host) = (None, false);
     for header in request.headers.iter() {
         if is_out_of_the_ordinary(header) {
             return None;
+        }
+        if header.name.eq_ignore_ascii_case("host") {
+            if has_host || !is_valid_host(header.value) {
+                return None;
+            }
+            has_host = true;
         }
         if header.name.eq_ignore_ascii_case("content-length") {
             if length.is_some() {
                 return None;
             }
-            length = Some(length_of(header.value)?);
+            length = Some(parse_length(header.value)?);
         }
     }
-    if length.unwrap_or(0) != body.len() {
+    if !has_host || length.unwrap_or(0) != body.len() as u64 {
         return None;
     }
     for header in request.headers.iter() {
@@ -87,14 +94,6 @@ fn is_out_of_the_ordinary(header: &Header<'_>) -> bool {
         17 => named("transfer-encoding"),
         _ => false,
     }
-}
-
-fn length_of(value: &[u8]) -> Option<usize> {
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    if !digits || value.len() > MOST_DIGITS {
-        return None;
-    }
-    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 fn has_bare_line_end(head: &[u8]) -> bool {
@@ -131,7 +130,8 @@ mod tests {
             read("PUT /a%20b?c=d?e HTTP/1.1\r\nHost: x\r\ncontent-length:  2 \r\n\r\nhi").unwrap();
         assert_eq!(request, "PUT /a%20b c=d?e hi");
         assert_eq!(headers, ["Host=x", "content-length=2"]);
-        let (request, _) = read("GET / HTTP/1.1\r\nConnection: Keep-Alive\r\n\r\n").unwrap();
+        let (request, _) =
+            read("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive\r\n\r\n").unwrap();
         assert_eq!(request, "GET /  ");
     }
 
@@ -156,16 +156,25 @@ mod tests {
             "Content-Length: +0",
             "Content-Length: 0\r\nContent-Length: 0",
             "Content-Length: ",
-            "Content-Length: 0000000000",
+            "Content-Length: 0000000000000000000",
+            "Host: y",
             "Content-Length : 0",
             "a: b\r\n c",
             "a: b\nc: d",
         ] {
             assert_eq!(
-                read(&format!("GET / HTTP/1.1\r\n{line}\r\n\r\n")),
+                read(&format!("GET / HTTP/1.1\r\nHost: x\r\n{line}\r\n\r\n")),
                 None,
                 "{line}"
             );
+        }
+        let long = format!("a: {}", "b".repeat(MAX_HEAD_BYTES));
+        assert_eq!(
+            read(&format!("GET / HTTP/1.1\r\nHost: x\r\n{long}\r\n\r\n")),
+            None
+        );
+        for host in ["a: b", "Host: a b", "Host: a/b", "Host: a@b"] {
+            assert_eq!(read(&format!("GET / HTTP/1.1\r\n{host}\r\n\r\n")), None);
         }
         for first in [
             "GET / HTTP/1.0",
@@ -179,7 +188,11 @@ mod tests {
             "get / HTTP/1.1",
             "BREW / HTTP/1.1",
         ] {
-            assert_eq!(read(&format!("{first}\r\n\r\n")), None, "{first}");
+            assert_eq!(
+                read(&format!("{first}\r\nHost: x\r\n\r\n")),
+                None,
+                "{first}"
+            );
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Requests and answers of HTTP.
 
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use super::latin_1::{py_text, raw};
 use super::signing::join_header;
-use crate::http;
+use crate::http::{self, Body, Fault, Head};
+
+create_exception!(anabranch._kernel, MalformedRequest, PyException);
 
 /// A request as Python has it: method, path, query, headers, body.
 type PyRequest<'py> = (
@@ -38,6 +42,114 @@ fn whole_request<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<PyRequest
     )))
 }
 
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> PyErr {
+        MalformedRequest::new_err((fault.status, fault.reason))
+    }
+}
+
+/// The head of a request.
+#[pyclass(frozen, get_all)]
+struct RequestHead {
+    method: Py<PyString>,
+    path: Py<PyString>,
+    query: Py<PyString>,
+    is_1_0: bool,
+    headers: Py<PyDict>,
+    pairs: Py<PyList>,
+    length: Option<u64>,
+    keep_alive: bool,
+    expects_continue: bool,
+}
+
+impl RequestHead {
+    fn new(py: Python<'_>, head: &Head<'_>) -> PyResult<RequestHead> {
+        let headers = PyDict::new(py);
+        let pairs = PyList::empty(py);
+        for &(name, value) in &head.headers {
+            join_header(&headers, name.as_bytes(), value)?;
+            let name = name.to_ascii_lowercase();
+            pairs.append((PyBytes::new(py, name.as_bytes()), PyBytes::new(py, value)))?;
+        }
+        Ok(RequestHead {
+            method: PyString::new(py, head.method).unbind(),
+            path: py_text(py, head.path.as_bytes()).unbind(),
+            query: py_text(py, head.query.as_bytes()).unbind(),
+            is_1_0: head.is_1_0,
+            headers: headers.unbind(),
+            pairs: pairs.unbind(),
+            length: match head.body {
+                Body::Length(length) => Some(length),
+                Body::Chunked => None,
+            },
+            keep_alive: head.keep_alive,
+            expects_continue: head.expects_continue,
+        })
+    }
+}
+
+/// A head that arrives in pieces.
+#[pyclass]
+#[derive(Default)]
+struct HeadReader(http::HeadReader);
+
+#[pymethods]
+impl HeadReader {
+    #[new]
+    fn new() -> HeadReader {
+        HeadReader::default()
+    }
+
+    #[getter]
+    fn empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn take(
+        &mut self,
+        py: Python<'_>,
+        data: &[u8],
+        start: usize,
+    ) -> PyResult<(usize, Option<RequestHead>)> {
+        let (taken, head) = self.0.take(data.get(start..).unwrap_or_default())?;
+        let head = match head {
+            Some(head) => Some(RequestHead::new(py, &http::parse_head(&head)?)?),
+            None => None,
+        };
+        Ok((start + taken, head))
+    }
+}
+
+/// A body in chunks that arrives in pieces.
+#[pyclass]
+#[derive(Default)]
+struct ChunkReader(http::ChunkReader);
+
+#[pymethods]
+impl ChunkReader {
+    #[new]
+    fn new() -> ChunkReader {
+        ChunkReader::default()
+    }
+
+    #[getter]
+    fn done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    fn take<'py>(
+        &mut self,
+        py: Python<'py>,
+        data: &[u8],
+        start: usize,
+    ) -> PyResult<(usize, Bound<'py, PyBytes>)> {
+        let data = data.get(start..).unwrap_or_default();
+        let mut body = Vec::with_capacity(data.len());
+        let taken = self.0.take(data, &mut body)?;
+        Ok((start + taken, PyBytes::new(py, &body)))
+    }
+}
+
 #[pyfunction]
 fn whole_answer<'py>(
     py: Python<'py>,
@@ -61,6 +173,13 @@ fn whole_answer<'py>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add(
+        "MalformedRequest",
+        module.py().get_type::<MalformedRequest>(),
+    )?;
+    module.add_class::<HeadReader>()?;
+    module.add_class::<ChunkReader>()?;
+    module.add_class::<RequestHead>()?;
     module.add_function(wrap_pyfunction!(whole_request, module)?)?;
     module.add_function(wrap_pyfunction!(whole_answer, module)?)
 }

@@ -1,21 +1,29 @@
-"""A connection: uvicorn's, with a shorter way for requests that need nothing but their head, or a
-small body.
+"""A connection: uvicorn's, with requests read here, and with a shorter way for those that need
+nothing but their head, or a small body.
 
 Such an answer is there before anything is awaited, or is told by a call once another thread has it.
 It is written in one piece, without a task, events of ASGI, or a second look at its headers, which
 together cost as much as the answer itself. All others go uvicorn's way from where they are.
 
-A plain request that comes in one piece, as most do, is read in one go, too; the parser that calls
-back for each of its parts is left to those that come in pieces, one behind another, or with
-anything that changes how the connection goes on.
+A plain request that comes in one piece, as most do, is read in one go; `request_reader.py` reads
+all others. Requests are read one at a time: what a client sends behind one waits until that one
+has its response.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, cast
+from urllib.parse import unquote
 
-import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+from uvicorn.server import ServerState
 
 from anabranch import _kernel as kernel
 from anabranch.server.edge import BEGUN, Edge
@@ -23,86 +31,141 @@ from anabranch.server.exchange import Exchange
 from anabranch.server.head import Head
 from anabranch.server.incoming import IDLE_SECONDS
 from anabranch.server.later import Later
+from anabranch.server.refusal import refusal
 from anabranch.server.reply import CLOSE, Reply, Rest
-from anabranch.signing.request import joined_headers
+from anabranch.server.request_reader import RequestReader
 
 __all__ = ["Connection"]
 
 _LONGEST_COPIED = 16 << 10
 """The longest body that is copied behind the head of its answer, in bytes."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_LINGER_SECONDS = 1.0
+_MAX_LINGER_BYTES = 1 << 20
+"""How long, and for how many bytes, a refused client is listened to, so that it reads the reason
+before its connection is reset.
+"""
+
+
+class _Flow(FlowControl):
+    """uvicorn's flow control, in which nothing is read while requests wait that were received."""
+
+    holding = False
+
+    def resume_reading(self) -> None:
+        if not self.holding:
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
     """A connection of HTTP/1.1 to the `Edge` of its configuration."""
 
-    _between = True
-    """Whether the parser has seen the end of all requests whose beginning it has seen."""
+    flow: _Flow
     _begun_whole: Reply | Later | Rest | None = None
     """How a request goes on that was read whole and has begun, but is not answered here."""
     _answered = False
     """Whether the request that is coming in has its answer already."""
     _exchange: Exchange | None = None
     """The request that is coming in, if it will be answered once its small body is there."""
-    _had_its_turn = False
-    """Whether a request of the bytes that came last was answered the short way: of a client that
-    sends many without waiting, the others take turns with everybody else's.
-    """
+    _waiting = b""
+    """What was received behind the request that is being answered, from `_waiting_from` on."""
+    _waiting_from = 0
+    _refused = False
+    """Whether the client has sent what is not a request: whatever else it sends is discarded."""
+    _discarded = 0
+    _is_stopping = False
     _idle_since = 0.0
     """When the last answer was sent here, by the loop's time."""
 
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.parser = cast("Any", None)
+        self._reader = RequestReader()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins the connection."""
+        super().connection_made(transport)
+        self.flow = _Flow(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the connection."""
+        self._waiting = b""
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+
     def data_received(self, data: bytes) -> None:
         """Takes what the client sent."""
-        self._had_its_turn = False
-        if self._between and self._may_answer() and self._answer_whole(data):
-            return
-        super().data_received(data)
-        self._begun_whole = None
-        if self._exchange is not None and not self.transport.is_closing():
-            # more of its body is to come, and that soon
-            self.timeout_keep_alive_task = self.loop.call_later(
-                IDLE_SECONDS, self.timeout_keep_alive_handler
-            )
+        if self._refused:
+            self._discard(data)
+        elif self._waiting:
+            self._hold(self._waiting[self._waiting_from :] + data, 0)
+        elif not self._reader.between:
+            self._read(data, 0)
+        elif not self._may_answer():
+            self._hold(data, 0)
+        elif not self._answer_whole(data):
+            self._read(data, 0)
 
-    def on_message_begin(self) -> None:
-        """Begins a request."""
-        self._between = self._answered = False
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
+    def on_head(self, head: kernel.RequestHead) -> None:
         """Answers the request, or begins to, or hands it on."""
         begun, self._begun_whole = self._begun_whole, None
-        if begun is not None:
-            cast("dict[str, Any]", self.scope)[BEGUN] = begun
-        elif self._may_answer() and not self.parser.should_upgrade() and self._answer():
-            return
-        super().on_headers_complete()
+        self._answered = False
+        if begun is None:
+            begun = self._begin(head.method, head.path, head.query, head.headers)
+            if self._answer(head, begun):
+                return
+        self._start_cycle(head, begun)
 
     def on_body(self, body: bytes) -> None:
         """Takes a piece of the request's body, which nobody wants once it is answered."""
         if self._exchange is not None:
             self._exchange.body += body
-        elif not self._answered:
-            super().on_body(body)
+        elif not (self._answered or self.cycle.response_complete):
+            self.cycle.body += body
+            if len(self.cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            self.cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """Ends a request."""
-        self._between = True
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.start()
-        elif not self._answered:
-            super().on_message_complete()
+        elif not (self._answered or self.cycle.response_complete):
+            self.cycle.more_body = False
+            self.cycle.message_event.set()
+
+    def on_response_complete(self) -> None:
+        """Goes on after a response that was sent uvicorn's way."""
+        super().on_response_complete()
+        self._idle_since = self.loop.time()
+        self._go_on_soon()
+
+    def resume_writing(self) -> None:
+        """Goes on once the client has read what was sent."""
+        super().resume_writing()
+        self._go_on_soon()
+
+    def shutdown(self) -> None:
+        """Ends the connection once everything that was received is answered."""
+        self._is_stopping = True
+        if not self._waiting:
+            super().shutdown()
 
     def timeout_keep_alive_handler(self) -> None:
         """Ends the connection if nothing has come in for long: it is called when that may be so,
         for requests that are answered here put the time off without setting it anew.
         """
         if self._exchange is None:
-            busy = self.cycle is not None and not self.cycle.response_complete
             left = self._idle_since + self.timeout_keep_alive - self.loop.time()
-            if busy or left > 0:
-                self._look_again(self.timeout_keep_alive if busy else left)
+            if self._is_busy() or left > 0:
+                self._look_again(self.timeout_keep_alive if self._is_busy() else left)
                 return
         super().timeout_keep_alive_handler()
 
@@ -111,13 +174,120 @@ class Connection(HttpToolsProtocol):
             seconds, self.timeout_keep_alive_handler
         )
 
+    def _is_busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _may_answer(self) -> bool:
-        return not (
-            self._had_its_turn
-            or (self.cycle is not None and not self.cycle.response_complete)
-            or self.flow.write_paused
-            or self.transport.is_closing()
+        return not (self._is_busy() or self.flow.write_paused or self.transport.is_closing())
+
+    def _hold(self, data: bytes, start: int) -> None:
+        """Keeps what was received until the request before it has its response."""
+        self._waiting, self._waiting_from = data, start
+        self.flow.holding = True
+        self.flow.pause_reading()
+        self._go_on_soon()
+
+    def _go_on_soon(self) -> None:
+        # not at once: of a client that sends many without waiting, the others take turns with
+        # everybody else's
+        if self._waiting:
+            self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if not self._waiting or not self._may_answer():
+            return
+        data, self._waiting = self._waiting, b""
+        self.flow.holding = False
+        self.flow.resume_reading()
+        self._read(data, self._waiting_from)
+        if self._is_stopping:
+            self.shutdown()
+
+    def _read(self, data: bytes, start: int) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            end = self._reader.read(data, start, self)
+        except kernel.MalformedRequest as fault:
+            self._refuse(*fault.args)
+            return
+        if end < len(data):
+            self._hold(data, end)
+        elif self._exchange is not None and not self.transport.is_closing():
+            # more of its body is to come, and that soon
+            self._look_again(IDLE_SECONDS)
+
+    def _refuse(self, status: int, reason: str) -> None:
+        """Ends the connection with a response to what is not a request."""
+        self._refused = True
+        refused = refusal(status, reason, self.server_state.default_headers)
+        if not self._reader.in_body:
+            answer = refused
+        elif self._exchange is not None:
+            self._exchange, self.cycle = None, cast("Any", None)
+            answer = refused
+        elif self._answered or self.cycle.response_complete:
+            answer = b""  # one response is enough
+        else:
+            # who reads the body gets an error, and no way to answer
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:
+                self.transport.close()
+            answer = refused
+        if not self.transport.is_closing():
+            self._end_with(answer)
+
+    def _end_with(self, answer: bytes) -> None:
+        """Sends the connection's last response, and closes it once the client has read that."""
+        self.transport.write(answer)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.holding = False
+        self.flow.resume_reading()
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+
+    def _discard(self, data: bytes) -> None:
+        self._discarded += len(data)
+        if self._discarded > _MAX_LINGER_BYTES:
+            self.transport.close()
+
+    def _start_cycle(self, head: kernel.RequestHead, begun: Reply | Later | Rest) -> None:
+        """Has a request answered uvicorn's way."""
+        path = unquote(head.path) if "%" in head.path else head.path
+        self.scope = cast(
+            "Any",
+            {
+                "type": "http",
+                "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+                "http_version": "1.0" if head.is_1_0 else "1.1",
+                "server": self.server,
+                "client": self.client,
+                "scheme": self.scheme,
+                "method": head.method,
+                "root_path": self.root_path,
+                "path": path,
+                "raw_path": head.path.encode("latin-1"),
+                "query_string": head.query.encode("latin-1"),
+                "headers": head.pairs,
+                "state": self.app_state.copy(),
+                BEGUN: begun,
+            },
         )
+        self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=head.expects_continue,
+            keep_alive=head.keep_alive,
+            on_response=self.on_response_complete,
+        )
+        self._start_asgi_task(self.cycle, self.app)
 
     def _answer_whole(self, data: bytes) -> bool:
         """Answers what came in, or begins to, and returns True, if it is a request that can be
@@ -134,7 +304,6 @@ class Connection(HttpToolsProtocol):
             exchange.body = body
             if begun.may_go_on:
                 exchange.sent = data
-                self.flow.pause_reading()  # what comes after it must wait for its turn
             self.cycle = cast("Any", exchange)
             exchange.start()
             return True
@@ -143,34 +312,28 @@ class Connection(HttpToolsProtocol):
         self._begun_whole = begun
         return False
 
-    def _answer(self) -> bool:
-        """Answers the request whose head is there, or begins to, and returns True; or leaves in
-        its scope how it goes on.
-        """
-        url = httptools.parse_url(self.url)
-        method = self.parser.get_method().decode("ascii")
-        query = b"" if url.query is None else url.query
-        headers = joined_headers(self.headers)
-        begun = self._begin(method, url.path.decode("ascii"), query.decode("ascii"), headers)
-        keep = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
-        bodiless = method == "HEAD"
+    def _answer(self, head: kernel.RequestHead, begun: Reply | Later | Rest) -> bool:
+        """Answers the request whose head is there, or begins to, and returns whether it did."""
+        bodiless = head.method == "HEAD"
         if isinstance(begun, Later) and not begun.may_go_on:
-            self._exchange = Exchange(begun, self._finish, keep_alive=keep, bodiless=bodiless)
+            self._exchange = Exchange(
+                begun, self._finish, keep_alive=head.keep_alive, bodiless=bodiless
+            )
+            self._exchange.body = bytearray()
             self.cycle = cast("Any", self._exchange)
-            if self.expect_100_continue:
+            if head.expects_continue:
                 self.transport.write(_CONTINUE)
             return True
+        # who waits with a body, and is not asked for it, may send anything next
+        keep = head.keep_alive and not head.expects_continue
         self._answered = isinstance(begun, Reply) and self._write(
             begun, keep=keep, bodiless=bodiless
         )
-        if not self._answered:
-            cast("dict[str, Any]", self.scope)[BEGUN] = begun
         return self._answered
 
     def _begin(
         self, method: str, raw_path: str, query: str, headers: dict[str, str]
     ) -> Reply | Later | Rest:
-        self._had_its_turn = True
         client = self.client[0] if self.client else ""
         head = Head.sent(
             method, raw_path, query, headers, scheme=self.scheme or "http", client=client
@@ -183,15 +346,15 @@ class Connection(HttpToolsProtocol):
             self.cycle = cast("Any", None)
         if self.transport.is_closing():
             return
-        if exchange.sent:
-            self.flow.resume_reading()
         if reply is not None and not isinstance(reply, Reply):
             self._begun_whole = reply
-            super().data_received(exchange.sent)
+            self._read(exchange.sent, 0)
         elif reply is None or not self._write(
             reply, keep=exchange.keep_alive, bodiless=exchange.bodiless
         ):
             self.transport.close()
+        else:
+            self._go_on_soon()
 
     def _write(self, reply: Reply, *, keep: bool, bodiless: bool) -> bool:
         """Sends an answer; returns whether it could be sent."""
@@ -210,11 +373,8 @@ class Connection(HttpToolsProtocol):
             self.transport.write(body)
         if not keep or CLOSE in reply.headers:
             self.transport.close()
-        if self.pipeline or self.transport.is_closing():
-            self.on_response_complete()
-        else:
-            self.server_state.total_requests += 1
-            self._idle_since = self.loop.time()
-            if self.timeout_keep_alive_task is None:
-                self._look_again(self.timeout_keep_alive)
+        self.server_state.total_requests += 1
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            self._look_again(self.timeout_keep_alive)
         return True

@@ -36,7 +36,7 @@ class Exchange:
     ) -> None:
         self._later = later
         self._finish = finish
-        self.body = b""
+        self.body: bytes | bytearray = b""
         self.sent = b""
         """All that the client sent of it, where that may be needed once more."""
         self.keep_alive = keep_alive
@@ -49,7 +49,7 @@ class Exchange:
 
     def start(self) -> None:
         """Begins the work, now that the body is there."""
-        self._later.start(self.body, self._done)
+        self._later.start(bytes(self.body), self._done)
 
     def _done(self, reply: Reply | Rest | None) -> None:
         self.response_complete = True

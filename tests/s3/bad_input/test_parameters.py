@@ -174,7 +174,7 @@ def test_conditions_that_do_not_hold(wire):
     wire.refuses(raw, 412, "PreconditionFailed")
 
 
-@pytest.mark.parametrize("size", [17 * 1024, 60 * 1024, 1 << 20])
+@pytest.mark.parametrize("size", [17 * 1024, 60 * 1024])
 def test_headers_that_are_too_long(wire, size):
     one = {"x-other": "h" * size}
     many = {f"x-other-{n}": "h" * 1000 for n in range(size // 1000)}
