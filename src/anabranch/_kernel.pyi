@@ -408,11 +408,7 @@ def is_signature_v4(
 def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | None:
     """Returns (method, path, query, headers, body) of the request of HTTP/1.1 that `data` is, from
     its first byte to its last; headers as `joined_headers` makes them, the rest as it was sent.
-    None for half of a request, for more than one, for what is none, and for one with anything that
-    changes how the connection goes on or how its body comes, a head that is too long, or without
-    exactly one host.
-
-    [RFC 9112]
+    None for anything else, which may still be a request: `HeadReader` tells (RFC 9112).
     """
 
 class MalformedRequest(Exception):
@@ -441,7 +437,7 @@ class RequestHead:
 @final
 class HeadReader:
     """A head that arrives in pieces, of at most 64 KiB and 200 header lines; it is `empty` before
-    its first byte. Every byte is read once. Upgrades to other protocols are ignored. [RFC 9112]
+    its first byte. Every byte is read once. Upgrades to other protocols are ignored (RFC 9112).
     """
 
     empty: bool
@@ -454,7 +450,7 @@ class HeadReader:
 @final
 class ChunkReader:
     """A body in chunks that arrives in pieces, until it is `done`, with at most 8 KiB of chunk
-    extensions and of trailers, which are dropped. [RFC 9112, 7.1]
+    extensions and of trailers, which are dropped (RFC 9112, 7.1).
     """
 
     done: bool
