@@ -49,10 +49,11 @@ class Bench:
         assert status == 200, answer
         api.call("POST", f"/repositories/{REPOSITORY}/branches/puts/commits", {"message": "puts"})
 
-    def small(self, method: str, body: bytes = b"") -> list[bytes]:
+    def small(self, method: str, body: bytes = b"", *, checksum: bool = False) -> list[bytes]:
         """Returns requests about small objects."""
         return [
-            self.s3.request(method, f"puts/small/{number:06d}", body) for number in range(DIFFERENT)
+            self.s3.request(method, f"puts/small/{number:06d}", body, checksum=checksum)
+            for number in range(DIFFERENT)
         ]
 
     def page(self) -> bytes:
@@ -74,6 +75,9 @@ class Bench:
         self.requests("GET of 1 KiB", self.small("GET"), (1, 16))
         self.requests("list of 1,000", [self.page()], (1,))
         self.requests("PUT of 1 KiB", self.small("PUT", ONE_KIB), (1, 16))
+        checked = self.small("PUT", ONE_KIB, checksum=True)
+        self.requests("PUT of 1 KiB with its CRC32", checked, (1, 16))
+        self.requests("GET of 1 KiB with its CRC32", self.small("GET", checksum=True), (1, 16))
         self.requests(
             "GET of 64 MiB", [self.s3.request("GET", "puts/large")], (1, 4), size=len(LARGE)
         )

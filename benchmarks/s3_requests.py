@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+import zlib
+from base64 import b64encode
 
 from filled import REPOSITORY
 
@@ -29,10 +31,18 @@ class S3Requests:
         *,
         query: str = "",
         signed_body: bool = True,
+        checksum: bool = False,
     ) -> bytes:
-        """Returns a request; with `signed_body` the body's SHA-256 is part of its signature."""
+        """Returns a request; with `signed_body` the body's SHA-256 is part of its signature, with
+        `checksum` its CRC32 goes with it, or is asked for, as boto3 does.
+        """
         path = f"{self._bucket}/{key}?{query}".rstrip("?")
         headers = {"Content-Length": str(len(body))} if method == "PUT" else {}
+        if checksum and method == "PUT":
+            headers["x-amz-sdk-checksum-algorithm"] = "CRC32"
+            headers["x-amz-checksum-crc32"] = b64encode(zlib.crc32(body).to_bytes(4)).decode()
+        elif checksum:
+            headers["x-amz-checksum-mode"] = "ENABLED"
         payload = hashlib.sha256(body).hexdigest() if signed_body else UNSIGNED
         signed = sign_request(
             self._signer, method, path, headers, time=time.time(), payload=payload

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _kernel
+from anabranch.model.entry import SYSTEM_PREFIX
 from anabranch.records import lakefs_pb2 as records
 
 OWN = Path(__file__).parents[1] / "data" / "lakefs-1.84"
@@ -152,3 +153,15 @@ def test_arguments_of_the_wrong_type_are_type_errors():
         _kernel.entry_identity(1, "c", {"a": 1}, "")  # type: ignore[dict-item]
     with pytest.raises(OverflowError):
         _kernel.entry_identity(2**63, "c", {}, "")
+
+
+def test_system_metadata_is_no_part_of_an_identity():
+    system = {f"{SYSTEM_PREFIX}checksum": "x", SYSTEM_PREFIX: "y"}
+    plain = _kernel.entry_identity(5, "abc", {"k": "v"}, "text/plain")
+    assert _kernel.entry_identity(5, "abc", {"k": "v", **system}, "text/plain") == plain
+    entry = ("a", 1, 0, 0, 5, "abc", {"k": "v", **system}, "text/plain")
+    identity, data = _kernel.encode_entry(*entry)
+    assert identity == plain
+    assert _kernel.decode_entry(data) == entry
+    other = {SYSTEM_PREFIX[:-1]: "x"}
+    assert _kernel.entry_identity(5, "abc", {"k": "v", **other}, "text/plain") != plain

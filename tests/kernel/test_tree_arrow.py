@@ -130,6 +130,23 @@ def test_metadata_may_be_null_and_in_any_order(lake, tree):
     assert next(iter(found.values()))[0] == expected
 
 
+def test_system_metadata_is_left_out_of_objects_and_kept_in_records(lake, tree):
+    system = {"::anabranch::checksum": "x", "::anabranch::parts": "y"}
+    entry = ("data/1", 1, 0, 0, 7, "etag", {"a": "1", **system}, "")
+    marked = lake.write({b"a": _kernel.encode_entry(*entry)})
+    assert pa.table(marked.scan())["metadata"].to_pylist() == [[("a", "1")]]
+    raw = _kernel.write_arrow(marked.scan(decoded=False), str(lake.folder))
+    assert raw.metarange_id == marked.metarange_id
+    table = pa.table(tree.scan()).slice(0, 1)
+    column = pa.array([[("a", "1"), *system.items()]], pa.map_(pa.string(), pa.string()))
+    source = table.set_column(6, "metadata", column)
+    ((identity, data),) = read(
+        lake.open(_kernel.write_arrow(source, str(lake.folder)).metarange_id)
+    ).values()
+    assert _kernel.decode_entry(data)[6] == {"a": "1"}
+    assert identity == _kernel.entry_identity(7, "etag", {"a": "1"}, "t/x")
+
+
 def test_batches_that_are_wrong_are_refused(own_lake, tree):
     table = pa.table(tree.scan())
     folder = str(own_lake.folder)

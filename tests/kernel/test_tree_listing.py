@@ -178,6 +178,16 @@ def test_json_is_that_of_the_entries(lake, objects, metadata):
     )
 
 
+@pytest.mark.parametrize("metadata", [{}, {"0": "first"}, {"k": "v", "::z": "w"}])
+def test_json_has_no_system_metadata(lake, metadata):
+    system = {"::anabranch::checksum": "x", "::anabranch::parts": "y"}
+    tree = lake.write({b"a": encode_entry("a", 1, 0, 0, 1, "c", {**metadata, **system}, "")})
+    listing = tree.listing(amount=5)
+    fill(listing, [])
+    (found,) = json.loads(listing.object_stats_json("ns", user_metadata=True))
+    assert found.get("metadata", {}) == metadata
+
+
 def test_json_of_common_prefixes_and_bytes_that_are_no_text(lake):
     entry = encode_entry("a", 1, 0, 0, 1, "c", {}, "")
     tree = lake.write({b"a\xff\x01": entry, b"d/\xc3/x": entry})

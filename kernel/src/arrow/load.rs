@@ -7,7 +7,7 @@ use std::thread;
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 use super::columns::{Bytes, Maps, Numbers, Times};
-use crate::codec::{EntryView, encode_value};
+use crate::codec::{EntryView, encode_value, is_system_key};
 use crate::error::{Error, Result};
 use crate::tree::load::Loader;
 
@@ -113,6 +113,7 @@ fn encode_decoded(batch: &RecordBatch, records: &mut Records) -> Result<()> {
         entry.checksum = text(checksums.get(row), "checksum", row)?;
         entry.metadata.clear();
         metadata.get(row, &mut entry.metadata);
+        entry.metadata.retain(|pair| !is_system_key(pair.0));
         for (key, value) in &entry.metadata {
             text(Some(key), "metadata", row)?;
             text(Some(value), "metadata", row)?;

@@ -1,7 +1,8 @@
 //! Trees as Arrow record batches, and back: a stream in either of two forms.
 //!
 //! Raw, a record is a key, an identity and data, as bytes. Decoded, it is an object's path and
-//! metadata, a column each, and the path and all texts must be UTF-8.
+//! metadata, a column each, and the path and all texts must be UTF-8. System metadata is left out,
+//! in both directions.
 
 pub mod columns;
 pub mod load;

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::{DECODED, RAW};
-use crate::codec::{EntryView, decode_value};
+use crate::codec::{EntryView, decode_value, is_system_key};
 use crate::error::{Error, Result};
 use crate::tree::{Tree, TreeCursor, Window};
 
@@ -177,7 +177,8 @@ impl Columns for Decoded {
         self.last_modified.append_value(microseconds(&entry)?);
         self.size.append_value(entry.size);
         self.checksum.append_value(text(entry.checksum)?);
-        for (key, value) in &entry.metadata {
+        let user = entry.metadata.iter().filter(|pair| !is_system_key(pair.0));
+        for (key, value) in user {
             self.metadata.keys().append_value(text(key)?);
             self.metadata.values().append_value(text(value)?);
         }

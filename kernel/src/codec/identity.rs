@@ -8,9 +8,19 @@
 //! ```
 //!
 //! A commit's identity leaves out its version and generation; an entry's leaves out its address
-//! and time, so that the same content at another address is no change.
+//! and time, so that the same content at another address is no change, and its system metadata,
+//! so that the same content with another checksum is no change either.
 
 use sha2::{Digest, Sha256};
+
+/// How the keys of an entry's system metadata begin: what the server keeps with an object for
+/// itself, in the same map as the user's metadata.
+const SYSTEM_PREFIX: &[u8] = b"::anabranch::";
+
+/// Returns whether a key of an entry's metadata is the server's own.
+pub fn is_system_key(key: &[u8]) -> bool {
+    key.starts_with(SYSTEM_PREFIX)
+}
 
 /// A SHA-256 digest being fed with typed parts.
 #[derive(Clone, Default)]
@@ -87,7 +97,8 @@ pub fn hex(digest: &[u8; 32]) -> String {
     text
 }
 
-/// Returns what tells one object's content from another's.
+/// Returns what tells one object's content from another's: size, checksum, the user's metadata,
+/// content type.
 pub fn entry_identity<T: AsRef<[u8]>>(
     size: i64,
     checksum: &[u8],
@@ -97,7 +108,15 @@ pub fn entry_identity<T: AsRef<[u8]>>(
     let mut stream = IdentityStream::new();
     stream.int(size);
     stream.string(checksum);
-    stream.map(metadata);
+    if metadata.iter().any(|(key, _)| is_system_key(key.as_ref())) {
+        let user = metadata
+            .iter()
+            .map(|(key, value)| (key.as_ref(), value.as_ref()));
+        let user: Vec<(&[u8], &[u8])> = user.filter(|(key, _)| !is_system_key(key)).collect();
+        stream.map(&user);
+    } else {
+        stream.map(metadata);
+    }
     if !content_type.is_empty() {
         stream.string(content_type);
     }
@@ -155,5 +174,16 @@ mod tests {
         let backward = entry_identity(1, b"c", &[pair("b"), pair("a")], b"");
         assert_eq!(forward, backward);
         assert_ne!(forward, entry_identity(1, b"c", &[pair("a")], b""));
+    }
+
+    #[test]
+    fn system_metadata_is_of_no_account() {
+        let identity = |metadata: &[(&str, &str)]| entry_identity(1, b"c", metadata, b"t");
+        let checksum = ("::anabranch::checksum", "v");
+        assert_eq!(identity(&[checksum]), identity(&[]));
+        assert_eq!(identity(&[("a", "b"), checksum]), identity(&[("a", "b")]));
+        for other in ["::anabranch:", "::lakefs::x", "anabranch", "x::anabranch::"] {
+            assert_ne!(identity(&[(other, "v")]), identity(&[]), "{other}");
+        }
     }
 }

@@ -10,7 +10,7 @@ mod wire;
 
 pub use entry::Entry;
 pub use entry_view::EntryView;
-pub use identity::{IdentityStream, commit_id, entry_identity, hex};
+pub use identity::{IdentityStream, commit_id, entry_identity, hex, is_system_key};
 pub use range_info::RangeInfo;
 pub use staged::StagedEntry;
 pub use value::{decode_value, encode_value};

@@ -5,7 +5,7 @@
 //! valid: bytes that are not UTF-8 become replacement characters.
 
 use super::listing::{Item, Listing};
-use crate::codec::EntryView;
+use crate::codec::{EntryView, is_system_key};
 use crate::error::Result;
 use crate::text::put_signed;
 
@@ -58,9 +58,8 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
     put_string(out, &[entry.checksum]);
     out.extend_from_slice(b",\"content_type\":");
     put_string(out, &[content_type]);
-    if shown.user_metadata && !entry.metadata.is_empty() {
-        out.extend_from_slice(b",\"metadata\":");
-        put_map(out, &entry.metadata);
+    if shown.user_metadata {
+        put_metadata(out, &entry.metadata);
     }
     out.extend_from_slice(b",\"mtime\":");
     put_signed(out, entry.mtime);
@@ -101,16 +100,19 @@ fn has_scheme(address: &[u8]) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
 }
 
-fn put_map(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) {
-    let mut opening = b'{';
-    for (key, value) in pairs {
-        out.push(opening);
+/// Appends the user's metadata; nothing where there is only the server's own, or none.
+fn put_metadata(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) {
+    let mut opening: &[u8] = b",\"metadata\":{";
+    for (key, value) in pairs.iter().filter(|pair| !is_system_key(pair.0)) {
+        out.extend_from_slice(opening);
         put_string(out, &[key]);
         out.push(b':');
         put_string(out, &[value]);
-        opening = b',';
+        opening = b",";
     }
-    out.push(b'}');
+    if opening == b"," {
+        out.push(b'}');
+    }
 }
 
 /// Appends one JSON string made of some parts.

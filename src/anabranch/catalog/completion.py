@@ -18,7 +18,9 @@ from anabranch.blocks.upload_errors import upload_not_found
 from anabranch.catalog.uploads import HeldPart, found_upload
 from anabranch.catalog.writes import Expecting, Writes
 from anabranch.errors import AnabranchError, Invalid, NotFound
-from anabranch.model.entry import Entry
+from anabranch.model.entry import Entry, user_metadata
+from anabranch.model.object_checksum import ObjectChecksum, checksum_metadata
+from anabranch.model.object_parts import object_parts, parts_metadata
 from anabranch.model.part import checksum_of_parts
 from anabranch.model.repository import Repository
 from anabranch.model.upload import Finish, Upload
@@ -101,13 +103,16 @@ class Completion:
             upload = msgspec.structs.replace(
                 stored.upload,
                 content_type=content_type or stored.upload.content_type,
-                metadata={**stored.upload.metadata, **(metadata or {})},
+                metadata={**stored.upload.metadata, **user_metadata(metadata)},
             )
             self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
             chosen = self._chosen(upload, wanted, size)
             checksum = combined(upload, chosen) if chosen else ""
             told = [held.part.number for held in chosen if held.checksum is not None]
             entry = self._whole(upload, wanted)
+            entry = msgspec.structs.replace(
+                entry, system_metadata=_system_metadata(upload, entry, chosen, checksum)
+            )
             self._writes.stage(
                 found,
                 branch,
@@ -185,6 +190,18 @@ class Completion:
 
 def _no_such_part(number: int) -> Invalid:
     return Invalid(f"There is no such part {number}", kind="part_not_found")
+
+
+def _system_metadata(
+    upload: Upload, entry: Entry, parts: Sequence[HeldPart], checksum: str
+) -> dict[str, str]:
+    """Returns what is kept with an object of its parts and its checksum, as far as it is known."""
+    if not parts:
+        return {}
+    algorithm = upload.checksum_algorithm
+    known = ObjectChecksum(algorithm, checksum) if checksum else None
+    of_parts = object_parts((held.part.size for held in parts), [held.checksum for held in parts])
+    return {**checksum_metadata(entry.checksum, known), **parts_metadata(entry.checksum, of_parts)}
 
 
 def _told(upload: Upload, etag: str, checksum: str) -> Completed:

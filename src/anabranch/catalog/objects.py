@@ -19,7 +19,13 @@ from anabranch.catalog.pinned_reads import PinnedRead, pinned_etag, unreplaced
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.writes import Expecting, Writes
 from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
+from anabranch.model.entry import (
+    DEFAULT_CONTENT_TYPE,
+    AddressType,
+    Entry,
+    physical_address,
+    user_metadata,
+)
 from anabranch.model.image import PINNED
 from anabranch.model.names import check_path, key_of, path_of
 from anabranch.model.repository import Repository
@@ -32,6 +38,9 @@ from anabranch.versioning.repositories import check_writable
 __all__ = ["MAX_DELETE", "ObjectPage", "Objects", "OpenObject"]
 
 MAX_DELETE = 1000
+
+Accepting: TypeAlias = Callable[[Stored], dict[str, str]]
+"""Raises for stored bytes that are not what they should be; returns what to keep with them."""
 
 Describing: TypeAlias = Callable[[Entry], tuple[str, dict[str, str]]]
 """Makes a copy's content type and metadata of the source's entry."""
@@ -90,6 +99,10 @@ class OpenObject:
         if not etag:
             return None
         return PinnedRead(self._blocks, _address(self._repository, self.entry), etag)
+
+
+Digesting: TypeAlias = Callable[[OpenObject], dict[str, str]]
+"""Makes a copy's system metadata of the source."""
 
 
 class ObjectPage:
@@ -201,7 +214,7 @@ class Objects:
         metadata: Mapping[str, str] | None = None,
         if_absent: bool = False,
         expecting: Expecting | None = None,
-        accept: Callable[[Stored], None] | None = None,
+        accept: Accepting | None = None,
         force: bool = False,
     ) -> Stat:
         """Stores an object on a branch, uncommitted.
@@ -209,24 +222,24 @@ class Objects:
         Raises PreconditionFailed if there must be none yet (`if_absent`) and there is, what
         `expecting` raises of the entry that is there, or of None, what `chunks` raises, what
         `accept` raises of the stored bytes, and Busy for a full disk; then nothing has changed.
-        `expecting` may be asked several times.
+        `expecting` may be asked several times. What `accept` returns is kept with the object as
+        system metadata.
         """
         found, known = self._writes.writable_branch(repository, branch, path, force=force)
         self._writes.refuse_early(found, branch, path, if_absent=if_absent, expecting=expecting)
         address = self._core.identifiers.data_address()
         full = f"{found.storage_namespace.rstrip('/')}/{address}"
         stored = self._blocks.put(full, chunks, fresh=True)
-        entry = Entry(
-            address=address,
-            size=stored.size,
-            mtime=stored.mtime,
-            checksum=stored.checksum,
-            metadata=dict(metadata or {}),
-            content_type=content_type or DEFAULT_CONTENT_TYPE,
-        )
-        with self._removed_on_failure(found, entry):
-            if accept is not None:
-                accept(stored)
+        with self._removed_on_failure(full):
+            entry = Entry(
+                address=address,
+                size=stored.size,
+                mtime=stored.mtime,
+                checksum=stored.checksum,
+                metadata=user_metadata(metadata),
+                content_type=content_type or DEFAULT_CONTENT_TYPE,
+                system_metadata={} if accept is None else accept(stored),
+            )
             self._writes.stage(
                 found,
                 branch,
@@ -248,6 +261,7 @@ class Objects:
         source_ref: str = "",
         source_repository: str = "",
         described: Describing | None = None,
+        digested: Digesting | None = None,
         if_absent: bool = False,
         expecting: Expecting | None = None,
         force: bool = False,
@@ -256,7 +270,8 @@ class Objects:
         another repository if one is named.
 
         Checksum, content type and metadata stay, unless `described` makes others of the source's
-        entry; the time is the copy's own. Raises as `upload` does, and what `described` raises.
+        entry, and `digested` another system metadata of its bytes; the time is the copy's own.
+        Raises as `upload` does, and what `described` and `digested` raise.
         """
         found = self._writes.writable(repository, branch, destination_path, force=force)
         source = self._core.repositories.get(source_repository) if source_repository else found
@@ -267,8 +282,12 @@ class Objects:
         self._writes.refuse_early(
             found, branch, destination_path, if_absent=if_absent, expecting=expecting
         )
+        system = entry.system_metadata
+        if digested is not None:
+            system = digested(OpenObject(source, entry, self._blocks))
         address = self._core.identifiers.data_address()
-        self._copy_bytes(source, entry, f"{found.storage_namespace.rstrip('/')}/{address}")
+        full = f"{found.storage_namespace.rstrip('/')}/{address}"
+        self._copy_bytes(source, entry, full)
         copied = msgspec.structs.replace(
             entry,
             address=address,
@@ -277,8 +296,9 @@ class Objects:
             mtime_nanos=0,
             metadata={key: text for key, text in metadata.items() if key != PINNED},
             content_type=content_type or DEFAULT_CONTENT_TYPE,
+            system_metadata=system,
         )
-        with self._removed_on_failure(found, copied):
+        with self._removed_on_failure(full):
             self._writes.stage(
                 found, branch, destination_path, copied, if_absent=if_absent, expecting=expecting
             )
@@ -343,7 +363,7 @@ class Objects:
         *,
         force: bool = False,
     ) -> None:
-        """Replaces an object's user metadata. Raises NotFound."""
+        """Replaces an object's user metadata; checksums stay. Raises NotFound."""
         self.change_user_metadata(repository, branch, path, lambda _: dict(metadata), force=force)
 
     def change_user_metadata(
@@ -363,19 +383,21 @@ class Objects:
         def described(entry: Entry | None) -> Entry:
             if entry is None:
                 raise NotFound("not found", kind="object_not_found")
-            return msgspec.structs.replace(entry, metadata=change(dict(entry.metadata)))
+            return msgspec.structs.replace(
+                entry, metadata=user_metadata(change(dict(entry.metadata)))
+            )
 
         self._core.changes.replace(found, branch, path, described)
 
     @contextmanager
-    def _removed_on_failure(self, repository: Repository, entry: Entry) -> Iterator[None]:
-        """Removes the bytes of an entry that does not come to be staged."""
+    def _removed_on_failure(self, address: str) -> Iterator[None]:
+        """Removes the bytes at an address if the entry of them does not come to be staged."""
         try:
             yield
         except OutcomeUnknown:
             raise  # it may be staged
         except AnabranchError:
-            self._blocks.delete([_address(repository, entry)])
+            self._blocks.delete([address])
             raise
 
 

@@ -13,13 +13,20 @@ import hmac
 import json
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.protection import Protection
 from anabranch.errors import Denied, Invalid
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType, Entry, physical_address
+from anabranch.model.entry import (
+    DEFAULT_CONTENT_TYPE,
+    AddressType,
+    Entry,
+    physical_address,
+    user_metadata,
+)
 from anabranch.model.repository import Repository
 from anabranch.model.stat import Stat
-from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 
@@ -90,7 +97,9 @@ class Staging:
         if relative is not None:
             self._verify(repository, branch, path, relative)
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
-        return self._stage(found, branch, path, entry, if_absent=if_absent, known=stored)
+        changes = self._core.changes
+        changes.put(found, branch, path, entry, if_absent=if_absent, known=stored)
+        return self._stat(found, path, entry)
 
     def stage(
         self,
@@ -106,7 +115,8 @@ class Staging:
         content_type: str = "",
         force: bool = False,
     ) -> Stat:
-        """Stages an object whose bytes lie at any address of the store.
+        """Stages an object whose bytes lie at any address of the store. If they are those of the
+        object that is there, its checksums stay with them.
 
         Raises Denied for an address outside the store.
         """
@@ -118,7 +128,13 @@ class Staging:
         except Invalid as error:
             raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
-        return self._stage(found, branch, path, entry)
+
+        def over(current: Entry | None) -> Entry:
+            if current is None or _content(current) != _content(entry):
+                return entry
+            return msgspec.structs.replace(entry, system_metadata=current.system_metadata)
+
+        return self._stat(found, path, self._core.changes.replace(found, branch, path, over))
 
     def _entry(
         self,
@@ -138,22 +154,11 @@ class Staging:
             size=size,
             mtime=int(self._clock()) if mtime is None else mtime,
             checksum=checksum,
-            metadata=dict(metadata or {}),
+            metadata=user_metadata(metadata),
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
 
-    def _stage(
-        self,
-        repository: Repository,
-        branch: str,
-        path: str,
-        entry: Entry,
-        *,
-        if_absent: bool = False,
-        known: StoredBranch | None = None,
-    ) -> Stat:
-        changes = self._core.changes
-        changes.put(repository, branch, path, entry, if_absent=if_absent, known=known)
+    def _stat(self, repository: Repository, path: str, entry: Entry) -> Stat:
         full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
         return Stat(path, entry, self._blocks.qualify(full))
 
@@ -194,6 +199,11 @@ _GO_ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
+
+
+def _content(entry: Entry) -> tuple[str, int, int, str]:
+    """Returns what says which bytes an entry is of."""
+    return entry.address, entry.address_type, entry.size, entry.checksum
 
 
 def _relative(repository: Repository, address: str) -> str | None:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.upload_errors import upload_not_found
+from anabranch.catalog.objects import OpenObject
 from anabranch.catalog.pinned_reads import pinned_etag, unreplaced
 from anabranch.catalog.writes import Writes
 from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry, physical_address
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry, physical_address, user_metadata
 from anabranch.model.names import key_of
 from anabranch.model.page import upper_bound
 from anabranch.model.part import MAX_PARTS, Part
@@ -30,6 +31,10 @@ _REMEMBERED_SECONDS = 3600
 """How long what an upload has come to is known; and what came too late is then cleaned away."""
 
 Checksum = tuple[str, str]
+"""The name of an algorithm, and a checksum as S3 writes it."""
+
+Digesting = Callable[[str, OpenObject, int, int], str]
+"""Returns the checksum by an algorithm of an object's bytes from a place on, so many."""
 
 
 class HeldPart(NamedTuple):
@@ -89,7 +94,7 @@ class Uploads:
             address=address,
             block=block,
             creation_date=int(self._clock()),
-            metadata=dict(metadata or {}),
+            metadata=user_metadata(metadata),
             content_type=content_type or DEFAULT_CONTENT_TYPE,
             checksum_algorithm=checksum_algorithm,
             checksum_type=checksum_type,
@@ -146,20 +151,30 @@ class Uploads:
         source_ref: str,
         source_path: str,
         select: Callable[[Entry], tuple[int, int]],
-    ) -> Part:
+        digested: Digesting | None = None,
+    ) -> HeldPart:
         """Stores a part of an upload that is copied out of another object: from where `select`
-        says, and so many bytes.
+        says, and so many bytes. Where the upload was begun for a checksum, `digested` makes that
+        of the part.
 
-        Raises as `put_part` does, and what `select` raises.
+        Raises as `put_part` does, and what `select` and `digested` raise.
         """
         upload = self.get(repository, branch, path, upload_id)
         _check_number(number)
         source = self._core.repositories.get(source_repository)
         entry = self._core.objects.get(source, source_ref, source_path)
         start, length = select(entry)
+        checksum: Checksum | None = None
+        algorithm = upload.checksum_algorithm
+        if algorithm and digested is not None:
+            opened = OpenObject(source, entry, self._blocks)
+            checksum = algorithm, digested(algorithm, opened, start, length)
         address = physical_address(source.storage_namespace, entry.address, entry.address_type)
         with unreplaced(self._blocks, address, pinned_etag(entry)):
-            return self._blocks.copy_part(upload.block, upload.id, number, address, start, length)
+            part = self._blocks.copy_part(upload.block, upload.id, number, address, start, length)
+        if checksum is not None:
+            self._core.uploads.keep_checksum(upload, number, part.checksum, checksum)
+        return HeldPart(part, checksum)
 
     def parts(
         self, repository: str, branch: str, path: str, upload_id: str

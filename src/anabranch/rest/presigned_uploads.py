@@ -181,7 +181,7 @@ def copy_part(call: Call[AtPart, UploadPartCopyFrom]) -> Answer:
         part = byte_range(source.range, entry.size)
         return part.start, part.length
 
-    part = catalog.uploads.copy_part(
+    part, _ = catalog.uploads.copy_part(
         asked.repository,
         asked.branch,
         asked.path,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, SYSTEM_PREFIX, Entry
 from anabranch.versioning.staging import Value
 
 __all__ = ["entry_from", "entry_value", "unreadable"]
 
 
 def entry_value(entry: Entry) -> Value:
-    """Returns an entry's identity and record."""
+    """Returns an entry's identity and record. System metadata is in the record alone."""
+    metadata = entry.metadata
+    if entry.system_metadata:
+        metadata = {**metadata, **entry.system_metadata}
     return kernel.encode_entry(
         entry.address,
         entry.address_type,
@@ -19,7 +22,7 @@ def entry_value(entry: Entry) -> Value:
         entry.mtime_nanos,
         entry.size,
         entry.checksum,
-        entry.metadata,
+        metadata,
         entry.content_type,
     )
 
@@ -32,6 +35,10 @@ def entry_from(value: Value) -> Entry:
         )
     except kernel.KernelError as error:
         raise unreadable(error) from error
+    system: dict[str, str] = {}
+    if metadata:
+        keys = [key for key in metadata if key.startswith(SYSTEM_PREFIX)]
+        system = {key: metadata.pop(key) for key in keys}
     return Entry(
         address=address,
         address_type=address_type,
@@ -41,6 +48,7 @@ def entry_from(value: Value) -> Entry:
         checksum=checksum,
         metadata=metadata,
         content_type=content_type or DEFAULT_CONTENT_TYPE,
+        system_metadata=system,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
+from anabranch.testing.s3_uploads import checksum
+
 ALL = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]
 
 
@@ -15,7 +17,7 @@ def test_attributes_are_those_that_are_asked_for(s3, bucket):
     assert got["LastModified"] == s3.head_object(**place)["LastModified"]
     assert {name: got.get(name) for name in ALL} == {
         "ETag": etag.strip('"'),
-        "Checksum": None,
+        "Checksum": {"ChecksumCRC32": checksum("crc32", b"tea"), "ChecksumType": "FULL_OBJECT"},
         "ObjectParts": None,
         "StorageClass": "STANDARD",
         "ObjectSize": 3,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from anabranch.access.permissions import Action
 from anabranch.model.entry import Entry
+from anabranch.model.object_checksum import kept_checksum
 from anabranch.s3.answer import Answer, header_safe
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import require_copyable
 from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.operations.object_checksums import checksum_elements, copied_checksum
 from anabranch.s3.operations.object_headers import etag_of, precise_time
 from anabranch.s3.operations.object_writes import condition_of, require_path
 from anabranch.s3.operations.resources import on_copied_object, on_object
@@ -55,6 +57,7 @@ def copy_object(call: Call) -> Answer:
         source_ref=source.ref,
         source_path=source.path,
         described=described,
+        digested=copied_checksum(call),
         if_absent=if_absent,
         expecting=expecting,
     )
@@ -64,6 +67,7 @@ def copy_object(call: Call) -> Answer:
             "CopyObjectResult",
             leaf("LastModified", precise_time(stat.entry.mtime)),
             leaf("ETag", etag_of(stat.entry)),
+            checksum_elements(kept_checksum(stat.entry)),
         ),
     )
 

@@ -6,12 +6,15 @@ from anabranch.access.permissions import Action
 from anabranch.catalog.objects import OpenObject
 from anabranch.errors import NotFound
 from anabranch.model.entry import Entry
+from anabranch.model.object_checksum import kept_checksum
 from anabranch.s3.answer import Answer, header_safe
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import Verdict, judge
-from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers, part_range
+from anabranch.s3.operations.numbered_parts import NumberedPart, numbered_part
+from anabranch.s3.operations.object_checksums import checksum_headers, wants_checksum
+from anabranch.s3.operations.object_headers import ByteRange, byte_range, object_headers
 from anabranch.s3.operations.part_numbers import part_number
 from anabranch.s3.operations.redirection import redirection
 from anabranch.s3.operations.reference_folders import folder_of, is_folder
@@ -75,10 +78,16 @@ def _head(call: Call, entry: Entry) -> tuple[Answer, ByteRange | None]:
     headers = object_headers(entry)
     if verdict is Verdict.NOT_MODIFIED:
         return Answer(_NOT_MODIFIED, headers=headers), None
-    part = _part(call, entry)
+    numbered = _numbered(call, entry) if "partNumber" in call.query else None
+    part = _range(call, entry) if numbered is None else numbered.range
     length = entry.size if part is None else part.length
-    if part is not None:
+    if length and part is not None:
         headers.append(("Content-Range", part.content_range))
+    if numbered is not None and numbered.parts_count:
+        headers.append(("x-amz-mp-parts-count", str(numbered.parts_count)))
+    if wants_checksum(call):
+        whole = kept_checksum(entry) if part is None else None
+        headers += checksum_headers(whole if numbered is None else numbered.checksum)
     for parameter, name in _OVERRIDES.items() if call.query else ():
         if parameter in call.query:
             headers = [pair for pair in headers if pair[0] != name]
@@ -93,15 +102,17 @@ def _head(call: Call, entry: Entry) -> tuple[Answer, ByteRange | None]:
     return answer, part
 
 
-def _part(call: Call, entry: Entry) -> ByteRange | None:
+def _range(call: Call, entry: Entry) -> ByteRange | None:
     wanted = call.header("range")
-    if "partNumber" not in call.query:
-        return byte_range(wanted, entry.size) if wanted else None
-    if wanted:
+    return byte_range(wanted, entry.size) if wanted else None
+
+
+def _numbered(call: Call, entry: Entry) -> NumberedPart:
+    if call.header("range"):
         raise S3Error(
             "InvalidRequest", "Cannot specify both Range header and partNumber query parameter"
         )
-    return part_range(part_number(call), entry.size)
+    return numbered_part(part_number(call), entry)
 
 
 OPERATIONS = (

@@ -7,18 +7,19 @@ from collections.abc import Callable
 from anabranch.access.permissions import Action
 from anabranch.blocks.contract import Stored
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
+from anabranch.model.object_checksum import checksum_metadata
 from anabranch.model.stat import Stat
 from anabranch.s3.answer import Answer, header_safe
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
 from anabranch.s3.operations.conditions import require_match
+from anabranch.s3.operations.object_checksums import checksum_headers
 from anabranch.s3.operations.object_headers import etag_of
 from anabranch.s3.operations.reference_folders import is_folder, make_folder
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.operations.tag_sets import tags_of_header
 from anabranch.s3.operations.user_metadata import metadata_of
-from anabranch.s3.payloads.checksums import PREFIX
 from anabranch.s3.payloads.payload import Payload
 
 __all__ = ["OPERATIONS", "condition_of", "require_path"]
@@ -35,10 +36,7 @@ def put_object(call: Call) -> Answer:
     payload = call.delimited_payload(md5_elsewhere=True)
     metadata = metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging"))
     stat = _upload(call, payload, metadata, if_absent=if_absent, expecting=expecting)
-    headers = [("ETag", etag_of(stat.entry))]
-    if payload.checksum is not None:
-        name, value = payload.checksum
-        headers += [(PREFIX + name, value), (PREFIX + "type", "FULL_OBJECT")]
+    headers = [("ETag", etag_of(stat.entry)), *checksum_headers(payload.checksum)]
     return Answer(200, headers=headers)
 
 
@@ -73,8 +71,9 @@ def _upload(
 ) -> Stat:
     address = call.address
 
-    def accept(stored: Stored) -> None:
+    def accept(stored: Stored) -> dict[str, str]:
         payload.check_md5(stored.checksum)
+        return checksum_metadata(stored.checksum, payload.checksum)
 
     return call.services.catalog.objects.upload(
         address.bucket,

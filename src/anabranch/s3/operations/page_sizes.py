@@ -6,7 +6,7 @@ from anabranch.model.page import MAX_AMOUNT
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 
-__all__ = ["most_of", "number_of"]
+__all__ = ["most_of", "number_in", "number_of"]
 
 _END = 1 << 31
 
@@ -22,7 +22,14 @@ def number_of(call: Call, name: str, usual: int) -> int:
     """Returns the number that a parameter of the query holds, `usual` without one. Raises
     S3Error: InvalidArgument.
     """
-    text = call.query.get(name, "") or str(usual)
+    return number_in(name, call.query.get(name, ""), usual)
+
+
+def number_in(name: str, value: str, usual: int) -> int:
+    """Returns the number that a value of that name is, `usual` for an empty one. Raises S3Error:
+    InvalidArgument.
+    """
+    text = value or str(usual)
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(_END))
     if not digits or int(text) >= _END:
         raise S3Error(

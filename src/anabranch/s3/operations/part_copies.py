@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from anabranch.access.permissions import Action
+from anabranch.catalog.objects import OpenObject
 from anabranch.model.entry import Entry
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
@@ -12,9 +13,11 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.conditions import require_copyable
 from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.operations.object_checksums import digest, known_checksum
 from anabranch.s3.operations.object_headers import precise_time
 from anabranch.s3.operations.part_numbers import part_number
 from anabranch.s3.operations.resources import on_copied_object, on_object
+from anabranch.s3.payloads.part_checksums import element_name
 from anabranch.s3.xml_writer import document, leaf
 
 __all__ = ["OPERATIONS"]
@@ -32,7 +35,11 @@ def copy_part(call: Call) -> Answer:
         require_copyable(call.request.headers, entry)
         return _range(wanted, entry.size) if wanted else (0, entry.size)
 
-    part = call.services.catalog.uploads.copy_part(
+    def digested(algorithm: str, source: OpenObject, start: int, length: int) -> str:
+        known = known_checksum(source.entry, algorithm) if length == source.entry.size else None
+        return digest(algorithm, source.read(start, length)) if known is None else known.value
+
+    part, checksum = call.services.catalog.uploads.copy_part(
         address.bucket,
         address.ref,
         address.path,
@@ -42,6 +49,7 @@ def copy_part(call: Call) -> Answer:
         source_ref=source.ref,
         source_path=source.path,
         select=select,
+        digested=digested,
     )
     return Answer(
         200,
@@ -49,6 +57,7 @@ def copy_part(call: Call) -> Answer:
             "CopyPartResult",
             leaf("LastModified", precise_time(part.mtime)),
             leaf("ETag", f'"{part.checksum}"'),
+            "" if checksum is None else leaf(element_name(checksum[0]), checksum[1]),
         ),
     )
 

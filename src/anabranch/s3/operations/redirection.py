@@ -9,6 +9,7 @@ from __future__ import annotations
 from anabranch.catalog.objects import OpenObject
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
+from anabranch.s3.payloads.checksums import PREFIX
 
 __all__ = ["redirection"]
 
@@ -18,6 +19,7 @@ _ANSWERED_HERE = ("response-", "partNumber")
 """Parameters that change the answer, which the store would not know of."""
 
 _OF_THE_OBJECT = frozenset({"Accept-Ranges", "Cache-Control", "Content-Range", "Expires"})
+"""Headers of the body that the store sends; so are those of checksums."""
 
 
 def redirection(call: Call, found: OpenObject, answer: Answer) -> Answer | None:
@@ -34,7 +36,11 @@ def redirection(call: Call, found: OpenObject, answer: Answer) -> Answer | None:
     if url is None:
         return None
     # a URL ends, so it must not be kept as long as the object may be
-    kept = [(name, value) for name, value in answer.headers if name not in _OF_THE_OBJECT]
+    kept = [
+        (name, value)
+        for name, value in answer.headers
+        if name not in _OF_THE_OBJECT and not name.startswith(PREFIX)
+    ]
     return Answer(
         _TEMPORARY_REDIRECT, headers=[*kept, ("Location", url), ("Cache-Control", "no-store")]
     )

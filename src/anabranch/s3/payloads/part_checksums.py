@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from anabranch.catalog.uploads import HeldPart
+from anabranch.model.object_checksum import COMPOSITE, FULL_OBJECT
 from anabranch.model.upload import Upload
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.checksums import ALGORITHMS, PREFIX, encode
 from anabranch.s3.xml_writer import leaf
 
 __all__ = ["NAMES", "ChecksumKind", "PartChecksums", "element_name", "joined", "wanted_kind"]
-
-COMPOSITE, FULL_OBJECT = "COMPOSITE", "FULL_OBJECT"
 
 NAMES = tuple(name for name in ALGORITHMS if name != "md5")
 """The algorithms that parts and objects may have checksums of."""

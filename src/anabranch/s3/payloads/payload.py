@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping
 
 from anabranch.blocks.hashing import Hasher, Hashing
+from anabranch.model.object_checksum import ObjectChecksum
 from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.checksums import ALGORITHMS, encode
 from anabranch.s3.payloads.chunks import ChunkedPayload
@@ -57,11 +58,11 @@ class Payload:
         return self.claims.length
 
     @property
-    def checksum(self) -> tuple[str, str] | None:
-        """The name and the base64 of the checksum that came with the body and held, once all is
-        read.
-        """
-        return None if self._checksum is None else (self._checksum[0], encode(self._checksum[1]))
+    def checksum(self) -> ObjectChecksum | None:
+        """The checksum that came with the body and held, once all is read."""
+        if self._checksum is None:
+            return None
+        return ObjectChecksum(self._checksum[0], encode(self._checksum[1]))
 
     def __iter__(self) -> Iterator[bytes]:
         """Yields the object's bytes. Raises S3Error: IncompleteBody, BadDigest,

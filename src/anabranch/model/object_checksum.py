@@ -1,0 +1,62 @@
+"""The checksum of an object beside its ETag, as S3 clients send it, kept in its system metadata.
+
+    ::anabranch::checksum    90015098 crc32 NSRBwg==
+
+The text names the first 8 digits of the ETag of the object that it is of, the algorithm, and the
+base64 of the checksum, with a dash and the number of parts if it is a checksum of parts' checksums.
+lakeFS carries it along as metadata of the user's; with other bytes, and so another ETag, under it,
+it counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from anabranch.model.entry import Entry
+
+__all__ = ["COMPOSITE", "FULL_OBJECT", "ObjectChecksum", "checksum_metadata", "kept_checksum"]
+
+COMPOSITE, FULL_OBJECT = "COMPOSITE", "FULL_OBJECT"
+"""What a checksum is of: of the checksums of the parts, or of the bytes."""
+
+KEY = "::anabranch::checksum"
+ETAG_DIGITS = 8
+
+_ETAG = re.compile(r"[0-9a-f]{32}(?:-[0-9]{1,5})?")
+_TEXT = re.compile(
+    r"([0-9a-f]{8}) ([a-z0-9]{3,12}) ((?:[A-Za-z0-9+/]{4}){1,22}(?:[A-Za-z0-9+/]{2,3}={1,2})?"
+    r"(?:-[0-9]{1,5})?)"
+)
+
+
+class ObjectChecksum(NamedTuple):
+    """The name of an algorithm, in lower case, and the checksum as S3 writes it."""
+
+    algorithm: str
+    value: str
+
+    @property
+    def type(self) -> str:
+        """COMPOSITE or FULL_OBJECT."""
+        return COMPOSITE if "-" in self.value else FULL_OBJECT
+
+
+def checksum_metadata(etag: str, checksum: ObjectChecksum | None) -> dict[str, str]:
+    """Returns the system metadata that keeps the checksum of an object with this ETag; none
+    without a checksum, and for ETags that are no MD5, which say nothing of the bytes.
+    """
+    if checksum is None or not _ETAG.fullmatch(etag):
+        return {}
+    return {KEY: f"{etag[:ETAG_DIGITS]} {checksum.algorithm} {checksum.value}"}
+
+
+def kept_checksum(entry: Entry) -> ObjectChecksum | None:
+    """Returns the checksum that is kept with an object; None without one, and for one of other
+    bytes or that cannot be read.
+    """
+    text = entry.system_metadata.get(KEY)
+    match = None if text is None else _TEXT.fullmatch(text)
+    if match is None or not entry.checksum.startswith(match[1]):
+        return None
+    return ObjectChecksum(match[2], match[3])
