@@ -17,6 +17,7 @@ from falcon.uri import parse_query_string
 from anabranch.errors import Invalid
 from anabranch.rest.call import Request
 from anabranch.rest.parameters import Location, Parameter, parameters_of
+from anabranch.rest.segments import read_segment
 
 __all__ = ["BodyDecoder", "ParamsDecoder"]
 
@@ -75,7 +76,10 @@ class ParamsDecoder(Generic[T]):
     def decode(self, request: Request) -> T:
         """Returns the parameters; raises Invalid."""
         segments = request.segments
-        values: dict[str, Any] = {name: segments[segment] for segment, name in self._names}
+        values: dict[str, Any] = {}
+        for segment, name in self._names:
+            text = segments[segment]
+            values[name] = read_segment(name, text) if "%" in text else text
         if self._query and request.query:
             self._add_query(values, request.query)
         for name, key in self._headers:
