@@ -46,12 +46,15 @@ class LocalSources:
 
     def check(self, address: str) -> None:
         """Raises Invalid for what is no absolute path, Denied for one below no prefix."""
-        self._allowed(address)
+        if address.removeprefix(SCHEME) not in self._prefixes:
+            self._allowed(address)
 
     def list(self, prefix: str) -> Iterator[Source]:
-        """Yields the files whose address begins so, in order. Links, and what is no file, are
-        passed over. Raises NotFound where there is no such folder, Busy where one cannot be read.
+        """Yields the files whose address begins so, in order; those of a folder that is named
+        without a slash as of one with it. Links, and what is no file, are passed over. Raises
+        NotFound where there is no such folder, Busy where one cannot be read.
         """
+        prefix = self.prefix(prefix)
         root, below = self._allowed(prefix)
         folder, _, start = below.rpartition("/")
         base = prefix[: base_length(prefix)]
@@ -63,10 +66,26 @@ class LocalSources:
         except OSError as error:
             raise _unreadable(error, base) from error
 
+    def prefix(self, text: str) -> str:
+        """Returns how the addresses begin of what a text names: of all in a folder, also if the
+        folder is named without a slash, else of all that begin so. Raises as `check` does.
+        """
+        if text.endswith("/"):
+            return text
+        if text.removeprefix(SCHEME) in self._prefixes:
+            return f"{text}/"
+        self._allowed(text)
+        try:
+            is_folder = stat.S_ISDIR(self._status(text).st_mode)
+        except OSError:
+            is_folder = False
+        return f"{text}/" if is_folder else text
+
     def children(self, prefix: str) -> Sequence[str]:
         """Returns the addresses that begin so of what lies directly in a folder, in order; those
         of folders end with a slash. Raises as `list` does.
         """
+        prefix = self.prefix(prefix)
         root, below = self._allowed(prefix)
         folder, _, start = below.rpartition("/")
         base = prefix[: base_length(prefix)]

@@ -51,6 +51,8 @@ def prefix_listing(
     NotSupported without a store where one is needed, and where there is nothing to list.
     """
     sources = source.blocks.sources
+    if isinstance(sources, LocalSources):
+        prefix = sources.prefix(prefix)
     base = base_length(prefix)
     if isinstance(sources, LocalSources):
         found = sources.children(prefix)

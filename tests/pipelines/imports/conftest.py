@@ -70,10 +70,10 @@ def start(lake: Lake, outside: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def ended(lake: Lake) -> Callable[[str], ImportStatus]:
+def ended(lake: Lake) -> Callable[..., ImportStatus]:
     """Waits until an import has ended and returns its state."""
 
-    def ended(import_id: str) -> ImportStatus:
+    def ended(import_id: str, lake: Lake = lake) -> ImportStatus:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             status = lake.imports.status("sea", "main", import_id)

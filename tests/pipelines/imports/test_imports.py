@@ -73,6 +73,17 @@ class TestAnImport:
         metadata = lake.repositories.metadata("sea")
         assert before <= int(metadata[".lakefs.last.import.timestamp"]) <= time.time()
 
+    @pytest.mark.parametrize("name", ["raw", "raw/", "raw/deep"])
+    def test_of_a_folder_leaves_its_own_name_out(self, lake, outside, fill, ended, listed, name):
+        fill("raw/a.csv", "raw/deep/b.csv", "raw2/c.csv", "raw.csv")
+        source = ImportSource(
+            type="common_prefix", path=f"local://{outside}/{name}", destination="x"
+        )
+        request = ImportRequest(branch="main", sources=[source], committer="tester")
+        ended(lake.imports.start("sea", request))
+        expected = ["x/b.csv"] if name == "raw/deep" else ["x/a.csv", "x/deep/b.csv"]
+        assert list(listed()) == expected
+
     def test_may_have_many_sources(self, fill, start, ended, listed):
         fill("a/1", "a/2", "b/1", "c")
         ended(start(("a/", "x/"), ("b/", ""), ("c", "x/2"), ("c", "d/e")))
@@ -171,7 +182,7 @@ class TestWhatIsWrong:
         with pytest.raises(Invalid, match="import paths are missing"):
             lake.imports.start("sea", ImportRequest(branch="main", sources=[], committer="tester"))
 
-    def test_a_repository_does_not_import_from_itself(self, tmp_path):
+    def test_a_repository_does_not_import_from_itself(self, tmp_path, ended):
         from anabranch.blocks.local import LocalBlocks
         from anabranch.keyvalue.memory import MemoryStore
         from anabranch.library import Lake
@@ -181,14 +192,29 @@ class TestWhatIsWrong:
             MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
         ) as lake:
             lake.repositories.create("sea", "local://a/sea")
-            for path in ("a/sea/", "a/sea/data/", "a/", "a/s"):
-                source = ImportSource(
-                    type="common_prefix", path=f"local://{tmp_path}/{path}", destination=""
-                )
-                with pytest.raises(Invalid, match="in repository namespace"):
-                    lake.imports.start(
-                        "sea", ImportRequest(branch="main", sources=[source], committer="tester")
-                    )
+
+            def request(kind, path):
+                address = f"local://{tmp_path}/{path}"
+                source = ImportSource(type=kind, path=address, destination="x")
+                return ImportRequest(branch="main", sources=[source], committer="tester")
+
+            within = r"import path \(.*\) in repository namespace \(.*\) is prohibited: invalid"
+            around = r"prefix \(.*\) contains repository namespace: \(.*\), invalid"
+            for kind, path, message in (
+                ("common_prefix", "a/sea/", within),
+                ("common_prefix", "a/sea/data/", within),
+                ("object", "a/sea/data/x", within),
+                ("common_prefix", "a/sea", around),
+                ("common_prefix", "a/", around),
+                ("common_prefix", "a/s", around),
+            ):
+                with pytest.raises(Invalid, match=message):
+                    lake.imports.start("sea", request(kind, path))
+            # one object whose path only begins like the namespace may lie beside it
+            (tmp_path / "a/sea.csv").write_text("tea")
+            for path, error in (("a/sea.csv", ""), ("a/sea", "there is no such file")):
+                import_id = lake.imports.start("sea", request("object", path))
+                assert error in ended(import_id, lake).error
 
     def test_what_is_not_there_is_told(self, lake, fill, start):
         fill("a")

@@ -106,11 +106,15 @@ class Imports:
         sources.check(source.path)
         namespace = self._blocks.qualify(repository.storage_namespace).rstrip("/") + "/"
         path = source.path
-        inside = path.startswith(namespace) or f"{path}/" == namespace
-        around = source.type == "common_prefix" and namespace.startswith(path)
-        if inside or around:
+        if path.startswith(namespace):
             raise Invalid(
-                f"import path ({path}) in repository namespace ({namespace}) is not allowed: "
+                f"import path ({path}) in repository namespace ({namespace}) is prohibited: "
+                "invalid import source",
+                kind="invalid_import_source",
+            )
+        if source.type == "common_prefix" and namespace.startswith(path):
+            raise Invalid(
+                f"prefix ({path}) contains repository namespace: ({namespace}), "
                 "invalid import source",
                 kind="invalid_import_source",
             )
