@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import time
 import uuid
+from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 
 from anabranch.cli.counting import counting
 from anabranch.cli.output import Output
+from anabranch.testing.faulty_proxy import FaultyProxy
 from anabranch.testing.scripted_socket import ScriptedSocket, answer
 
 
@@ -50,6 +53,44 @@ def test_a_folder(ana, uri, raw):
     assert head["id"] in ran.lines[1]
     assert (head["message"], head["metadata"]["k"]) == ("Bring in", "v")
     assert ana.ok("fs", "cat", f"{uri}/main/x/deep/b").out == "bb"
+
+
+def test_pulling_an_image_whose_source_was_replaced_leaves_nothing(ana, uri, raw, tmp_path):
+    tag, folder = uri.rpartition("/")[2], tmp_path / "pulled"
+    ana.ok("image", "build", "-t", tag, "-f", "-", stdin=f"ADD {raw}a a")
+    source = Path(raw.removeprefix("local://")) / "a"
+    source.write_text("another")
+    ran = ana("image", "pull", tag, folder)
+    assert ran.code == 1
+    assert "was replaced" in ran.err
+    assert "Build a new image" in ran.err
+    assert "deleted" not in ran.err
+    assert list(folder.iterdir()) == []
+    source.unlink()
+    ran = ana("image", "pull", tag, folder)
+    assert "is not there any more" in ran.err
+    assert "Put it back" in ran.err
+    assert list(folder.iterdir()) == []
+
+
+def test_what_was_pulled_before_the_source_was_replaced_is_not_kept(
+    ana, importing, uri, raw, tmp_path, monkeypatch
+):
+    tag, folder = uri.rpartition("/")[2], tmp_path / "pulled"
+    source = Path(raw.removeprefix("local://")) / "a"
+    source.write_bytes(bytes(range(256)) * (9 << 12))
+    ana.ok("image", "build", "-t", tag, "-f", "-", stdin=f"ADD {raw}a a")
+    url = urlsplit(importing.url)
+    with FaultyProxy((url.hostname, url.port)) as proxy:
+        monkeypatch.setenv("ANABRANCH_SERVER", f"http://127.0.0.1:{proxy.port}")
+        proxy.pass_answers(6 << 20)
+        assert "broke" in ana("image", "pull", tag, folder).err
+    monkeypatch.setenv("ANABRANCH_SERVER", importing.url)
+    (partial,) = folder.iterdir()
+    assert partial.stat().st_size
+    source.write_text("another")
+    assert "was replaced" in ana("image", "pull", tag, folder).err
+    assert list(folder.iterdir()) == []
 
 
 def test_one_object_and_json(ana, uri, raw):

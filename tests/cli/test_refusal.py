@@ -19,7 +19,7 @@ from anabranch.cli.refusal import refusal
         (403, "cannot delete repository default branch", "denied", "default branch"),
         (404, "branch not found", "not_found", ""),
         (409, "branch already exists: not unique", "already_exists", "another"),
-        (410, "repository in deletion", "gone", ""),
+        (410, "repository in deletion", "gone", "being deleted"),
         (412, "pre-commit hook aborted", "precondition_failed", "hook"),
         (418, "teapot", "error", ""),
         (429, "Too many attempts, try again later", "busy", "later"),
@@ -32,6 +32,14 @@ def test_messages_are_kept_and_explained(status, message, kind, hint):
     assert hint in failure.hint
     assert failure.where == f"GET http://x/y (HTTP {status})"
     assert failure.exit_code == 1
+
+
+def test_the_hint_of_the_server_counts_where_there_is_no_other():
+    body = b'{"message":"the object was replaced"}'
+    gone = refusal(410, body, "GET x", hint="Build a new image.")
+    assert (gone.kind, gone.hint) == ("gone", "Build a new image.")
+    deleted = refusal(410, b'{"message":"repository in deletion"}', "GET x", hint="Other.")
+    assert "being deleted" in deleted.hint
 
 
 def test_answers_that_are_not_the_api():

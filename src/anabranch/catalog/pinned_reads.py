@@ -44,6 +44,7 @@ class PinnedRead:
             raise Gone(
                 f"{self._address}: the object that the image pins is not there any more",
                 kind="source_removed",
+                hint="Put it back, or build a new image without it.",
             )
         if found.checksum != self._etag:
             raise Gone(

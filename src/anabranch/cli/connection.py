@@ -228,7 +228,8 @@ class Connection:
                 status=answer.status,
             )
         keys = request.keys + ((request.params["path"],) if "path" in request.params else ())
-        return refusal(answer.status, body, where, asked=request.parts, keys=keys)
+        hint = answer.header("x-anabranch-hint")
+        return refusal(answer.status, body, where, hint=hint, asked=request.parts, keys=keys)
 
     def _may_repeat(self, request: _Request, error: TransportError) -> bool:
         """A server that never answered is not running, and is better told of at once."""

@@ -34,6 +34,7 @@ _BY_MESSAGE = (
         _Meaning("protected_branch", "Write to another branch and merge that one into it."),
     ),
     ("read-only repository", _Meaning("read_only_repository", "It takes no changes.")),
+    ("in deletion", _Meaning("gone", "It has been deleted, or is being deleted.")),
     ("not unique", _Meaning("already_exists", "The name is taken: choose another.")),
     ("default branch", _Meaning("denied", "A repository cannot lose its default branch.")),
 )
@@ -44,7 +45,7 @@ _BY_STATUS = {
     403: _Meaning("denied", "Ask an administrator for the permission."),
     404: _Meaning("not_found"),
     409: _Meaning("conflict"),
-    410: _Meaning("gone", "It has been deleted, or is being deleted."),
+    410: _Meaning("gone"),
     412: _Meaning("precondition_failed", "A hook or a condition refused it; see the message."),
     416: _Meaning("range_not_satisfiable"),
     429: _Meaning("busy", "The server is busy: try again later."),
@@ -57,9 +58,17 @@ _BY_STATUS = {
 
 
 def refusal(
-    status: int, body: bytes, where: str, *, asked: Sequence[str] = (), keys: Sequence[str] = ()
+    status: int,
+    body: bytes,
+    where: str,
+    *,
+    hint: str = "",
+    asked: Sequence[str] = (),
+    keys: Sequence[str] = (),
 ) -> Failure:
-    """Returns the failure that an answer with an error status stands for."""
+    """Returns the failure that an answer with an error status stands for. `hint` is the server's
+    own, which counts where the tables have none.
+    """
     answer = _decoded(body)
     message = answer.get("message") if isinstance(answer, dict) else None
     if not isinstance(message, str) or not message:
@@ -70,7 +79,7 @@ def refusal(
     return Failure(
         message,
         kind=meaning.kind,
-        hint=meaning.hint,
+        hint=meaning.hint or hint,
         where=f"{where} (HTTP {status})",
         status=status,
         answer=answer,

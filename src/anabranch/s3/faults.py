@@ -29,6 +29,9 @@ CODE_BY_KIND = {
     "checksum_mismatch": "BadDigest",
     "body_too_large": "MaxMessageLengthExceeded",
     "idle": "RequestTimeout",
+    # trying again does not help: another image does
+    "source_removed": "Gone",
+    "source_replaced": "Gone",
 }
 """Codes of kinds that differ from their class's."""
 

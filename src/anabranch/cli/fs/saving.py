@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,26 +70,31 @@ def resume(
     call: Call, place: LakeUri, key: str, file: Path, size: int, md5: str | None, transfer: Transfer
 ) -> dict[str, Any]:
     """Saves an object that never changes, as `save` does; what came of it before, and was kept
-    when that broke off, is not fetched again. Raises Failure where other bytes come than those
-    with the size and the MD5.
+    when that broke off, is not fetched again. Nothing is kept of an object that is gone. Raises
+    Failure where other bytes come than those with the size and the MD5.
     """
     _make_room(file)
     name = hashlib.sha256(f"{key}\0{size}\0{md5}\0{place}".encode()).hexdigest()[:32]
     partial = file.with_name(f".anabranch-{name}.part")
     parts = ("repositories", place.repository, "refs", place.ref, "objects")
-    with partial.open("a+b") as out:
-        digest, length = _had(out, transfer)
-        if length < size or size == 0:
-            with call.connection.download(*parts, start=length, path=key) as content:
-                if content.start != length:
-                    transfer.advance(-length)
-                    out.truncate(0)
-                    digest, length = _md5(), 0
-                for chunk in content.chunks:
-                    transfer.advance(len(chunk))
-                    out.write(chunk)
-                    digest.update(chunk)
-                    length += len(chunk)
+    try:
+        with partial.open("a+b") as out:
+            digest, length = _had(out, transfer)
+            if length < size or size == 0:
+                with call.connection.download(*parts, start=length, path=key) as content:
+                    if content.start != length:
+                        transfer.advance(-length)
+                        out.truncate(0)
+                        digest, length = _md5(), 0
+                    for chunk in content.chunks:
+                        transfer.advance(len(chunk))
+                        out.write(chunk)
+                        digest.update(chunk)
+                        length += len(chunk)
+    except Failure as failure:
+        if failure.status == HTTPStatus.GONE or not partial.stat().st_size:
+            partial.unlink()
+        raise
     if length != size or (md5 is not None and digest.hexdigest() != md5):
         partial.unlink()
         raise Failure(
