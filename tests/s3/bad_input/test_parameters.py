@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 
 import pytest
@@ -144,7 +145,13 @@ def test_a_range_and_a_part(wire):
     ("headers", "status", "code"),
     [
         ({"If-None-Match": '"etag"'}, 501, "NotImplemented"),
+        ({"If-None-Match": '"a", "b"'}, 501, "NotImplemented"),
+        ({"If-None-Match": "*, *"}, 501, "NotImplemented"),
         ({"If-None-Match": "*", "If-Match": "*"}, 501, "NotImplemented"),
+        ({"If-Modified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}, 501, "NotImplemented"),
+        ({"If-Unmodified-Since": "Thu, 01 Jan 2070 00:00:00 GMT"}, 501, "NotImplemented"),
+        ({"x-amz-copy-source": TEA, "If-Unmodified-Since": "soon"}, 501, "NotImplemented"),
+        ({"x-amz-copy-source": TEA, "If-None-Match": '"etag"'}, 501, "NotImplemented"),
         ({"x-amz-tagging": "a=1&a=2"}, 400, "InvalidTag"),
         ({"x-amz-tagging": "&".join(f"k{n}=v" for n in range(11))}, 400, "BadRequest"),
         ({"x-amz-tagging": "k" * 129 + "=v"}, 400, "InvalidTag"),
@@ -157,6 +164,45 @@ def test_a_range_and_a_part(wire):
 def test_headers_that_cannot_be(wire, headers, status, code):
     body = b"" if "x-amz-copy-source" in headers else b"x"
     wire.refuses(wire.request("PUT", NEW, body, headers), status, code)
+
+
+ETAG = hashlib.md5(b"0123456789").hexdigest()
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize(
+    "wanted", [f'"{ETAG}", "other"', f'"other", "{ETAG}"', f'W/"{ETAG}"', '"*"', "*, *"]
+)
+def test_a_write_names_one_etag(wire, method, wanted):
+    """A list, of which reads take any, matches no object, and nothing is written or deleted."""
+    raw = wire.request(method, TEA, b"x" if method == "PUT" else b"", {"If-Match": wanted})
+    wire.refuses(raw, 412, "PreconditionFailed")
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        ({"If-None-Match": '"etag"'}, "If-None-Match"),
+        ({"If-None-Match": "*", "If-Match": '"etag"'}, "If-Match,If-None-Match"),
+        ({"If-Unmodified-Since": "Thu, 01 Jan 2070 00:00:00 GMT"}, "If-Unmodified-Since"),
+    ],
+)
+def test_a_condition_that_is_not_taken_is_named(wire, headers, named):
+    body = wire.send(wire.request("PUT", NEW, b"x", headers)).body.decode()
+    assert f"<Header>{named}</Header><additionalMessage>" in body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"If-None-Match": "*"},
+        {"If-None-Match": '"etag"'},
+        {"If-Unmodified-Since": "Thu, 01 Jan 2070 00:00:00 GMT"},
+        {"If-Modified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"},
+    ],
+)
+def test_a_deletion_on_other_conditions_deletes_nothing(wire, headers):
+    wire.refuses(wire.request("DELETE", TEA, headers=headers), 501, "NotImplemented")
 
 
 def test_conditions_that_do_not_hold(wire):

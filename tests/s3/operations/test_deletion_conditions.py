@@ -52,7 +52,7 @@ def test_an_object_is_deleted_if_it_is_the_one_that_is_named(s3, tea):
             s3.head_object(**place)
 
 
-@pytest.mark.parametrize("key", ["main/none", "nothing/none"])
+@pytest.mark.parametrize("key", ["main/none", "nothing/none", "main", "main/"])
 def test_an_etag_names_an_object_that_is_there(s3, bucket, key):
     for etag in ("*", '"0"'):
         with pytest.raises(ClientError) as error:

@@ -12,9 +12,9 @@ from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
-from anabranch.s3.operations.object_writes import condition_of
 from anabranch.s3.operations.part_numbers import checked_number
 from anabranch.s3.operations.resources import on_object
+from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.payloads.checksums import PREFIX
 from anabranch.s3.payloads.part_checksums import NAMES, PartChecksums, element_name
 from anabranch.s3.xml_reader import Element

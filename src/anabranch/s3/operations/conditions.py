@@ -1,4 +1,4 @@
-"""The conditions that requests set on the object that is there (RFC 9110, section 13)."""
+"""The conditions that reads set on the object that is there (RFC 9110, section 13)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from anabranch.errors import NotFound
 from anabranch.model.entry import Entry
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operations.object_headers import etag_of
 
-__all__ = ["Verdict", "judge", "require_copyable", "require_match"]
+__all__ = ["Verdict", "judge", "require_copyable"]
 
 
 _OF_COPIES = "x-amz-copy-source-"
@@ -52,16 +51,6 @@ def judge(headers: Mapping[str, str], entry: Entry, *, of: str = "") -> Verdict:
     elif modified is not None and entry.mtime <= modified:
         return Verdict.NOT_MODIFIED
     return Verdict.READ
-
-
-def require_match(header: str, entry: Entry | None) -> None:
-    """Raises S3Error: PreconditionFailed unless the object that is there is the one that the
-    header If-Match of a write names, and NotFound if there is none.
-    """
-    if entry is None:
-        raise NotFound("not found", kind="object_not_found")
-    if not _named(header, entry):
-        raise S3Error("PreconditionFailed", Condition="If-Match")
 
 
 def require_copyable(headers: Mapping[str, str], entry: Entry) -> None:

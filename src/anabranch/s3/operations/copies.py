@@ -13,10 +13,11 @@ from anabranch.s3.operations.conditions import require_copyable
 from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
 from anabranch.s3.operations.object_checksums import checksum_elements, copied_checksum
 from anabranch.s3.operations.object_headers import etag_of, precise_time
-from anabranch.s3.operations.object_writes import condition_of, require_path
+from anabranch.s3.operations.object_writes import require_path
 from anabranch.s3.operations.resources import on_copied_object, on_object
 from anabranch.s3.operations.tag_sets import TAGGING, tags_of_header
 from anabranch.s3.operations.user_metadata import metadata_of
+from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.xml_writer import document, leaf
 
 __all__ = ["OPERATIONS"]

@@ -16,7 +16,7 @@ from anabranch.errors import AnabranchError, NotFound
 from anabranch.model.entry import Entry
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
-from anabranch.s3.operations.conditions import require_match
+from anabranch.s3.operations.write_conditions import require_match, require_supported
 from anabranch.s3.xml_reader import Element
 
 __all__ = ["DeletionCondition", "require_readable"]
@@ -37,7 +37,10 @@ class DeletionCondition(NamedTuple):
 
     @classmethod
     def of_headers(cls, call: Call) -> DeletionCondition:
-        """Returns what the headers of a request say. Raises S3Error: InvalidArgument."""
+        """Returns what the headers of a request say. Raises S3Error: InvalidArgument, and
+        NotImplemented for conditions that S3 does not take on deletions.
+        """
+        require_supported(call.request.headers, "If-None-Match")
         modified, size = call.header(_MODIFIED), call.header(_SIZE)
         try:
             return cls(call.header("if-match"), _seconds(modified), _bytes(size))

@@ -45,6 +45,9 @@ def delete_object(call: Call) -> Answer:
             raise refused[0][1]
     else:
         call.services.catalog.repositories.get(address.bucket)
+        missing = condition.refusal(None)
+        if missing is not None:
+            raise missing
     return Answer(204)
 
 

@@ -13,16 +13,16 @@ from anabranch.s3.answer import Answer, header_safe
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
-from anabranch.s3.operations.conditions import require_match
 from anabranch.s3.operations.object_checksums import checksum_headers
 from anabranch.s3.operations.object_headers import etag_of
 from anabranch.s3.operations.reference_folders import is_folder, make_folder
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.operations.tag_sets import tags_of_header
 from anabranch.s3.operations.user_metadata import metadata_of
+from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.payloads.payload import Payload
 
-__all__ = ["OPERATIONS", "condition_of", "require_path"]
+__all__ = ["OPERATIONS", "require_path"]
 
 
 def put_object(call: Call) -> Answer:
@@ -46,19 +46,6 @@ def require_path(call: Call) -> None:
         raise S3Error(
             "InvalidArgument", "A key to write to has a branch, a slash and a path: main/a.txt"
         )
-
-
-def condition_of(call: Call) -> tuple[bool, Callable[[Entry | None], None] | None]:
-    """Returns whether nothing may be there yet, and what an object that is there must stand.
-
-    Raises S3Error: NotImplemented for conditions that S3 does not take on writes either.
-    """
-    none_match, match = call.header("if-none-match"), call.header("if-match")
-    if none_match not in {"", "*"} or (none_match and match):
-        raise S3Error("NotImplemented", "Writes take If-None-Match: * or If-Match with an ETag")
-    if not match:
-        return bool(none_match), None
-    return False, lambda entry: require_match(match, entry)
 
 
 def _upload(
