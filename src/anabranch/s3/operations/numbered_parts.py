@@ -27,13 +27,13 @@ class NumberedPart(NamedTuple):
 
 
 def numbered_part(number: int, entry: Entry) -> NumberedPart:
-    """Returns the part of an object of that number. Raises S3Error: InvalidPartNumber."""
+    """Returns the part of an object of that number. Raises S3Error: InvalidPart."""
     parts = kept_parts(entry)
     if parts is None:
         return NumberedPart(part_range(number, entry.size), kept_checksum(entry), 0)
     count = len(parts.sizes)
     if number > count:
-        raise S3Error("InvalidPartNumber")
+        raise S3Error("InvalidPart")
     checksum = part_checksum(parts, number)
     start, length = sum(parts.sizes[: number - 1]), parts.sizes[number - 1]
     part = ByteRange(start, length, entry.size) if entry.size else None
