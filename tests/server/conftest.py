@@ -18,6 +18,9 @@ from anabranch.testing.server import Server, running_server
 from anabranch.testing.stored_files import open_stored_files, stored_files
 
 
+PRESIGNED = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
+
+
 class House(NamedTuple):
     """A server, its folder, and a client of its API."""
 
@@ -69,7 +72,7 @@ class House(NamedTuple):
 @pytest.fixture(scope="package")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("house")
-    with running_server(folder) as server:
+    with running_server(folder, env=PRESIGNED) as server:
         auth = server.auth
         with httpx2.Client(base_url=server.api, auth=auth, timeout=30) as api:
             body = {"name": "sea", "storage_namespace": "local://sea"}

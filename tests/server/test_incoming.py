@@ -91,6 +91,36 @@ def test_a_body_that_is_too_long_is_refused_before_it_ends():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("length", [0, 1, 3, 400])
+@pytest.mark.parametrize("bodies", [(b"te",), (b"t", b"e"), (b"te", b"")])
+def test_a_body_of_another_length_than_its_head_says_is_truncated(bodies, length):
+    """Whatever the server made of the request: nothing that reads a body gets its end."""
+
+    async def whole() -> bytes:
+        return await (await begun(events(*bodies), length=length)).whole(1000)
+
+    async def at_once() -> bytes:
+        incoming = await begun(events(*bodies), length=length)
+        while not incoming.complete:
+            await incoming.more()
+        return incoming.taken()
+
+    async def on_a_thread() -> list[bytes]:
+        return await through_a_thread(await begun(events(*bodies), length=length), list)
+
+    for scenario in (whole, at_once, on_a_thread):
+        with pytest.raises(Truncated, match=f"has 2 bytes, its Content-Length is {length}"):
+            asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("length", [2, None])
+def test_a_body_of_the_length_that_its_head_says_is_whole(length):
+    async def scenario() -> bytes:
+        return await (await begun(events(b"t", b"e"), length=length)).whole(1000)
+
+    assert asyncio.run(scenario()) == b"te"
+
+
 async def through_a_thread(
     incoming: Incoming, use: Callable[[Inflow], Any], limit: int = 16, piece: int = 1
 ) -> Any:

@@ -45,8 +45,8 @@ from anabranch.server.api_path import (
     request_of,
 )
 from anabranch.server.head import Head
-from anabranch.server.incoming import Event, Incoming, Receive
-from anabranch.server.later import Later, has_small_body
+from anabranch.server.incoming import Event, Incoming, Receive, body_length
+from anabranch.server.later import Later, small_body_length
 from anabranch.server.metrics import Metrics, Service
 from anabranch.server.outflow import Outflow, send_in_pieces
 from anabranch.server.reply import Headers, Reply, Rest, Scope, Send
@@ -158,7 +158,8 @@ class Edge:
             return partial(self._answer_others, request_id, head)
         operation = invocation.operation
         at_once = operation.quick and self._local
-        if not at_once and not has_small_body(headers):
+        length = small_body_length(headers)
+        if not at_once and length is None:
             return partial(self._answer_slowly, invocation, request_id, head, began)
         request = request_of(head, found[2], request_id)
         reply = partial(self._replied, invocation, request, head, began)
@@ -170,7 +171,7 @@ class Edge:
         else:
             calls, running = self._calls, partial(self._metrics.running, "api", operation.id)
         work = partial(_answer_whole, invocation, request, running)
-        return Later(calls, work, answer_error, reply, may_go_on=reads)
+        return Later(calls, work, answer_error, reply, may_go_on=reads, body_length=length or 0)
 
     def _begin_s3(self, request_id: str, head: Head, began: float) -> Reply | Later | Rest:
         visit = self._s3.visit(head, request_id)
@@ -271,7 +272,7 @@ class Edge:
                 status = event["status"]
             await send(event)
 
-        incoming = Incoming(receive)
+        incoming = Incoming(receive, body_length(head.headers))
         scope[HEAD] = head
         scope[INCOMING] = incoming
         scope[REQUEST_ID] = request_id

@@ -1,18 +1,20 @@
 """The body of a request as it comes in, with the end told from a break.
 
 ASGI tells of a client that went away by an event of its own, and frameworks take it for the end of
-the body. Here it is an error: whoever reads a body gets all of it or Truncated.
+the body. Here it is an error: whoever reads a body gets all of it or Truncated. A body of another
+length than its head says is an error, too, whatever received it: every upload of every gateway
+comes through here or through `later.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from anabranch.errors import Invalid, Truncated
 
-__all__ = ["Event", "Incoming", "Receive"]
+__all__ = ["Event", "Incoming", "Receive", "body_length", "require_length"]
 
 Event = dict[str, Any]
 Receive = Callable[[], Awaitable[Event]]
@@ -21,12 +23,16 @@ IDLE_SECONDS = 120.0
 
 
 class Incoming:
-    """A request's body. The framework takes the first event through it, as if it were ASGI's own
-    `receive`; what that brought is kept for whoever wants the body.
+    """A request's body, of `length` bytes where that is known. The framework takes the first event
+    through it, as if it were ASGI's own `receive`; what that brought is kept for the body's reader.
     """
 
-    def __init__(self, receive: Receive, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, receive: Receive, length: int | None = None, *, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         self._receive = receive
+        self._length = length
+        self._received = 0  # bytes
         self._idle_seconds = idle_seconds
         self._first = b""
         self.begun = False
@@ -38,12 +44,14 @@ class Incoming:
         """Returns the next event as it is."""
         self.begun = True
         event = await self._receive()
-        self._first += event.get("body", b"")
-        self.complete = not event.get("more_body", False)
+        self._first += self._taken_in(event)
         return event
 
     def taken(self) -> bytes:
-        """Returns what has come in already, once."""
+        """Returns what has come in already, once. Raises Truncated if that is the whole body and
+        has another length than it must have.
+        """
+        self._require_length()
         first, self._first = self._first, b""
         return first
 
@@ -58,8 +66,8 @@ class Incoming:
             ) from None
         if event["type"] == "http.disconnect":
             raise Truncated("the connection broke off in the middle of the body")
-        self.complete = not event.get("more_body", False)
-        body: bytes = event.get("body", b"")
+        body = self._taken_in(event)
+        self._require_length()
         return body
 
     async def whole(self, limit: int) -> bytes:
@@ -79,3 +87,28 @@ class Incoming:
         """Returns when the client has gone away."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+    def _taken_in(self, event: Event) -> bytes:
+        body: bytes = event.get("body", b"")
+        self._received += len(body)
+        self.complete = not event.get("more_body", False)
+        return body
+
+    def _require_length(self) -> None:
+        if self.complete:
+            require_length(self._received, self._length)
+
+
+def body_length(headers: Mapping[str, str]) -> int | None:
+    """Returns the length that a request's head gives its body, in bytes; None where it tells none,
+    as of a body in chunks.
+    """
+    length = headers.get("content-length", "")
+    is_length = length.isascii() and length.isdigit() and "transfer-encoding" not in headers
+    return int(length) if is_length else None
+
+
+def require_length(received: int, length: int | None) -> None:
+    """Raises Truncated for a body of another length than its head says."""
+    if length is not None and received != length:
+        raise Truncated(f"the body has {received} bytes, its Content-Length is {length}")

@@ -11,12 +11,12 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from anabranch.errors import AnabranchError, Busy
-from anabranch.server.incoming import Incoming, Receive
+from anabranch.errors import AnabranchError, Busy, Truncated
+from anabranch.server.incoming import Incoming, Receive, require_length
 from anabranch.server.reply import Reply, Rest, Scope, Send
 from anabranch.server.workers import Calls
 
-__all__ = ["Later", "has_small_body"]
+__all__ = ["Later", "small_body_length"]
 
 LARGEST_BODY = 64 << 10
 """The longest body that is held whole for it, in bytes."""
@@ -36,6 +36,8 @@ class Later(NamedTuple):
     refuse: Callable[[AnabranchError], Any]
     reply: Callable[[Any], Reply | Rest]
     may_go_on: bool = False
+    body_length: int = 0
+    """The bytes that the body must have; any other is an error."""
 
     def start(self, body: bytes, done: Callable[[Reply | Rest | None], None]) -> None:
         """Begins the work; `done` is told the reply, on the event loop: None where there is none
@@ -48,13 +50,14 @@ class Later(NamedTuple):
             done(None if error is not None else self.reply(answer))
 
         try:
+            require_length(len(body), self.body_length)
             self.calls.submit(self.work, (body,), ended)
-        except Busy as error:
+        except (Busy, Truncated) as error:
             done(self.reply(self.refuse(error)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers the request the way of ASGI."""
-        incoming = Incoming(receive)
+        incoming = Incoming(receive, self.body_length)
         reply: Reply | Rest | None
         try:
             await incoming()
@@ -72,13 +75,16 @@ class Later(NamedTuple):
             await reply(scope, receive, send)
 
 
-def has_small_body(headers: Mapping[str, str]) -> bool:
-    """Returns whether a request says that its body is small, or has none."""
+def small_body_length(headers: Mapping[str, str]) -> int | None:
+    """Returns the length of a request's body in bytes, 0 without one; None for a body that is not
+    small, or whose length is not known before its end.
+    """
     length = headers.get("content-length", "0")
-    return (
+    is_small = (
         length.isascii()
         and length.isdigit()
         and len(length) <= _MOST_DIGITS
         and int(length) <= LARGEST_BODY
         and "transfer-encoding" not in headers
     )
+    return int(length) if is_small else None

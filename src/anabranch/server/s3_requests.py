@@ -12,9 +12,9 @@ from anabranch.s3.door import Door, Visit
 from anabranch.s3.operation import BodyKind
 from anabranch.s3.xml_reader import LARGEST
 from anabranch.server.head import Head
-from anabranch.server.incoming import Incoming, Receive
+from anabranch.server.incoming import Incoming, Receive, body_length
 from anabranch.server.inflow import Inflow
-from anabranch.server.later import Later, has_small_body
+from anabranch.server.later import Later, small_body_length
 from anabranch.server.metrics import Metrics
 from anabranch.server.outflow import Outflow, send_in_pieces
 from anabranch.server.reply import CLOSE, Headers, Reply, Rest, Send
@@ -73,7 +73,8 @@ class S3Requests:
         """
         reads = visit.quick and visit.request.method != "HEAD"
         brief = visit.brief or (visit.quick and (self._local_blocks or not reads))
-        if not brief or not has_small_body(headers):
+        length = small_body_length(headers)
+        if not brief or length is None:
             return None
         if _EXPECT in visit.request.headers:
             if not self._local:
@@ -82,7 +83,9 @@ class S3Requests:
             if refused is not None:
                 return refused
         work = partial(_answer_whole, visit)
-        return Later(self._brief_calls, work, visit.refusal, reply, may_go_on=reads)
+        return Later(
+            self._brief_calls, work, visit.refusal, reply, may_go_on=reads, body_length=length
+        )
 
     async def finish(
         self, visit: Visit, answer: Answer | None, request_id: str, receive: Receive, send: Send
@@ -90,7 +93,7 @@ class S3Requests:
         """Answers a request, by the answer that is there already or a new one; returns the
         status.
         """
-        incoming = Incoming(receive)
+        incoming = Incoming(receive, body_length(visit.request.headers))
         if answer is None:
             with self._metrics.running("gateway", visit.operation):
                 answer = await self._answer(visit, incoming)

@@ -1,0 +1,172 @@
+"""An upload whose bytes are not as many as its head says is refused by every gateway, and stores
+nothing: here the application is called as by a server that loses or adds bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+
+from anabranch.model.secret import Secret
+from anabranch.server.composition import Composition
+from anabranch.server.setting import build
+from anabranch.testing.stored_files import stored_files
+
+KEY, SECRET = "AKIAJTESTTESTTESTTEQ", "a-secret-that-is-long-enough"
+URL = "http://127.0.0.1:8000"
+OBJECTS = f"{URL}/api/v1/repositories/sea/branches/main/objects?path="
+SMALL, LARGE = b"1,2\n" * 10, b"1,2\n" * 50_000
+
+
+class Application:
+    """The ASGI application of a server, without the server."""
+
+    def __init__(self, folder):
+        values = {
+            "data": folder,
+            "database.type": "mem",
+            "blockstore.local.path": folder / "block",
+            "blockstore.local.pre_signed": True,
+            "blockstore.signing.secret_key": Secret("another secret, long enough"),
+            "auth.encrypt.secret_key": Secret("a secret, long enough"),
+            "committed.local_cache.dir": folder / "cache",
+            "installation.user_name": "admin",
+            "installation.access_key_id": KEY,
+            "installation.secret_access_key": Secret(SECRET),
+        }
+        self.folder = folder
+        self.composition = Composition(build(values))
+        self.composition.start()
+        self.s3 = boto3.client(
+            "s3",
+            endpoint_url=URL,
+            aws_access_key_id=KEY,
+            aws_secret_access_key=SECRET,
+            region_name="us-east-1",
+        )
+
+    def call(self, method, url, body=b"", length=None, piece=1 << 16, **headers):
+        """Returns the status of a response and its body; the head says that the body has `length`
+        bytes.
+        """
+        place = urlsplit(url)
+        pairs = [(b"host", place.netloc.encode())]
+        pairs.append((b"content-length", b"%d" % (len(body) if length is None else length)))
+        pairs += [
+            (name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()
+        ]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "scheme": "http",
+            "method": method,
+            "path": place.path,
+            "raw_path": place.path.encode(),
+            "root_path": "",
+            "query_string": place.query.encode(),
+            "headers": pairs,
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 8000),
+        }
+        pieces = [body[start : start + piece] for start in range(0, len(body), piece)] or [b""]
+        status, sent = 0, b""
+
+        async def receive():
+            await asyncio.sleep(0)
+            if not pieces:
+                return {"type": "http.disconnect"}
+            first = pieces.pop(0)
+            return {"type": "http.request", "body": first, "more_body": bool(pieces)}
+
+        async def send(event):
+            nonlocal status, sent
+            status = event.get("status", status)
+            sent += event.get("body", b"")
+
+        asyncio.run(self.composition.edge(scope, receive, send))
+        return status, sent
+
+    def rest(self, method, url, body=b"", **more):
+        basic = b64encode(f"{KEY}:{SECRET}".encode()).decode()
+        return self.call(method, url, body, authorization=f"Basic {basic}", **more)
+
+    def presigned(self, operation, **params):
+        params["Bucket"] = "sea"
+        return self.s3.generate_presigned_url(operation, Params=params)
+
+
+def raw(application, body, length):
+    return application.rest("POST", f"{OBJECTS}a", body, length=length)
+
+
+def form(application, body, length):
+    start = b'--X\r\nContent-Disposition: form-data; name="content"; filename="a"\r\n\r\n'
+    whole = start + body + b"\r\n--X--\r\n"
+    kind = "multipart/form-data; boundary=X"
+    length += len(whole) - len(body)
+    return application.rest("POST", f"{OBJECTS}a", whole, length=length, content_type=kind)
+
+
+def s3_object(application, body, length):
+    url = application.presigned("put_object", Key="main/a")
+    return application.call("PUT", url, body, length)
+
+
+def s3_part(application, body, length):
+    url = application.presigned("create_multipart_upload", Key="main/a")
+    started = application.call("POST", url)[1].decode()
+    upload = started.split("<UploadId>")[1].split("<")[0]
+    url = application.presigned("upload_part", Key="main/a", UploadId=upload, PartNumber=1)
+    answer = application.call("PUT", url, body, length)
+    url = application.presigned("list_parts", Key="main/a", UploadId=upload)
+    parts = application.call("GET", url)[1]
+    assert (b"<PartNumber>1<" in parts) == (answer[0] == 200)
+    url = application.presigned("abort_multipart_upload", Key="main/a", UploadId=upload)
+    assert application.call("DELETE", url)[0] == 204
+    return answer
+
+
+def block(application, body, length):
+    target = "branches/main/staging/backing?path=a&presign=true"
+    place = application.rest("GET", f"{URL}/api/v1/repositories/sea/{target}")[1]
+    return application.call("PUT", json.loads(place)["presigned_url"], body, length)
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory):
+    application = Application(tmp_path_factory.mktemp("lengths"))
+    body = json.dumps({"name": "sea", "storage_namespace": "local://sea"}).encode()
+    status, sent = application.rest(
+        "POST", f"{URL}/api/v1/repositories", body, content_type="application/json"
+    )
+    assert status == 201, sent
+    yield application
+    application.composition.close()
+
+
+@pytest.mark.parametrize("upload", [raw, form, s3_object, s3_part, block])
+@pytest.mark.parametrize("body", [b"", SMALL, LARGE], ids=["none", "small", "large"])
+@pytest.mark.parametrize("more", [-1, 1, 1000, 500_000])
+def test_an_upload_of_another_length_than_its_head_says_is_refused(application, upload, body, more):
+    length = len(body) + more
+    if length < 0:
+        pytest.skip("there is no such length")
+    before = stored_files(application.folder / "block")
+    status, sent = upload(application, body, length)
+    assert status == 400, sent
+    assert stored_files(application.folder / "block") == before
+    stat = f"{URL}/api/v1/repositories/sea/refs/main/objects/stat?path=a"
+    assert application.rest("GET", stat)[0] == 404
+
+
+@pytest.mark.parametrize("upload", [raw, form, s3_object, s3_part, block])
+@pytest.mark.parametrize("body", [b"", SMALL, LARGE], ids=["none", "small", "large"])
+def test_an_upload_of_the_length_that_its_head_says_is_stored(application, upload, body):
+    assert upload(application, body, len(body))[0] in {200, 201}
+    application.rest("DELETE", f"{OBJECTS}a")
