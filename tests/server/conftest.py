@@ -17,7 +17,6 @@ import pytest
 from anabranch.testing.server import Server, running_server
 from anabranch.testing.stored_files import open_stored_files, stored_files
 
-
 PRESIGNED = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
 
 
