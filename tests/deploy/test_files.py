@@ -58,7 +58,7 @@ def test_compose_starts_what_is_there():
         for volume in service.get("volumes", ()):
             source = volume.partition(":")[0]
             assert source in compose()["volumes"] or (DEPLOY / source).is_file()
-    named = set(re.findall(r"server (\w+):8000;", (DEPLOY / "nginx.conf").read_text("utf-8")))
+    named = set(re.findall(r"server (\w+):8000 ", (DEPLOY / "nginx.conf").read_text("utf-8")))
     assert named == {"one", "two"} <= services.keys()
     assert services["migrate"]["command"] in commands()
 

@@ -73,7 +73,10 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # connections that wait to be taken, and requests not read yet, are not under way for
-        # uvicorn: it would cut them off
+        # uvicorn: it would cut them off; clients that are told so send nothing more on connections
+        # that are about to be closed
+        state = self.server_state
+        state.default_headers = [*state.default_headers, (b"connection", b"close")]
         for left in reversed(range(LAST_LOOKS)):
             if not left:
                 for listening in sockets or ():
