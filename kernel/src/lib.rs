@@ -4,6 +4,8 @@
 //! - [`checksum`]: checksums that uploads carry.
 //! - [`codec`]: what lies inside a record: identities, values, protobuf messages.
 //! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
+//! - [`key_tree`]: sorted keys in little memory, searched.
+//! - [`prefetch`]: hints about memory that is read soon.
 //! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
 //! - [`tree`]: all records of one commit, and what is done with them.
 //! - [`arrow`]: records as columns, to and from whoever works with those.
@@ -19,6 +21,8 @@ pub mod error;
 #[cfg(unix)]
 pub mod files;
 pub mod http;
+mod key_tree;
+mod prefetch;
 pub mod ranges;
 pub mod signing;
 pub mod table;

@@ -25,7 +25,7 @@ fn expect_true_look_ups(bytes: &[u8], records: &Records) {
     let mut scratch = Vec::new();
     for (key, value) in records {
         match table.get(key, &mut scratch) {
-            Ok(found) => assert_eq!(found.as_ref(), Some(value)),
+            Ok(found) => assert_eq!(found, Some(value.as_slice())),
             Err(error) => assert!(matches!(error, Error::Corrupt { .. }), "{error}"),
         }
     }

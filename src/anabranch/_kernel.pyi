@@ -124,8 +124,8 @@ def table_records(path: str) -> list[tuple[bytes, bytes]]:
 class Tables:
     """A pool of open tables, which closes the least recently used ones.
 
-    `capacity` is how many tables stay open; an open table costs its index (about 4 bytes an
-    entry) besides the mapping.
+    `capacity` is how many tables stay open; an open table takes less than a byte of memory an
+    entry for its index, besides the mapping.
     """
 
     def __init__(self, capacity: int = 4096) -> None: ...
@@ -145,7 +145,11 @@ class Tree:
     def __len__(self) -> int: ...
     def ranges(self) -> list[RangeInfo]: ...
     def get(self, key: bytes) -> Value | None: ...
-    def get_many(self, keys: Sequence[bytes]) -> list[Value | None]: ...
+    def get_many(self, keys: Sequence[bytes]) -> list[Value | None]:
+        """Returns the values of keys, in any order; keys that follow one another in the tree cost
+        least. Cheaper than as many calls of `get`.
+        """
+
     def contains_prefix(self, prefix: bytes) -> bool: ...
     def listing(
         self, *, prefix: bytes = b"", after: bytes = b"", delimiter: bytes = b"", amount: int

@@ -25,6 +25,19 @@ def test_look_ups_are_those_of_a_dictionary(lake, committed, wanted):
     assert tree.get(b"") is None
 
 
+def test_batches_of_look_ups_agree_with_a_dictionary(own_lake):
+    """Many objects lie in a block, a batch touches some blocks many times and skips others."""
+    names = [b"day=%03d/part-%07d" % (number // 480, number) for number in range(0, 60_000, 2)]
+    committed = {name: value(name, 0) for name in names}
+    tree = own_lake.write(committed)
+    beside = [b"day=%03d/part-%07d" % (number // 480, number) for number in range(1, 60_000, 2)]
+    some = random.Random(5).sample(names + beside, 3000)
+    batches = [names[1000:3000], some, sorted(some), some[:17] * 3, [*beside[:40], b"", b"z"], []]
+    for batch in batches:
+        assert tree.get_many(batch) == [committed.get(name) for name in batch]
+        assert [tree.get(name) for name in batch] == [committed.get(name) for name in batch]
+
+
 @patient
 @given(records(), st.one_of(prefixes, keys))
 def test_prefixes_are_those_of_a_dictionary(lake, committed, prefix):

@@ -16,12 +16,13 @@ pub struct DiffPage {
 impl DiffPage {
     pub fn new(py: Python<'_>, page: &tree::DiffPage) -> PyResult<DiffPage> {
         let rows = PyList::empty(py);
+        let value = |framed: Option<&[u8]>| framed.map(|framed| py_framed(py, framed)).transpose();
         for row in &page.rows {
             rows.append((
                 PyString::intern(py, row.kind.name()),
                 PyBytes::new(py, &row.key),
-                py_framed(py, row.left.as_deref())?,
-                py_framed(py, row.right.as_deref())?,
+                value(row.left.as_deref())?,
+                value(row.right.as_deref())?,
             ))?;
         }
         Ok(DiffPage {

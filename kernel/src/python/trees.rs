@@ -97,9 +97,11 @@ impl Tree {
     fn get<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Option<PyValue<'py>>> {
         // Taken and put back, because finding a file may call Python, and so come here again.
         let mut scratch = SCRATCH.take();
-        let found = self.tree.get(key, &mut scratch);
+        let found = self
+            .tree
+            .get(key, &mut scratch, |framed| py_framed(py, framed));
         SCRATCH.replace(scratch);
-        py_framed(py, found?.as_deref())
+        found?.transpose()
     }
 
     fn get_many<'py>(
@@ -107,25 +109,11 @@ impl Tree {
         py: Python<'py>,
         keys: Vec<Bound<'py, PyBytes>>,
     ) -> PyResult<Vec<Option<PyValue<'py>>>> {
-        let mut packed = Vec::new();
-        let mut ends = Vec::with_capacity(keys.len());
-        for key in &keys {
-            packed.extend_from_slice(key.as_bytes());
-            ends.push(packed.len());
-        }
-        let found = py.detach(|| {
-            let (mut scratch, mut start) = (Vec::new(), 0);
-            ends.iter()
-                .map(|&end| {
-                    let key = &packed[start..end];
-                    start = end;
-                    self.tree.get(key, &mut scratch)
-                })
-                .collect::<Result<Vec<_>>>()
-        })?;
-        found
-            .iter()
-            .map(|value| py_framed(py, value.as_deref()))
+        let bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let values = py.detach(|| self.tree.get_many(&bytes))?;
+        let values = values.iter();
+        values
+            .map(|value| value.map(|framed| py_framed(py, framed)).transpose())
             .collect()
     }
 

@@ -34,11 +34,8 @@ pub fn py_value<'py>(py: Python<'py>, (identity, data): Parts<'_>) -> PyValue<'p
     (PyBytes::new(py, identity), PyBytes::new(py, data))
 }
 
-/// Returns a framed value for Python, None for None.
-pub fn py_framed<'py>(py: Python<'py>, framed: Option<&[u8]>) -> PyResult<Option<PyValue<'py>>> {
-    let Some(framed) = framed else {
-        return Ok(None);
-    };
+/// Returns a framed value for Python.
+pub fn py_framed<'py>(py: Python<'py>, framed: &[u8]) -> PyResult<PyValue<'py>> {
     let parts = decode_value(framed).ok_or(Error::Invalid("a value is malformed".into()))?;
-    Ok(Some(py_value(py, parts)))
+    Ok(py_value(py, parts))
 }

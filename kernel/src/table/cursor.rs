@@ -67,7 +67,7 @@ impl Cursor {
     /// Goes forward to the first record whose key is at least `key`, which must be above that of
     /// the record. Like [`Self::seek`], but cheaper when it is near.
     pub fn advance(&mut self, key: &[u8]) -> Result<()> {
-        if !self.valid || self.table.ends_before(self.block, key) {
+        if !self.valid || self.table.find_block(key) != self.block {
             return self.seek(key);
         }
         self.valid = false;

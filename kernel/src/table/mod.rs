@@ -1,8 +1,8 @@
 //! One table: a RocksDB-compatible SSTable file, written byte for byte as Pebble writes it.
 //!
 //! `docs/format/table.md` draws the bytes. From small to large: [`stored_block`] (a block as it
-//! lies in the file), [`block_writer`] and [`block_reader`] (its records), [`index`] and
-//! [`index_writer`] (which block holds which keys), [`properties`], [`footer`], and at the top
+//! lies in the file), [`block_writer`] and [`block_reader`] (its records), [`look_up`] (one of
+//! them by its key), [`index`] and [`index_writer`] (which block holds which keys), [`properties`], [`footer`], and at the top
 //! the [`writer`], the [`reader`] and the [`cursor`].
 
 pub mod block_reader;
@@ -15,9 +15,11 @@ pub mod footer;
 pub mod guarded_map;
 pub mod index;
 pub mod index_writer;
+mod look_up;
 pub mod properties;
 pub mod reader;
 pub mod separator;
+mod snappy;
 pub mod stored_block;
 pub mod verify;
 pub mod writer;
@@ -25,6 +27,7 @@ pub mod writer;
 pub use block_survey::BlockSurvey;
 pub use cursor::Cursor;
 pub use file::{sync_folder, write_table_file};
+pub use footer::Handle;
 pub use properties::Properties;
 pub use reader::Table;
 pub use stored_block::RawBlock;

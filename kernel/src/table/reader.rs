@@ -14,9 +14,12 @@ use super::cursor::Cursor;
 use super::footer::{Footer, Handle};
 use super::guarded_map::GuardedMap;
 use super::index::Index;
+use super::look_up::BlockLookUp;
 use super::properties::Properties;
 use super::stored_block::RawBlock;
 use crate::error::{Error, Fault, Result};
+use crate::key_tree::Search;
+use crate::prefetch::prefetch;
 
 /// A table that can be read, from any number of threads.
 pub struct Table {
@@ -87,16 +90,40 @@ impl Table {
         &self.properties
     }
 
-    /// Returns the framed value of a key, None when it is not there. `scratch` is reused from
-    /// call to call.
+    /// Returns the framed value of a key, None when it is not there. `scratch` may hold it, and is
+    /// reused from call to call.
     #[inline]
-    pub fn get(&self, key: &[u8], scratch: &mut Vec<u8>) -> Result<Option<Vec<u8>>> {
-        let block = self.index.find(key);
-        if block == self.block_count() {
-            return Ok(None);
+    pub fn get<'s>(&'s self, key: &[u8], scratch: &'s mut Vec<u8>) -> Result<Option<&'s [u8]>> {
+        match self.index.find(key) {
+            Some((_, handle)) => self.look_up(handle, |block| block.get(key, scratch)),
+            None => Ok(None),
         }
-        let raw = self.raw_block(block)?;
-        look_up(raw, key, scratch).map_err(|fault| self.corrupt(fault))
+    }
+
+    /// Starts a search for the block that holds a key if the table does.
+    #[inline]
+    pub(crate) fn search<'a>(&'a self, key: &'a [u8]) -> Search<'a> {
+        self.index.search(key)
+    }
+
+    /// Looks up keys in a block whose checksum is verified.
+    #[inline]
+    pub(crate) fn look_up<'t, T>(
+        &'t self,
+        handle: Handle,
+        look_up: impl FnOnce(&mut BlockLookUp<'t>) -> std::result::Result<T, Fault>,
+    ) -> Result<T> {
+        RawBlock::read(self.bytes.as_slice(), handle.offset, handle.length)
+            .and_then(|raw| look_up(&mut BlockLookUp::new(raw)?))
+            .map_err(|fault| self.corrupt(fault))
+    }
+
+    /// Asks the processor to bring a block nearer, in the background.
+    #[inline]
+    pub(crate) fn prefetch(&self, handle: Handle) {
+        if let Ok(bytes) = RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length) {
+            prefetch(bytes);
+        }
     }
 
     pub fn block_count(&self) -> usize {
@@ -105,14 +132,17 @@ impl Table {
 
     /// Returns the first block that may hold keys that are at least `key`; [`Self::block_count`]
     /// when there is none. The block itself may end before `key`, never a later one.
+    #[inline]
     pub fn find_block(&self, key: &[u8]) -> usize {
-        self.index.find(key)
+        self.index
+            .find(key)
+            .map_or(self.block_count(), |(block, _)| block)
     }
 
     /// Returns whether all keys of a block are below `key`, as [`Self::find_block`] knows it.
     #[inline]
     pub fn ends_before(&self, block: usize, key: &[u8]) -> bool {
-        self.index.ends_before(block, key)
+        self.find_block(key) > block
     }
 
     /// Returns a key that no key of the block is above and every key of later blocks is above.
@@ -187,19 +217,4 @@ fn find_properties(file: &[u8], list: Handle) -> std::result::Result<Handle, Fau
         }
     }
     Err("the table has no properties")
-}
-
-#[inline]
-fn look_up(
-    raw: RawBlock<'_>,
-    key: &[u8],
-    scratch: &mut Vec<u8>,
-) -> std::result::Result<Option<Vec<u8>>, Fault> {
-    let block = Block::parse(raw.content(scratch)?)?;
-    let mut walk = Walk::default();
-    walk.restart_at(block.search(key)?);
-    if !walk.seek(block.entries, key)? || super::block_writer::user_key(walk.key()) != key {
-        return Ok(None);
-    }
-    Ok(Some(block.entries[walk.value()].to_vec()))
 }

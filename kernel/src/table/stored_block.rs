@@ -1,15 +1,16 @@
 //! A block as it lies in a file: its bytes, perhaps compressed, then a trailer of five bytes
 //! that says how (0 as they are, 1 snappy) and carries the masked CRC-32C of both.
 
-use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
+use snap::raw::{Encoder, max_compress_len};
 
+use super::snappy::Decompression;
 use crate::error::Fault;
 
 /// Bytes of the trailer behind every block.
 pub const TRAILER_LEN: usize = 5;
 
-const PLAIN: u8 = 0;
-const SNAPPY: u8 = 1;
+pub(super) const PLAIN: u8 = 0;
+pub(super) const SNAPPY: u8 = 1;
 
 /// A block's bytes as stored. Two equal ones hold equal records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,18 +92,11 @@ impl<'a> RawBlock<'a> {
     }
 }
 
-/// No snappy element makes more than 64 bytes of 3, so a longer claim is a lie, found before
-/// memory is set aside for it.
 fn decompress(stored: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
-    let length = decompress_len(stored).map_err(|_| "a block's compressed length is malformed")?;
-    if length / 22 > stored.len() {
-        return Err("a block claims an impossible length");
-    }
-    out.resize(length, 0);
-    let written = Decoder::new().decompress(stored, out);
-    if written != Ok(length) {
-        return Err("a block cannot be decompressed");
-    }
+    let mut content = Decompression::new(stored)?;
+    content.reserve(out);
+    content.finish(out)?;
+    out.truncate(content.length());
     Ok(())
 }
 

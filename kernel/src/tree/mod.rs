@@ -1,6 +1,7 @@
 //! A tree: a metarange with its ranges, all the records of one commit in the order of their keys.
 //!
-//! - Open: [`Pool`] keeps tables open, [`Tree`] finds a key's range, [`TreeCursor`] walks.
+//! - Open: [`Pool`] keeps tables open, [`Tree`] finds a key's range, [`Values`] are those of many
+//!   keys, [`TreeCursor`] walks.
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
 //!   and [`s3_xml`].
 //! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
@@ -12,6 +13,7 @@ mod copy;
 mod cursor;
 mod diff_page;
 mod listing;
+mod look_ups;
 mod merge_walk;
 mod outcome;
 mod parallel;
@@ -43,6 +45,7 @@ pub use changes::{Change, Changes};
 pub use cursor::TreeCursor;
 pub use diff_page::{DiffPage, Kind, Row, compare_page, diff_page};
 pub use listing::{Item, Listing, Staged};
+pub use look_ups::Values;
 pub use outcome::{Outcome, Tally};
 pub use pool::{Locate, Pool, TableId};
 pub use range_list::RangeList;

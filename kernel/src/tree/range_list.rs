@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::pool::TableId;
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
+use crate::key_tree::{KeyTree, KeyTreeBuilder, Span};
 use crate::table::Table;
 
 /// The ranges of a tree in order. Their bounds do not overlap.
@@ -14,6 +15,8 @@ pub struct RangeList {
     metarange_id: String,
     infos: Vec<RangeInfo>,
     ids: Vec<TableId>,
+    /// The last keys of the ranges, which are searched.
+    ends: KeyTree,
     /// Whether a range's file was found to be what the metarange says.
     agreed: Vec<AtomicBool>,
     count: u64,
@@ -34,6 +37,11 @@ impl RangeList {
                 .map_err(|reason| Error::corrupt(table.path(), reason))?;
             cursor.next()?;
         }
+        let mut ends = KeyTreeBuilder::default();
+        for info in &list.infos {
+            ends.add(&info.max_key, Span::default());
+        }
+        list.ends = ends.finish();
         if list.infos.len() as u64 != table.properties().count() {
             return Err(Error::corrupt(
                 table.path(),
@@ -92,8 +100,9 @@ impl RangeList {
     /// end before.
     #[inline]
     pub fn find(&self, key: &[u8]) -> usize {
-        self.infos
-            .partition_point(|info| info.max_key.as_slice() < key)
+        self.ends
+            .find(key)
+            .map_or(self.infos.len(), |(range, _)| range)
     }
 
     /// Checks that a range's file has the bounds and the count that are listed here. Fails with

@@ -68,13 +68,27 @@ impl Tree {
         Ok(table)
     }
 
-    /// Returns the framed value of a key, None when it is not there. `scratch` is reused from
-    /// call to call.
+    /// Returns what `take` makes of the framed value of a key, None when it is not there.
+    /// `scratch` is reused from call to call.
     #[inline]
-    pub fn get(&self, key: &[u8], scratch: &mut Vec<u8>) -> Result<Option<Vec<u8>>> {
+    pub fn get<T>(
+        &self,
+        key: &[u8],
+        scratch: &mut Vec<u8>,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>> {
+        match self.table_for(key)? {
+            Some(table) => Ok(table.get(key, scratch)?.map(take)),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the table of the range that holds a key if the tree does.
+    #[inline]
+    pub(super) fn table_for(&self, key: &[u8]) -> Result<Option<Arc<Table>>> {
         let range = self.find_range(key);
         match self.ranges().get(range) {
-            Some(info) if info.min_key.as_slice() <= key => self.table(range)?.get(key, scratch),
+            Some(info) if info.min_key.as_slice() <= key => self.table(range).map(Some),
             _ => Ok(None),
         }
     }

@@ -125,7 +125,10 @@ mod tests {
         let done = write(&layers, folder.path(), limits).unwrap();
         let tree = folder.open(&done.outcome.metarange_id);
         for (key, address) in [("x/1", "one"), ("x/2", "two"), ("x/3", "three")] {
-            let value = tree.get(key.as_bytes(), &mut Vec::new()).unwrap().unwrap();
+            let value = tree
+                .get(key.as_bytes(), &mut Vec::new(), <[u8]>::to_vec)
+                .unwrap()
+                .unwrap();
             let entry = Entry::decode(decode_value(&value).unwrap().1).unwrap();
             assert_eq!(entry.address, format!("mem://n/{address}"));
         }
