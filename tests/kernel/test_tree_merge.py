@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,6 +137,55 @@ def test_ranges_of_either_side_are_reused(own_lake):
     assert own_lake.names() - before == {written.metarange_id}
     tree = own_lake.open(written.metarange_id)
     assert read(tree) == shared | {key: value(key, 1) for key in (CUTS[2], CUTS[9])}
+
+
+def test_overlapping_ranges_of_both_sides_are_written_as_one(own_lake):
+    """What lakeFS 1.84 makes of the same trees: its range around the source's is entered, too."""
+    base = own_lake.open("")
+    dest = own_lake.write({key: value(key, 1) for key in (b"a/1", CUTS[0], b"a/9")})
+    source = own_lake.write({b"a/2": value(b"a/2", 1)})
+    written = dest.merge(source, base, str(own_lake.folder)).written
+    ranges = own_lake.open(written.metarange_id).ranges()
+    assert [(info.min_key, info.max_key, info.count) for info in ranges] == [
+        (b"a/1", CUTS[0], 3),
+        (b"a/9", b"a/9", 1),
+    ]
+
+
+@patient
+@given(records(), st.lists(changes(12), max_size=3), st.lists(changes(12), max_size=3))
+def test_merges_do_not_fragment_ranges(lake, shared, ours, theirs):
+    """A range that a merge writes holds no key behind which a range ends, but as its last; and it
+    ends at one, unless the whole range that comes next is one of a side's, or none comes. So what
+    is written has no boundary of its own, and there are at most as many ranges that end elsewhere
+    as there are ranges of sides beside them.
+    """
+    base, _ = lake.commit(shared)
+    dest, _ = lake.commit(shared, *ours)
+    source, _ = lake.commit(shared, *theirs)
+    merged = dest.merge(source, base, str(lake.folder), strategy="source-wins")
+    kept = {info.id for info in (*dest.ranges(), *source.ranges())}
+    tree = lake.open(merged.written.metarange_id)
+    keys = sorted(read(tree))
+    ranges = tree.ranges()
+    for info, behind in itertools.zip_longest(ranges, ranges[1:]):
+        if info.id in kept:
+            continue
+        inside = [key for key in keys if info.min_key <= key < info.max_key]
+        assert not set(inside) & set(CUTS)
+        assert info.max_key in CUTS or behind is None or behind.id in kept
+
+
+@patient
+@given(records(), changes(), changes())
+def test_a_merge_that_takes_nothing_writes_the_same_ranges(lake, shared, ours, theirs):
+    """Cherry-picking what is there already leaves trees that commits made at once as they are."""
+    base = lake.write(shared)
+    source = lake.write(tree_model.applied(shared, theirs))
+    dest = lake.write(tree_model.applied(tree_model.applied(shared, ours), theirs))
+    written = dest.merge(source, base, str(lake.folder), strategy="dest-wins").written
+    if base.metarange_id != dest.metarange_id:
+        assert written.metarange_id == dest.metarange_id
 
 
 def test_an_unknown_strategy_is_refused(lake):

@@ -1,8 +1,9 @@
 //! Makes changes in a tree.
 //!
 //! The rule is lakeFS's: a range is kept as it is unless a change falls into it or into the gap
-//! before it; the others are written anew, and cut anew, together with what is beside them.
-//! Only changes that have an effect count.
+//! before it; the others are written anew, and cut anew, together with what is beside them. That
+//! holds for a change without effect, too; but a range that would come out as it is, is not
+//! written.
 //!
 //! A cut behind a key whose hash wants one stays where it is as long as the key does. So the
 //! ranges before and behind such a cut have nothing to do with each other, and are written at
@@ -100,8 +101,8 @@ pub(super) fn rewrite_ranges(
     out: &mut RangeWriter,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
-    for range in ranges {
-        let info = &base.ranges()[range];
+    for number in ranges.clone() {
+        let info = &base.ranges()[number];
         let within = changes.partition_point(|change| change.key <= info.max_key.as_slice());
         let (touching, behind) = changes.split_at(within);
         changes = behind;
@@ -109,9 +110,18 @@ pub(super) fn rewrite_ranges(
             out.add_range(info.clone())?;
             continue;
         }
-        let table = base.table(range)?;
-        let rewritten = Rewrite::new(&table, out).run(touching);
-        match rewritten.map_err(|error| blame(&table, error))? {
+        let next = ranges
+            .contains(&(number + 1))
+            .then(|| &base.ranges()[number + 1]);
+        let stays = out.is_between_ranges() && is_cut_off(info, next, changes);
+        let table = base.table(number)?;
+        let rewrite = Rewrite::new(&table, out);
+        let made = if stays {
+            rewrite.run_if_effective(touching)
+        } else {
+            rewrite.run(touching).map(Some)
+        };
+        match made.map_err(|error| blame(&table, error))? {
             Some(made) => tally.add(made),
             None => out.add_range(info.clone())?,
         }
@@ -123,6 +133,17 @@ pub(super) fn rewrite_ranges(
         }
     }
     Ok(tally)
+}
+
+/// Returns whether a range that is written anew ends where it ends now, given the range behind it
+/// and the changes behind it.
+fn is_cut_off(info: &RangeInfo, next: Option<&RangeInfo>, changes: &[Change<'_>]) -> bool {
+    let next_is_kept = match (next, changes.first()) {
+        (Some(next), Some(change)) => change.key > next.max_key.as_slice(),
+        (_, None) => true,
+        (None, Some(_)) => false,
+    };
+    next_is_kept || break_after(&info.max_key, info.estimated_size)
 }
 
 /// The changes are in order, so when records are not, the table is to blame.

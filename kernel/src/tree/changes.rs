@@ -29,26 +29,6 @@ impl Changes {
     /// Adds a change: an identity and data, None to delete. Fails with [`Error::Order`] unless
     /// the key is greater than all before.
     pub fn push(&mut self, key: &[u8], value: Option<(&[u8], &[u8])>) -> Result<()> {
-        self.push_with(key, value.is_some(), |bytes| {
-            if let Some((identity, data)) = value {
-                encode_value(identity, data, bytes);
-            }
-        })
-    }
-
-    /// Adds a change whose value is framed already.
-    pub fn push_framed(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        self.push_with(key, value.is_some(), |bytes| {
-            bytes.extend_from_slice(value.unwrap_or_default());
-        })
-    }
-
-    fn push_with(
-        &mut self,
-        key: &[u8],
-        has_value: bool,
-        put_value: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<()> {
         if let Some(last) = self.len().checked_sub(1).map(|last| self.get(last).key)
             && key <= last
         {
@@ -60,21 +40,14 @@ impl Changes {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
-        put_value(&mut self.bytes);
+        if let Some((identity, data)) = value {
+            encode_value(identity, data, &mut self.bytes);
+        }
         self.rows.push(Row {
             key: start..key_end,
-            value: has_value.then_some(key_end..self.bytes.len()),
+            value: value.is_some().then_some(key_end..self.bytes.len()),
         });
         Ok(())
-    }
-
-    /// Returns how many bytes the changes take.
-    pub fn size(&self) -> usize {
-        self.bytes.len() + self.rows.len() * size_of::<Row>()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = Change<'_>> {
-        self.slice(0..self.len())
     }
 
     /// Returns the changes with these numbers.

@@ -9,6 +9,7 @@ use super::cursor::TreeCursor;
 use super::diff::{DiffWalk, Side, same_identity};
 use super::outcome::Tally;
 use super::tree::Tree;
+use crate::codec::RangeInfo;
 use crate::error::Result;
 
 /// What a merge does with a key.
@@ -43,12 +44,12 @@ fn same(a: Option<&[u8]>, b: Option<&[u8]>) -> Option<bool> {
 }
 
 /// How far a walk went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// To a key.
     Key,
     /// Over a whole range, which makes these differences.
-    Range(Tally),
+    Range(RangeInfo, Tally),
 }
 
 /// A walk over what merging `source` into `dest` would do, given their base.
@@ -97,8 +98,8 @@ impl CompareWalk {
     /// a whole. Returns None at the end.
     pub fn advance_by_ranges(&mut self) -> Result<Option<Step>> {
         while self.changes.advance()? {
-            if let Some(tally) = self.pass_lone_range()? {
-                return Ok(Some(Step::Range(tally)));
+            if let Some((info, tally)) = self.pass_lone_range()? {
+                return Ok(Some(Step::Range(info, tally)));
             }
             if self.judge()? {
                 return Ok(Some(Step::Key));
@@ -108,8 +109,8 @@ impl CompareWalk {
     }
 
     /// Passes over the range ahead if the source has it where the others have nothing, or has
-    /// nothing where the others have it, and returns what taking that does.
-    fn pass_lone_range(&mut self) -> Result<Option<Tally>> {
+    /// nothing where the others have it, and returns it with what taking that does.
+    fn pass_lone_range(&mut self) -> Result<Option<(RangeInfo, Tally)>> {
         let Some((side, info)) = self.changes.lone_range() else {
             return Ok(None);
         };
@@ -127,8 +128,9 @@ impl CompareWalk {
             }
             tally.removed = info.count as u64;
         }
+        let info = info.clone();
         self.changes.skip_range(side);
-        Ok(Some(tally))
+        Ok(Some((info, tally)))
     }
 
     /// Finds out what the merge does with the key at hand; returns whether it does anything.

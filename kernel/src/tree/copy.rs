@@ -12,8 +12,20 @@ pub fn copy_through(
     end: Option<&[u8]>,
     out: &mut RangeWriter,
 ) -> Result<()> {
-    let fits = |key: &[u8]| end.is_none_or(|end| key <= end);
-    while from.key().is_some_and(fits) {
+    copy_while(from, |key| end.is_none_or(|end| key <= end), out)
+}
+
+/// Like [`copy_through`], up to the key `end` and without it.
+pub fn copy_before(from: &mut TreeCursor, end: &[u8], out: &mut RangeWriter) -> Result<()> {
+    copy_while(from, |key| key < end, out)
+}
+
+fn copy_while(
+    from: &mut TreeCursor,
+    fits: impl Fn(&[u8]) -> bool,
+    out: &mut RangeWriter,
+) -> Result<()> {
+    while from.key().is_some_and(&fits) {
         copy_piece(from, &fits, |_, _| true, out)?;
     }
     Ok(())

@@ -67,6 +67,12 @@ impl TreeCursor {
         }
     }
 
+    /// Returns the range of the record, entered or not, None at the end.
+    #[inline]
+    pub fn range(&self) -> Option<&RangeInfo> {
+        self.tree.ranges().get(self.range)
+    }
+
     /// Returns the ranges that lie ahead, that of the record first unless it is entered.
     pub fn whole_ranges(&self) -> &[RangeInfo] {
         match self.inside {

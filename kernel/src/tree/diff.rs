@@ -200,7 +200,7 @@ pub fn same_identity(a: &[u8], b: &[u8]) -> Option<bool> {
 
 /// Passes over the ranges with the same ids that lie ahead of both; returns whether there were
 /// any.
-pub fn skip_equal_ranges(left: &mut TreeCursor, right: &mut TreeCursor) -> bool {
+fn skip_equal_ranges(left: &mut TreeCursor, right: &mut TreeCursor) -> bool {
     let equal = equal_ranges(left, right);
     if equal > 0 {
         left.skip_ranges(equal);
@@ -210,7 +210,7 @@ pub fn skip_equal_ranges(left: &mut TreeCursor, right: &mut TreeCursor) -> bool 
 }
 
 /// Returns how many ranges with the same ids lie ahead of both.
-pub fn equal_ranges(left: &TreeCursor, right: &TreeCursor) -> usize {
+fn equal_ranges(left: &TreeCursor, right: &TreeCursor) -> usize {
     let pairs = left.whole_ranges().iter().zip(right.whole_ranges());
     pairs.take_while(|(l, r)| l.id == r.id).count()
 }
@@ -232,17 +232,25 @@ fn skip_equal_blocks(left: &mut TreeCursor, right: &mut TreeCursor) -> Result<bo
 }
 
 /// Returns how many blocks with equal bytes lie ahead of both, within the ranges entered.
-pub fn equal_blocks(left: &TreeCursor, right: &TreeCursor) -> Result<usize> {
+fn equal_blocks(left: &TreeCursor, right: &TreeCursor) -> Result<usize> {
+    let mut equal = 0;
+    while has_equal_block(left, right, equal)? {
+        equal += 1;
+    }
+    Ok(equal)
+}
+
+/// Returns whether the blocks that lie so many blocks ahead of both, within the ranges entered,
+/// have equal bytes; false where one has none.
+pub fn has_equal_block(left: &TreeCursor, right: &TreeCursor, ahead: usize) -> Result<bool> {
     let (Some((left, left_first)), Some((right, right_first))) =
         (left.block_ahead(), right.block_ahead())
     else {
-        return Ok(0);
+        return Ok(false);
     };
-    let most = (left.block_count() - left_first).min(right.block_count() - right_first);
-    for equal in 0..most {
-        if !left.has_equal_block(left_first + equal, right, right_first + equal)? {
-            return Ok(equal);
-        }
+    let (mine, theirs) = (left_first + ahead, right_first + ahead);
+    if mine >= left.block_count() || theirs >= right.block_count() {
+        return Ok(false);
     }
-    Ok(most)
+    left.has_equal_block(mine, right, theirs)
 }

@@ -1,30 +1,27 @@
 //! Merges two trees, given their base.
 //!
-//! First it is found out what the merge does (see [`super::compare`]); only when nothing is in
-//! conflict, or a strategy decides, is the new tree written. Few changes are remembered and
-//! made in the destination as a commit makes them; where there are many, or the destination is
-//! the base still, the three trees are walked again (see [`super::merge_walk`]).
+//! A first walk finds conflicts, and where the merge changes something (see [`super::compare`]).
+//! Only when nothing is in conflict, or a strategy decides, does a second one write the new tree
+//! (see [`super::merge_walk`]).
 //!
 //! A key that ends ranges of both sides by its hash is in the result whatever the merge does,
 //! and ends a range there. So a merge is done in pieces between such keys, at the same time.
 
-use std::ops::Range;
 use std::path::Path;
 
-use super::apply::rewrite_ranges;
-use super::changes::{Change, Changes};
 use super::compare::{CompareWalk, Comparison, Step};
 use super::diff_page::{Kind, kind};
 use super::merge_walk::MergeWalk;
 use super::outcome::{Outcome, Tally};
 use super::parallel;
+use super::stretches::Stretches;
 use super::tree::Tree;
 use super::window::successor;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::{RangeWriter, break_after};
 
-/// Changes of so many bytes are remembered, an equal part in each piece.
+/// So many bytes of what is changed are remembered, an equal part in each piece.
 const MEMORY: usize = 64 << 20;
 
 /// What decides where both sides changed a key, differently.
@@ -68,7 +65,7 @@ pub fn merge(sides: Sides<'_>, folder: &Path, rules: Rules) -> Result<Merged> {
     merge_within(MEMORY, sides, folder, rules)
 }
 
-/// Like [`merge`], with at most `memory` bytes of changes remembered.
+/// Like [`merge`], with about `memory` bytes of what is changed remembered.
 pub(super) fn merge_within(
     memory: usize,
     sides: Sides<'_>,
@@ -91,13 +88,15 @@ pub(super) fn merge_within(
             conflict_count: all.conflict_count,
         });
     }
-    let outcome = if all.tally.is_zero() {
+    let [dest, source, base] =
+        [sides.dest, sides.source, sides.base].map(|tree| tree.metarange_id());
+    let outcome = if source == base {
         Outcome::existing(sides.dest, all.tally)
-    } else if sides.dest.metarange_id() == sides.base.metarange_id() {
+    } else if dest == base {
         Outcome::existing(sides.source, all.tally)
     } else {
         let ranges = parallel::each(pieces.len(), |number| {
-            pieces[number].write(sides, rules.strategy, &findings[number], folder)
+            pieces[number].write(sides, rules.strategy, &findings[number].changed, folder)
         })?;
         let origins = [sides.dest, sides.source];
         Outcome::write(&ranges.concat(), &origins, all.tally, folder)?
@@ -140,8 +139,7 @@ struct Findings {
     tally: Tally,
     conflicts: Vec<Vec<u8>>,
     conflict_count: u64,
-    /// What is to be done to the destination, unless it was too much to remember.
-    changes: Option<Changes>,
+    changed: Stretches,
 }
 
 impl Findings {
@@ -153,44 +151,36 @@ impl Findings {
             .extend(next.conflicts.iter().take(room).cloned());
     }
 
-    fn take(&mut self, found: &Comparison<'_>, memory: usize) -> Result<()> {
+    fn take(&mut self, found: &Comparison<'_>, memory: usize) {
+        self.changed.push(found.key, found.key, memory);
         let tally = &mut self.tally;
         match kind(found.dest.is_some(), found.source.is_some()) {
             Kind::Added => tally.added += 1,
             Kind::Removed => tally.removed += 1,
             _ => tally.changed += 1,
         }
-        if let Some(changes) = &mut self.changes {
-            changes.push_framed(found.key, found.source)?;
-            if changes.size() > memory {
-                self.changes = None;
-            }
-        }
-        Ok(())
     }
 }
 
 impl Piece {
-    /// Finds out what the merge does, and remembers it if it takes no more than `memory` bytes.
+    /// Finds out what the merge does, and remembers where, in about `memory` bytes.
     fn look(&self, sides: Sides<'_>, rules: Rules, memory: usize) -> Result<Findings> {
         let limit = self.end.as_deref().map(successor);
         let mut walk = CompareWalk::new(sides.dest, sides.source, sides.base, limit);
-        let mut findings = Findings {
-            changes: Some(Changes::default()),
-            ..Findings::default()
-        };
+        let mut findings = Findings::default();
         walk.seek(&self.start)?;
         while let Some(step) = walk.advance_by_ranges()? {
-            if let Step::Range(tally) = step {
+            if let Step::Range(info, tally) = step {
                 findings.tally.add(tally);
-                findings.changes = None;
+                let changed = &mut findings.changed;
+                changed.push(&info.min_key, &info.max_key, memory);
                 continue;
             }
             let Some(found) = walk.current()? else {
                 break;
             };
             if !found.is_conflict || rules.strategy == Strategy::SourceWins {
-                findings.take(&found, memory)?;
+                findings.take(&found, memory);
             } else if rules.strategy == Strategy::None {
                 findings.conflict_count += 1;
                 if findings.conflicts.len() < rules.max_conflicts {
@@ -205,36 +195,13 @@ impl Piece {
         &self,
         sides: Sides<'_>,
         strategy: Strategy,
-        findings: &Findings,
+        changed: &Stretches,
         folder: &Path,
     ) -> Result<Vec<RangeInfo>> {
-        let ours = self.ranges(sides.dest);
-        if findings.tally.is_zero() {
-            return Ok(sides.dest.ranges()[ours].to_vec());
-        }
         let mut out = RangeWriter::new(folder);
-        let theirs = self.ranges(sides.base);
-        let dest_is_base = sides.dest.ranges()[ours.clone()] == sides.base.ranges()[theirs];
-        match &findings.changes {
-            Some(changes) if !dest_is_base => {
-                let changes: Vec<Change<'_>> = changes.iter().collect();
-                rewrite_ranges(sides.dest, ours, &changes, &mut out)?;
-            }
-            _ => {
-                let end = self.end.as_deref();
-                MergeWalk::new(sides, &self.start, end, strategy, &mut out)?.run()?;
-            }
-        }
+        let end = self.end.as_deref();
+        let walk = MergeWalk::new(sides, &self.start, end, changed, strategy, &mut out);
+        walk?.run()?;
         Ok(out.finish()?.0)
-    }
-
-    /// Returns the ranges of a tree that have keys of the piece.
-    fn ranges(&self, tree: &Tree) -> Range<usize> {
-        let first = tree.find_range(&self.start);
-        let end = match &self.end {
-            Some(end) => (tree.find_range(end) + 1).min(tree.ranges().len()),
-            None => tree.ranges().len(),
-        };
-        first..end.max(first)
     }
 }

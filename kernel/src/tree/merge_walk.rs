@@ -1,14 +1,30 @@
 //! Walks three trees together and writes what a merge makes of them.
 //!
-//! As far as two of them are the same, which ids of ranges and bytes of blocks tell, the result
-//! is the third, or either, and is copied: whole ranges by their ids, blocks as they are stored.
-//! What is left is decided key by key.
+//! The rule is lakeFS's, so that a merge of the same trees has the same ranges. As long as both
+//! sides stand ahead of a range, whole ranges are decided on:
+//!
+//! - A range that both sides have is taken.
+//! - A range that lies before all that is left of the other side is taken if the base has nothing
+//!   there, and left out if the base has that very range (the other side deleted it); otherwise
+//!   it is entered, and so is the range ahead of the other side.
+//! - Of two ranges with the same bounds, of which the base has one, the other is taken.
+//! - Any other two ranges that overlap are both entered.
+//!
+//! A side that is inside of a range decides key by key, and the other side enters each range into
+//! which such a key falls. So a range is taken whole only between two ranges of the other side:
+//! it never splits one that is being written.
+//!
+//! Inside of ranges, the destination's blocks are copied as they are stored as far as the merge
+//! changes nothing; elsewhere, where the destination is the base still, those of the source.
+
+use std::cmp::Ordering;
 
 use super::compare::{Verdict, verdict};
-use super::copy::copy_through;
+use super::copy::{copy_before, copy_through};
 use super::cursor::TreeCursor;
-use super::diff::{equal_blocks, equal_ranges};
+use super::diff::has_equal_block;
 use super::merge::{Sides, Strategy};
+use super::stretches::Stretches;
 use super::tree::Tree;
 use crate::codec::RangeInfo;
 use crate::error::Result;
@@ -21,17 +37,43 @@ pub struct MergeWalk<'a> {
     base: TreeCursor,
     /// The last key, at which ranges of `dest` and `source` end.
     end: Option<&'a [u8]>,
+    /// Where the result may differ from the destination, and the number of the first such stretch
+    /// that is not passed yet.
+    changed: &'a Stretches,
+    next_changed: usize,
     strategy: Strategy,
     out: &'a mut RangeWriter,
 }
 
+/// Where a side of the walk stands.
+enum Place<'c> {
+    AheadOf(&'c RangeInfo),
+    Inside(&'c [u8]),
+    AtEnd,
+}
+
+/// The next step of the walk.
+enum Step {
+    Finish,
+    /// Both sides have the range ahead.
+    PassEqual,
+    /// Both sides are ahead of ranges that overlap.
+    PassOverlapping,
+    PassDest,
+    PassSource,
+    EnterDest,
+    EnterSource,
+    Records,
+}
+
 impl<'a> MergeWalk<'a> {
     /// Returns a walk over the keys from `start` on, up to `end` and with it, where ranges of
-    /// destination and source end.
+    /// destination and source end. Outside of `changed` the result is the destination.
     pub fn new(
         sides: Sides<'_>,
         start: &[u8],
         end: Option<&'a [u8]>,
+        changed: &'a Stretches,
         strategy: Strategy,
         out: &'a mut RangeWriter,
     ) -> Result<MergeWalk<'a>> {
@@ -44,6 +86,8 @@ impl<'a> MergeWalk<'a> {
             source: at_start(sides.source)?,
             base: at_start(sides.base)?,
             end,
+            changed,
+            next_changed: 0,
             strategy,
             out,
         })
@@ -53,92 +97,131 @@ impl<'a> MergeWalk<'a> {
     pub fn run(&mut self) -> Result<()> {
         let mut key = Vec::new();
         loop {
-            if self.pass_agreeing_ranges()? || self.pass_lone_range()? || self.pass_blocks()? {
-                continue;
+            match next_step(self.place(&self.dest), self.place(&self.source)) {
+                Step::Finish => return Ok(()),
+                Step::PassEqual => {
+                    self.source.skip_ranges(1);
+                    take_range(&mut self.dest, self.out)?;
+                }
+                Step::PassOverlapping => self.pass_overlapping()?,
+                Step::PassDest => {
+                    let Self { dest, base, .. } = self;
+                    if !pass_lone_range(dest, base.tree(), self.out)? {
+                        self.enter_both()?;
+                    }
+                }
+                Step::PassSource => {
+                    let Self { source, base, .. } = self;
+                    if !pass_lone_range(source, base.tree(), self.out)? {
+                        self.enter_both()?;
+                    }
+                }
+                Step::EnterDest => self.dest.enter()?,
+                Step::EnterSource => self.source.enter()?,
+                Step::Records => self.take_records(&mut key)?,
             }
-            let keys = [self.dest.key(), self.source.key(), self.base.key()];
-            let Some(least) = keys.into_iter().flatten().min() else {
-                return Ok(());
-            };
-            if self.end.is_some_and(|end| least > end) {
-                return Ok(());
-            }
-            key.clear();
-            key.extend_from_slice(least);
-            self.take_record(&key)?;
         }
     }
 
-    /// Takes the keys on which two sides agree by the ids of their ranges; returns whether there
-    /// were any.
-    fn pass_agreeing_ranges(&mut self) -> Result<bool> {
-        if let Some((count, end)) = self.agreement(&self.source, &self.base) {
-            self.source.skip_ranges(count);
-            self.base.skip_ranges(count);
-            copy_through(&mut self.dest, Some(&end), self.out)?;
-        } else if let Some((count, end)) = self.agreement(&self.dest, &self.base) {
-            self.dest.skip_ranges(count);
-            self.base.skip_ranges(count);
-            copy_through(&mut self.source, Some(&end), self.out)?;
-        } else if let Some((count, end)) = self.agreement(&self.dest, &self.source) {
-            self.source.skip_ranges(count);
-            self.base.advance_past(&end)?;
-            copy_through(&mut self.dest, Some(&end), self.out)?;
-        } else {
-            return Ok(false);
+    fn place<'c>(&self, side: &'c TreeCursor) -> Place<'c> {
+        match (side.key(), self.end) {
+            (None, _) => Place::AtEnd,
+            (Some(key), Some(end)) if key > end => Place::AtEnd,
+            (Some(key), _) => side
+                .whole_range()
+                .map_or(Place::Inside(key), Place::AheadOf),
         }
-        Ok(true)
     }
 
-    /// Takes a range where only one side has anything: of the destination it is kept, of the
-    /// source taken, and of the base both have deleted it. Returns whether there was one.
-    fn pass_lone_range(&mut self) -> Result<bool> {
+    /// Takes one of two overlapping ranges, or enters both.
+    fn pass_overlapping(&mut self) -> Result<()> {
         let Self {
             dest, source, base, ..
         } = self;
-        if let Some(info) = lone_range(dest, [source, base], self.end) {
-            self.out.add_range(info.clone())?;
-            dest.skip_ranges(1);
-        } else if let Some(info) = lone_range(source, [dest, base], self.end) {
-            self.out.add_range(info.clone())?;
-            source.skip_ranges(1);
-        } else if lone_range(base, [dest, source], self.end).is_some() {
-            base.skip_ranges(1);
-        } else {
-            return Ok(false);
+        if let (Some(ours), Some(theirs)) = (dest.whole_range(), source.whole_range())
+            && ours.min_key == theirs.min_key
+            && ours.max_key == theirs.max_key
+            && let Some(common) = first_overlapping(base.tree(), ours)
+        {
+            if common.id == theirs.id {
+                source.skip_ranges(1);
+                return take_range(dest, self.out);
+            }
+            if common.id == ours.id {
+                dest.skip_ranges(1);
+                return take_range(source, self.out);
+            }
         }
-        Ok(true)
+        self.enter_both()
     }
 
-    /// Returns how many equal ranges lie ahead of two sides, within the piece, and the last key
-    /// of them; None when there are none.
-    fn agreement(&self, one: &TreeCursor, other: &TreeCursor) -> Option<(usize, Vec<u8>)> {
-        let ahead = &one.whole_ranges()[..equal_ranges(one, other)];
-        let within = match self.end {
-            Some(end) => ahead.partition_point(|info| info.max_key.as_slice() <= end),
-            None => ahead.len(),
+    /// Enters the ranges ahead, as far as they are in the piece.
+    fn enter_both(&mut self) -> Result<()> {
+        for side in [&mut self.dest, &mut self.source] {
+            if side
+                .key()
+                .is_some_and(|key| self.end.is_none_or(|end| key <= end))
+            {
+                side.enter()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides about the least key of the sides that are inside of ranges, and goes behind it, or
+    /// as far as is as easily decided. `key` is reused from call to call.
+    fn take_records(&mut self, key: &mut Vec<u8>) -> Result<()> {
+        let inside = [&self.dest, &self.source].map(|side| match side.whole_range() {
+            Some(_) => None,
+            None => side.key(),
+        });
+        let Some(least) = inside.into_iter().flatten().min() else {
+            return Ok(());
         };
-        let last = ahead[..within].last()?;
-        Some((within, last.max_key.clone()))
-    }
-
-    /// Takes the keys on which two sides agree by the bytes of their blocks; returns whether
-    /// there were any.
-    fn pass_blocks(&mut self) -> Result<bool> {
+        key.clear();
+        key.extend_from_slice(least);
+        self.next_changed = self.changed.find(self.next_changed, key);
+        let next_changed = self.changed.first_key(self.next_changed);
+        if next_changed.is_none_or(|next| next > key.as_slice()) {
+            return self.copy_unchanged(next_changed);
+        }
         let Self {
             dest, source, base, ..
         } = self;
-        if let Some(end) = skip_agreeing_blocks(source, base, self.end)? {
-            copy_through(dest, Some(&end), self.out)?;
-        } else if let Some(end) = skip_agreeing_blocks(dest, base, self.end)? {
-            copy_through(source, Some(&end), self.out)?;
+        base.advance_to(key)?;
+        if let Some(end) = skip_agreeing_blocks(dest, base, source)? {
+            copy_through(source, Some(&end), self.out)
         } else {
-            return Ok(false);
+            self.take_record(key)
         }
-        Ok(true)
     }
 
-    /// Decides about the least key that any side has, and goes behind it.
+    /// Copies records of the destination and passes over those of the source, before the key
+    /// `limit` and as long as no side leaves its range or reaches one.
+    fn copy_unchanged(&mut self, limit: Option<&[u8]>) -> Result<()> {
+        let sides = [&self.dest, &self.source];
+        let ends = sides.map(|side| match side.whole_range() {
+            Some(_) => None,
+            None => side.range().map(|info| info.max_key.clone()),
+        });
+        let begins = sides.map(|side| side.whole_range().map(|info| info.min_key.clone()));
+        let Some(last) = ends.into_iter().flatten().min() else {
+            return Ok(());
+        };
+        let begin = begins.into_iter().flatten().min();
+        let behind = begin.as_deref().into_iter().chain(limit).min();
+        match behind.filter(|behind| *behind <= last.as_slice()) {
+            Some(behind) => {
+                copy_before(&mut self.dest, behind, self.out)?;
+                self.source.advance_to(behind)
+            }
+            None => {
+                copy_through(&mut self.dest, Some(&last), self.out)?;
+                self.source.advance_past(&last)
+            }
+        }
+    }
+
     fn take_record(&mut self, key: &[u8]) -> Result<()> {
         let dest = value_at(&mut self.dest, key)?;
         let source = value_at(&mut self.source, key)?;
@@ -163,18 +246,73 @@ impl<'a> MergeWalk<'a> {
     }
 }
 
-/// Returns the range that lies ahead of one side, within the piece that ends with `end`, if the
-/// others have no key up to its end.
-fn lone_range<'a>(
-    one: &'a TreeCursor,
-    others: [&TreeCursor; 2],
-    end: Option<&[u8]>,
-) -> Option<&'a RangeInfo> {
-    let info = one.whole_range()?;
-    let max_key = info.max_key.as_slice();
-    let is_behind = |other: &TreeCursor| other.key().is_none_or(|key| key > max_key);
-    let is_within = end.is_none_or(|end| max_key <= end);
-    (is_within && others.into_iter().all(is_behind)).then_some(info)
+fn next_step(dest: Place<'_>, source: Place<'_>) -> Step {
+    match (dest, source) {
+        (Place::AtEnd, Place::AtEnd) => Step::Finish,
+        (Place::AheadOf(_), Place::AtEnd) => Step::PassDest,
+        (Place::AtEnd, Place::AheadOf(_)) => Step::PassSource,
+        (Place::AheadOf(ours), Place::AheadOf(theirs)) => {
+            if ours.id == theirs.id {
+                Step::PassEqual
+            } else if ours.max_key < theirs.min_key {
+                Step::PassDest
+            } else if theirs.max_key < ours.min_key {
+                Step::PassSource
+            } else {
+                Step::PassOverlapping
+            }
+        }
+        (Place::AheadOf(info), Place::Inside(key)) => match order(info, key) {
+            Ordering::Less => Step::PassDest,
+            Ordering::Equal => Step::EnterDest,
+            Ordering::Greater => Step::Records,
+        },
+        (Place::Inside(key), Place::AheadOf(info)) => match order(info, key) {
+            Ordering::Less => Step::PassSource,
+            Ordering::Equal => Step::EnterSource,
+            Ordering::Greater => Step::Records,
+        },
+        (Place::Inside(_), _) | (_, Place::Inside(_)) => Step::Records,
+    }
+}
+
+/// Returns whether a range lies before a key, behind it, or around it.
+fn order(info: &RangeInfo, key: &[u8]) -> Ordering {
+    if info.max_key.as_slice() < key {
+        Ordering::Less
+    } else if info.min_key.as_slice() > key {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    }
+}
+
+fn take_range(side: &mut TreeCursor, out: &mut RangeWriter) -> Result<()> {
+    if let Some(info) = side.whole_range() {
+        out.add_range(info.clone())?;
+    }
+    side.skip_ranges(1);
+    Ok(())
+}
+
+/// Takes the range ahead of a side where the other side has nothing, or leaves it out. Returns
+/// false where it has to be entered.
+fn pass_lone_range(side: &mut TreeCursor, base: &Tree, out: &mut RangeWriter) -> Result<bool> {
+    let Some(info) = side.whole_range() else {
+        return Ok(true);
+    };
+    match first_overlapping(base, info) {
+        None => take_range(side, out)?,
+        Some(common) if common.id == info.id => side.skip_ranges(1),
+        Some(_) => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Returns the first range of a tree that overlaps `info`.
+fn first_overlapping<'t>(tree: &'t Tree, info: &RangeInfo) -> Option<&'t RangeInfo> {
+    let found = tree.ranges().get(tree.find_range(&info.min_key))?;
+    (found.min_key <= info.max_key).then_some(found)
 }
 
 fn value_at<'a>(cursor: &'a mut TreeCursor, key: &[u8]) -> Result<Option<&'a [u8]>> {
@@ -184,28 +322,35 @@ fn value_at<'a>(cursor: &'a mut TreeCursor, key: &[u8]) -> Result<Option<&'a [u8
     }
 }
 
-/// Passes over the equal blocks that lie ahead of two sides. Returns a key up to which the two
-/// then have the same records, None when there were no such blocks.
+/// Passes over the blocks ahead in which a side, inside of a range, is the base still. Returns a
+/// key up to which the two then have the same records, None when there are no such blocks. Up to
+/// that key `other` neither leaves its range nor reaches one.
 fn skip_agreeing_blocks(
-    one: &mut TreeCursor,
-    other: &mut TreeCursor,
-    end: Option<&[u8]>,
+    side: &mut TreeCursor,
+    base: &mut TreeCursor,
+    other: &TreeCursor,
 ) -> Result<Option<Vec<u8>>> {
-    if !one.is_ahead_of_block() || !other.is_ahead_of_block() || one.key() != other.key() {
+    if !base.is_ahead_of_block() || side.key() != base.key() {
         return Ok(None);
     }
-    one.enter()?;
-    other.enter()?;
-    let count = equal_blocks(one, other)?;
-    let ends = [one.blocks_end(count), other.blocks_end(count)];
-    let [Some(one_end), Some(other_end)] = ends else {
+    let fits = |end: Vec<u8>| match (other.whole_range(), other.range()) {
+        (Some(ahead), _) => end < ahead.min_key,
+        (None, Some(entered)) => end <= entered.max_key,
+        (None, None) => true,
+    };
+    let mut count = 0;
+    while side.blocks_end(count + 1).is_some_and(fits) {
+        base.enter()?;
+        if !has_equal_block(side, base, count)? {
+            break;
+        }
+        count += 1;
+    }
+    let ends = [side.blocks_end(count), base.blocks_end(count)];
+    let [Some(side_end), Some(base_end)] = ends else {
         return Ok(None);
     };
-    one.skip_blocks(count)?;
-    other.skip_blocks(count)?;
-    let least = one_end.min(other_end);
-    Ok(Some(match end {
-        Some(end) if end < least.as_slice() => end.to_vec(),
-        _ => least,
-    }))
+    side.skip_blocks(count)?;
+    base.skip_blocks(count)?;
+    Ok(Some(side_end.min(base_end)))
 }

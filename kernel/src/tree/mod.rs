@@ -20,6 +20,7 @@ mod parallel;
 mod pool;
 mod range_list;
 mod rewrite;
+mod stretches;
 #[expect(
     clippy::module_inception,
     reason = "a tree is what the module is about"
@@ -36,6 +37,8 @@ pub mod merge;
 pub mod s3_xml;
 pub mod stats_json;
 
+#[cfg(test)]
+mod merge_rule;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Writes the records of one range anew, with changes made.
 //!
-//! Blocks into which no change falls are copied whole. As long as no change has an effect,
-//! nothing is written: a range may turn out to stay as it is.
+//! Blocks into which no change falls are copied whole. Where a range may stay as it is, nothing is
+//! written until a change has an effect.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,11 +33,16 @@ impl<'a> Rewrite<'a> {
 
     /// Writes the range if one of the changes has an effect, and returns what those did that
     /// have one; None when it is not written. No change may be behind its last key.
-    pub fn run(mut self, changes: &[Change<'_>]) -> Result<Option<Tally>> {
-        let Some(first) = self.first_effective(changes)? else {
-            return Ok(None);
-        };
-        let mut changes = &changes[first..];
+    pub fn run_if_effective(mut self, changes: &[Change<'_>]) -> Result<Option<Tally>> {
+        match self.first_effective(changes)? {
+            Some(first) => self.run(&changes[first..]).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes the range and returns what the changes did that have an effect. No change may be
+    /// behind its last key.
+    pub fn run(mut self, mut changes: &[Change<'_>]) -> Result<Tally> {
         let mut next_block = 0;
         while let Some(change) = changes.first() {
             let block = self.table.find_block(change.key);
@@ -52,7 +57,7 @@ impl<'a> Rewrite<'a> {
             self.rewrite_block(block, touching)?;
         }
         self.copy_blocks(next_block..self.table.block_count())?;
-        Ok(Some(self.tally))
+        Ok(self.tally)
     }
 
     fn first_effective(&mut self, changes: &[Change<'_>]) -> Result<Option<usize>> {
