@@ -79,7 +79,7 @@ def test_names_clash_across_kinds(lake):
         lake.tags.create("sea", "v", "main")
     with pytest.raises(Conflict, match="tag ID v: conflict found"):
         lake.branches.create("sea", "v", "main")
-    with pytest.raises(Conflict, match="branch ID x: conflict found"):
+    with pytest.raises(Conflict, match="branch name x: conflict found"):
         lake.tags.create("sea", "x", "main")
     with pytest.raises(Conflict, match="commit ID"):
         lake.branches.create("sea", head.id, "main")

@@ -47,8 +47,8 @@ def test_names_with_a_scope(api, branches):
     [
         ({"name": "main", "source": "main"}, 409, "branch already exists: not unique"),
         ({"name": "dev", "source": "nope"}, 404, "source reference 'nope': not found"),
-        ({"name": "-dev", "source": "main"}, 400, "argument branchID: invalid value"),
-        ({"name": "a/b", "source": "main"}, 400, "argument branchID: invalid value"),
+        ({"name": "-dev", "source": "main"}, 400, "argument branch: branch id: invalid value"),
+        ({"name": "a/b", "source": "main"}, 400, "argument branch: branch id: invalid value"),
         ({"name": "dev"}, 400, 'Error at "/source": property "source" is missing'),
         ({"name": "dev", "source": "main$"}, 400, "reference to staging area with $"),
         ({"name": "dev", "source": "main~7"}, 404, "source reference 'main~7': not found"),

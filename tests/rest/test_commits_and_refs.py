@@ -120,13 +120,13 @@ def test_committing_a_tree_that_exists(sea):
         ("commits/main~5", 404, "commit not found"),
         ("commits/main^x", 400, None),
         ("commits/main$", 400, "reference to staging area with $ is not a commit"),
-        ("refs/nope/commits", 404, "not found"),
+        ("refs/nope/commits", 404, "ref: not found"),
         ("refs/main$/commits", 400, "reference to staging area with $ is not a commit"),
         ("refs/main/commits?since=yesterday", 400, None),
-        ("refs/main/diff/nope", 404, "not found"),
-        ("refs/nope/diff/main", 404, "not found"),
+        ("refs/main/diff/nope", 404, "get commit by ref nope: not found"),
+        ("refs/nope/diff/main", 404, "get commit by branch nope: not found"),
         ("refs/main/diff/main?type=one_dot", 400, None),
-        ("refs/main/merge/nope", 404, "not found"),
+        ("refs/main/merge/nope", 404, "get commit by ref nope: not found"),
     ],
 )
 def test_expressions_that_name_nothing(sea, path, status, message):

@@ -55,7 +55,7 @@ def test_what_lakefs_says_to_names_that_are_taken(api, repository):
             "failed to match required regex ^local://: invalid namespace",
         ),
         ({"storage_namespace": "local://../tea"}, "invalid namespace"),
-        ({"default_branch": "-x"}, "argument branchID: invalid value: validation error"),
+        ({"default_branch": "-x"}, "argument branch: branch id: invalid value: validation error"),
         ({"storage_id": "other"}, "no storage named"),
         ({"read_only": "yes"}, 'Error at "/read_only": value must be a boolean'),
     ],

@@ -26,11 +26,15 @@ def test_life_of_a_tag(api, tags):
     ("body", "status", "message"),
     [
         ({"id": "taken", "ref": "main"}, 409, "tag already exists: not unique"),
-        ({"id": "main", "ref": "main"}, 409, "branch ID main: conflict found"),
+        ({"id": "main", "ref": "main"}, 409, "branch name main: conflict found"),
         ({"id": "v2", "ref": "nope"}, 404, "not found"),
         ({"id": "v2", "ref": "main$"}, 400, "reference to staging area with $ is not a commit"),
-        ({"id": "a b", "ref": "main"}, 400, "argument tagID: invalid value: validation error"),
-        ({"id": "", "ref": "main"}, 400, "argument tagID: invalid value: validation error"),
+        (
+            {"id": "a b", "ref": "main"},
+            400,
+            "argument tagID: tag id: invalid value: validation error",
+        ),
+        ({"id": "", "ref": "main"}, 400, "argument tagID: required value: validation error"),
         ({"id": "v2"}, 400, 'Error at "/ref": property "ref" is missing'),
     ],
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from anabranch.catalog.protection import Protection
-from anabranch.errors import NotFound
+from anabranch.catalog.wording import reference_errors, update_errors
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
+from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
@@ -31,12 +36,8 @@ class Branches:
         with self._core.foreseen(("branch at", repository, source)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
-            try:
+            with reference_errors(f"source reference '{source}'"):
                 commit = self._core.references.commit(found, source)
-            except NotFound as error:
-                raise NotFound(
-                    f"source reference '{source}': not found", kind=error.kind, hint=error.hint
-                ) from error
             return self._core.branches.create(found, name, commit.id, hidden=hidden)
 
     def get(self, repository: str, name: str) -> Branch:
@@ -92,7 +93,8 @@ class Branches:
 
         def target(stored: StoredBranch, _: Commit) -> Commit:
             self._core.committing.require_clean(found, stored.branch)
-            return self._core.references.commit(found, reference)
+            with reference_errors(f"hard-reset {name} to {reference}"):
+                return self._core.references.commit(found, reference)
 
         self._core.committing.advance(found, name, target)
 
@@ -136,16 +138,17 @@ class Branches:
         """Undoes a commit's changes by a new commit."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
-        return self._core.merging.revert(
-            found,
-            name,
-            reference,
-            parent_number=parent_number,
-            committer=committer,
-            message=message,
-            metadata=metadata,
-            allow_empty=allow_empty,
-        )
+        with self._applying(found, reference):
+            return self._core.merging.revert(
+                found,
+                name,
+                reference,
+                parent_number=parent_number,
+                committer=committer,
+                message=message,
+                metadata=metadata,
+                allow_empty=allow_empty,
+            )
 
     def cherry_pick(
         self,
@@ -162,12 +165,27 @@ class Branches:
         """Makes one commit's changes again by a new commit."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
-        return self._core.merging.cherry_pick(
-            found,
-            name,
-            reference,
-            parent_number=parent_number,
-            committer=committer,
-            message=message,
-            metadata=metadata,
-        )
+        with self._applying(found, reference):
+            return self._core.merging.cherry_pick(
+                found,
+                name,
+                reference,
+                parent_number=parent_number,
+                committer=committer,
+                message=message,
+                metadata=metadata,
+            )
+
+    @contextmanager
+    def _applying(self, repository: Repository, reference: str) -> Iterator[None]:
+        """Words the errors of an update that applies a commit; one of the reference to the commit
+        comes before all but that of a branch that is not there.
+        """
+        try:
+            with update_errors():
+                yield
+        except (NotFound, Invalid) as error:
+            if error.kind != "branch_not_found":
+                with reference_errors(f"get commit from ref {reference}"):
+                    self._core.references.commit(repository, reference)
+            raise

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.wording import reference_errors
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning import keys
@@ -80,7 +81,8 @@ class Commits:
         """
         with self._core.foreseen(("commit at", repository, reference)):
             found = self._core.repositories.get(repository)
-            start = self._core.references.commit(found, reference)
+            with reference_errors("ref"):
+                start = self._core.references.commit(found, reference)
         changed = (
             self._core.difference.touched(found, objects, prefixes) if objects or prefixes else None
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.errors import NotFound
+from anabranch.catalog.wording import reference_errors
 from anabranch.model.change import Change
 from anabranch.model.expression import parse_expression
 from anabranch.model.page import Page
@@ -40,8 +40,10 @@ class Refs:
         """
         core = self._core
         found = core.repositories.get(repository)
-        left_commit = core.references.commit(found, left)
-        resolved = self._right_side(found, right)
+        with reference_errors(f"get commit by branch {left}"):
+            left_commit = core.references.commit(found, left)
+        with reference_errors(f"get commit by ref {right}"):
+            resolved = self._right_side(found, right)
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with (
             core.difference.tree_at(found, Resolved(left_commit.id)) as ours,
@@ -83,14 +85,8 @@ class Refs:
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             known = self._core.branches.read(found, destination)
-            try:
+            with reference_errors(f"update branch {destination}: get commit by ref {source}"):
                 theirs = self._core.references.commit(found, source)
-            except NotFound as error:
-                raise NotFound(
-                    f"update branch {destination}: get commit by ref {source}: not found",
-                    kind=error.kind,
-                    hint=error.hint,
-                ) from error
         return self._core.merging.merge(
             found,
             theirs,
@@ -108,6 +104,8 @@ class Refs:
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
         """Returns the ids of the source's commit, the destination's, and their merge base."""
         found = self._core.repositories.get(repository)
-        left = self._core.references.commit(found, source)
-        right = self._core.references.commit(found, destination)
+        with reference_errors(f"get commit by branch {source}"):
+            left = self._core.references.commit(found, source)
+        with reference_errors(f"get commit by ref {destination}"):
+            right = self._core.references.commit(found, destination)
         return left.id, right.id, self._core.merging.base(found, left, right).id

@@ -39,8 +39,8 @@ def check_branch(name: str) -> None:
     """Raises Invalid unless `name` can name a branch."""
     if not (_BRANCH.fullmatch(name) or _SCOPED_BRANCH.fullmatch(name)):
         raise Invalid(
-            "argument branchID: invalid value: validation error: branch id must consist of "
-            "letters, digits, underscores and dashes, and cannot start with a dash",
+            "argument branch: branch id: invalid value: validation error: branch id must consist "
+            "of letters, digits, underscores and dashes, and cannot start with a dash",
             kind="invalid_branch_name",
             hint="Letters, digits, underscores and dashes; a scope may stand before a colon: "
             "dev:fix-1.",
@@ -49,16 +49,17 @@ def check_branch(name: str) -> None:
 
 def check_tag(name: str) -> None:
     """Raises Invalid unless `name` can name a tag."""
+    if not name:
+        raise Invalid("argument tagID: required value: validation error", kind="invalid_tag_name")
     if (
-        not name
-        or name == "@"
+        name == "@"
         or name.startswith(":")
         or name.endswith((".", ".lock", ":"))
         or "::" in name
         or _TAG_REFUSED.search(name)
     ):
         raise Invalid(
-            "argument tagID: invalid value: validation error",
+            "argument tagID: tag id: invalid value: validation error",
             kind="invalid_tag_name",
             hint="No spaces, slashes, `..`, `@{` or any of ^ ? * [ `, and no dot at the end.",
         )

@@ -183,7 +183,9 @@ class Merging:
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number < 1:
             raise Invalid(
-                "value should be greater than 0: invalid value", kind="parent_out_of_range"
+                "argument parentNumber: value should be greater than 0: "
+                "invalid value: validation error",
+                kind="parent_out_of_range",
             )
         if number > len(commit.parents):
             raise Invalid(

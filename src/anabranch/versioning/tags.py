@@ -60,7 +60,7 @@ class Tags:
         others, expected = beside
         if not self._keyvalue.apply([write, *others], [*absent, *expected]):
             if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
-                raise Conflict(f"branch ID {name}: conflict found", kind="name_is_a_branch")
+                raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
             if expected and self.find(repository, name) is None:
                 raise Conflict("it was changed meanwhile", kind="changed_meanwhile")
             raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")

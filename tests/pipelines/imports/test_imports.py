@@ -144,12 +144,12 @@ class TestWhatIsWrong:
     def test_uncommitted_changes_stay(self, lake, fill, start, ended, gate):
         fill("a")
         put(lake, "b")
-        assert ended(start(("", ""))).error == "uncommitted changes (dirty branch)"
+        assert ended(start(("", ""))).error == "merge import: uncommitted changes (dirty branch)"
         lake.branches.reset("sea", "main", "reset")
         import_id = start(("", ""))
         put(lake, "b")
         gate.set()
-        assert ended(import_id).error == "uncommitted changes (dirty branch)"
+        assert ended(import_id).error == "merge import: uncommitted changes (dirty branch)"
         assert [change.path for change in lake.branches.changes("sea", "main", amount=9).items] == [
             "b"
         ]

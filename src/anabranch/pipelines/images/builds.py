@@ -149,7 +149,7 @@ class Builds:
                 hint="An image never changes: choose another tag, or delete it first.",
             )
         if self._core.branches.find(repository, tag) is not None:
-            raise Conflict(f"branch ID {tag}: conflict found", kind="name_is_a_branch")
+            raise Conflict(f"branch name {tag}: conflict found", kind="name_is_a_branch")
 
 
 def check_image_tag(tag: str) -> None:

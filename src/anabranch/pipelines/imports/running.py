@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from anabranch.blocks.sources import Sources
+from anabranch.errors import DirtyBranch
 from anabranch.model.repository import Repository
 from anabranch.pipelines.imports.gathering import gather
 from anabranch.pipelines.imports.landing import ImportRequest, Landing, require_clean
@@ -38,6 +39,14 @@ class RunningImport(RunningJob):
 
     def run(self) -> None:
         """Imports. The step that moves the branch also completes the state."""
+        try:
+            self._import()
+        except DirtyBranch as error:
+            # lakeFS imports by a merge, and says so
+            message = f"merge import: {error.message}"
+            raise DirtyBranch(message, kind=error.kind, hint=error.hint) from error
+
+    def _import(self) -> None:
         core, request, repository = self.core, self._request, self.repository
         require_clean(core, repository, request.branch)
         with core.trees.scratch() as folder:
