@@ -308,3 +308,14 @@ def test_underlying_properties_and_preflight(api, branch, ref):
     assert (allowed.status_code, allowed.content) == (204, b"")
     nope = branch.replace("main", "nope")
     assert api.get(f"{nope}/objects/stage_allowed", params={"path": "b"}).status_code == 404
+
+
+@pytest.mark.parametrize("headers", [{}, {"Range": "bytes=0-0"}])
+def test_reads_say_that_ranges_are_accepted(api, repository, headers):
+    home = f"/repositories/{repository}"
+    api.post(f"{home}/branches/main/objects", params={"path": "a"}, content=b"tea")
+    for method in ("GET", "HEAD"):
+        found = api.request(
+            method, f"{home}/refs/main/objects", params={"path": "a"}, headers=headers
+        )
+        assert found.headers["accept-ranges"] == "bytes"

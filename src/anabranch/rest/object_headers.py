@@ -97,6 +97,7 @@ def object_headers(entry: Entry, *, disposition: bool) -> list[tuple[str, str]]:
     headers = [
         ("ETag", etag_of(entry)),
         ("Last-Modified", http_date(entry.mtime)),
+        ("Accept-Ranges", "bytes"),
     ]
     if disposition:
         media_type = entry.content_type.partition(";")[0].strip().lower()
