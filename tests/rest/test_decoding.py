@@ -185,3 +185,24 @@ def test_no_bytes_make_anything_else_of_decoding_than_a_body_or_a_refusal(data):
     else:
         said = decoded
     assert isinstance(said, Body) or said.startswith("request body has an error: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ('{"message": "m", "metadata": {"a": 1}}', "/metadata/a"),
+        ('{"message": "m", "metadata": {"ok": "1", "a~/b": null}}', "/metadata/a~/b"),
+        ('{"message": "m", "metadata": {"a": 1}, oh', "/metadata"),
+        ('{"message": "m", "metadata": {"a": 1}, "metadata": 5}', "/metadata"),
+        ('{"message": "m", "metadata": {"a": 1}, "metadata": {"b": "1"}}', "/metadata"),
+        ('{"message": "m", "metadata": 5}', "/metadata"),
+    ],
+)
+def test_the_key_of_a_map_is_named(api, repository, body, place):
+    answer = api.post(
+        f"/repositories/{repository}/branches/main/commits",
+        content=body,
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == 400
+    assert f'Error at "{place}": ' in answer.json()["message"]

@@ -27,6 +27,15 @@ _MISSING = re.compile(r"Object missing required field `(.+?)`(?: - at `(.+)`)?")
 _AT = re.compile(r"(.*) - at `(.+)`", re.DOTALL)
 _TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
 _EMPTY = "Expected `str` of length >= 1"
+_ANY_KEY = "[...]"
+"""What msgspec writes for the key of a map."""
+
+_NO_KEY = (
+    *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),  # it is no JSON further on
+    *(LookupError, AttributeError, ValueError, TypeError, StopIteration),  # a key is there twice
+)
+"""Why a key cannot be looked up in a body that was refused."""
+
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 _WANTED = {
@@ -136,11 +145,11 @@ class BodyDecoder(Generic[T]):
         try:
             return self._decode(data)
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(str(error), data) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._invalid(f"failed to decode request body: {error}") from None
 
-    def _refusal(self, message: str) -> Invalid:
+    def _refusal(self, message: str, data: bytes) -> Invalid:
         missing = _MISSING.fullmatch(message)
         if missing is not None:
             field, path = missing[1], f"{missing[2] or '$'}.{missing[1]}"
@@ -149,13 +158,31 @@ class BodyDecoder(Generic[T]):
             place = _AT.fullmatch(message)
             text, path = (place[1], place[2]) if place else (message, "$")
             reason = _reason(text)
-        pointer = re.sub(r"[.\[]", "/", path.removeprefix("$")).replace("]", "")
+        names = re.sub(r"[.\[]", "/", path.removeprefix("$").replace(_ANY_KEY, "[*]"))
+        pointer = _with_key(names.replace("]", ""), data)
         at = f'Error at "{pointer}": ' if pointer else ""
         schema = f"doesn't match schema #/components/schemas/{self._name}: " if self._name else ""
         return self._invalid(f"{schema}{at}{reason}")
 
     def _invalid(self, reason: str) -> Invalid:
         return Invalid(f"request body has an error: {reason}", kind="invalid_body")
+
+
+def _with_key(pointer: str, data: bytes) -> str:
+    """Returns a pointer with the key of a map in place of `*`, which stands for it where msgspec
+    tells of a map's value: all maps of the API are of texts.
+    """
+    before, star, _ = pointer.partition("/*")
+    if not star:
+        return pointer
+    try:
+        value = msgspec.json.decode(data)
+        for name in before.split("/")[1:]:
+            value = value[int(name)] if isinstance(value, list) else value[name]
+        key = next(key for key, text in value.items() if not isinstance(text, str))
+    except _NO_KEY:
+        return before
+    return f"{before}/{key}"
 
 
 def _reason(text: str) -> str:
