@@ -229,17 +229,15 @@ class Listing:
         of the page or of the tree. Keys must be sorted and not before `position`.
         """
     def feed_staged(self, rows: Sequence[tuple[bytes, bytes]], last: bool) -> None:
-        """Like `feed`, of changes as a key-value store holds them: keys and StagedEntryData
-        records. Raises KernelError for bytes that are no such record.
-        """
+        """Like `feed`, of keys and StagedEntryData records. Raises KernelError for other bytes."""
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:
         """The page's items in order; None in place of a value marks a common prefix."""
     def last_key(self) -> bytes: ...
-    def object_stats_json(self, storage_namespace: str, user_metadata: bool) -> bytes:
-        """The page as a JSON array of lakeFS `ObjectStats`, keys in alphabetical order.
-        Relative addresses are put behind `storage_namespace` and a slash.
-        """
+    def object_stats_json(
+        self, storage_namespace: str, user_metadata: bool, local_root: str = ""
+    ) -> bytes:
+        """The page as JSON of lakeFS; `local_root` replaces the scheme of full local addresses."""
     def s3_elements(
         self,
         root: bytes,

@@ -203,3 +203,23 @@ def test_json_of_common_prefixes_and_bytes_that_are_no_text(lake):
         "physical_address": "",
         "size_bytes": 0,
     }
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "shown"),
+    [
+        ("data/x", 1, "local:///srv/sea/data/x"),
+        ("local://other/data/x", 2, "local:///srv/other/data/x"),
+        ("local://other/data/x", 0, "local:///srv/other/data/x"),
+        ("local:///raw/x", 2, "local:///raw/x"),
+        ("s3://bucket/x", 2, "s3://bucket/x"),
+    ],
+)
+def test_json_has_full_addresses_with_the_root_of_local_blocks(lake, address, kind, shown):
+    tree = lake.write({b"a": encode_entry(address, kind, 0, 0, 1, "c", {}, "")})
+    listing = tree.listing(amount=5)
+    fill(listing, [])
+    (found,) = json.loads(listing.object_stats_json("local:///srv/sea", True, "local:///srv/"))
+    assert found["physical_address"] == shown
+    (found,) = json.loads(listing.object_stats_json("local:///srv/sea", user_metadata=True))
+    assert found["physical_address"] == (shown if kind == 1 else address)

@@ -119,6 +119,8 @@ def test_entries_for_what_lies_in_the_store(api, branch, repository):
     assert (staged.json()["mtime"], staged.json()["checksum"]) == (5, "x")
     got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "b"})
     assert got.content == b"tea"
+    listed = api.get(f"/repositories/{repository}/refs/main/objects/ls", params={"prefix": "b"})
+    assert listed.json()["results"][0]["physical_address"] == staged.json()["physical_address"]
     for address in ("s3://bucket/key", "local:///etc/passwd", "local://x/../../etc/passwd", "tea"):
         refused = stage(address)
         assert (refused.status_code, refused.json()) == (403, {"message": "forbidden"})
@@ -140,3 +142,13 @@ def test_tables_of_a_commit(api, branch, repository):
             assert answer.status_code == 404
             assert api.get(f"{metadata}/object/{kind}/{name}").status_code == 404
     assert api.get(f"{metadata}/object/tea/{tree}").status_code == 400
+
+
+def test_an_address_of_another_namespace_is_listed_as_it_is_answered(api, branch, repository):
+    body = {"physical_address": "local://elsewhere/data/x", "checksum": "x", "size_bytes": 3}
+    staged = api.put(f"{branch}/objects", params={"path": "far"}, json=body).json()
+    assert staged["physical_address"].startswith("local:///")
+    root = f"/repositories/{repository}/refs/main/objects"
+    (listed,) = api.get(f"{root}/ls", params={"prefix": "far"}).json()["results"]
+    found = api.get(f"{root}/stat", params={"path": "far"}).json()
+    assert listed["physical_address"] == found["physical_address"] == staged["physical_address"]

@@ -66,14 +66,17 @@ impl Listing {
         PyBytes::new(py, last.map_or(b"", |item| item.key))
     }
 
+    #[pyo3(signature = (storage_namespace, user_metadata, local_root = ""))]
     fn object_stats_json<'py>(
         &self,
         py: Python<'py>,
         storage_namespace: &str,
         user_metadata: bool,
+        local_root: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let shown = Shown {
             storage_namespace,
+            local_root,
             user_metadata,
         };
         PAGE.with_borrow_mut(|json| {

@@ -16,11 +16,17 @@ const DEFAULT_CONTENT_TYPE: &[u8] = b"application/octet-stream";
 const RELATIVE: i32 = 1;
 const FULL: i32 = 2;
 
+/// The scheme of addresses in a local folder.
+const LOCAL: &[u8] = b"local://";
+
 /// How a page is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     /// Relative addresses are put behind it and a slash.
     pub storage_namespace: &'a str,
+    /// Where the blocks of a local folder are, as `local:///srv/blocks/`: stands in place of the
+    /// scheme of full addresses that do not name it. Empty for other stores.
+    pub local_root: &'a str,
     /// Whether objects have the key `metadata`.
     pub user_metadata: bool,
 }
@@ -72,12 +78,23 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
             &[shown.storage_namespace.as_bytes(), b"/", entry.address],
         );
     } else {
-        put_string(out, &[entry.address]);
+        put_string(
+            out,
+            &full_address(entry.address, shown.local_root.as_bytes()),
+        );
     }
     out.extend_from_slice(b",\"size_bytes\":");
     put_signed(out, entry.size);
     out.push(b'}');
     Ok(())
+}
+
+/// Returns a full address in two pieces, with the root of local blocks in it.
+fn full_address<'a>(address: &'a [u8], local_root: &'a [u8]) -> [&'a [u8]; 2] {
+    match address.strip_prefix(LOCAL) {
+        Some(key) if !local_root.is_empty() && !key.starts_with(b"/") => [local_root, key],
+        _ => [b"", address],
+    }
 }
 
 fn is_relative(entry: &EntryView<'_>) -> bool {

@@ -15,6 +15,7 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore, Stored
+from anabranch.blocks.local_paths import SCHEME
 from anabranch.catalog.pinned_reads import PinnedRead, pinned_etag, unreplaced
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.writes import Expecting, Writes
@@ -121,8 +122,10 @@ class ObjectPage:
     def json(self, *, user_metadata: bool) -> bytes:
         """Returns the page as a JSON array of lakeFS `ObjectStats`. Raises Corrupt."""
         namespace = self._blocks.qualify(self._namespace)
+        root = self._blocks.qualify(SCHEME)
+        local_root = "" if root == SCHEME else root
         try:
-            return self._listing.object_stats_json(namespace, user_metadata)
+            return self._listing.object_stats_json(namespace, user_metadata, local_root)
         except kernel.KernelError as error:
             raise unreadable(error) from error
 

@@ -118,13 +118,13 @@ class Staging:
         """Stages an object whose bytes lie at any address of the store. If they are those of the
         object that is there, its checksums stay with them.
 
-        Raises Denied for an address outside the store.
+        Raises Denied for an address outside the store, unless imports may read it.
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
         self._protection.require_writable(found, branch)
         try:
-            known = self._blocks.unqualify(address)
+            known = address if self.is_source(address) else self._blocks.unqualify(address)
         except Invalid as error:
             raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
@@ -135,6 +135,17 @@ class Staging:
             return msgspec.structs.replace(entry, system_metadata=current.system_metadata)
 
         return self._stat(found, path, self._core.changes.replace(found, branch, path, over))
+
+    def is_source(self, address: str) -> bool:
+        """Returns whether an address is none of the store's own but one that imports may read."""
+        sources = self._blocks.sources
+        if sources is None or not sources.owns(address):
+            return False
+        try:
+            self._blocks.unqualify(address)
+        except Invalid:
+            return True
+        return False
 
     def _entry(
         self,

@@ -38,6 +38,7 @@ __all__ = [
     "on_policy",
     "on_ref",
     "on_repository",
+    "on_staged_source",
     "on_tag",
     "on_user",
 ]
@@ -119,6 +120,14 @@ def on_copied_object(call: _Call) -> str:
 def on_import_sources(call: _Call) -> list[str]:
     """Every address that is imported from."""
     return [namespace_arn(source.path) for source in call.body.paths]
+
+
+def on_staged_source(call: _Call) -> list[str]:
+    """The address that is staged, if it is none of the store's own: who may stage it may read it,
+    as by an import.
+    """
+    address = call.body.physical_address
+    return [namespace_arn(address)] if call.services.catalog.staging.is_source(address) else []
 
 
 def on_user(call: _Call) -> str:

@@ -18,7 +18,12 @@ from anabranch.rest.multipart import content_part
 from anabranch.rest.object_stats import ObjectStats, object_stats
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.parameters import AtBranch, ObjectPath, Seconds, Size
-from anabranch.rest.resources import on_copied_object, on_object, on_objects
+from anabranch.rest.resources import (
+    on_copied_object,
+    on_object,
+    on_objects,
+    on_staged_source,
+)
 from anabranch.signing.request import header_text
 
 __all__ = ["OPERATIONS"]
@@ -307,7 +312,10 @@ OPERATIONS = (
         method="PUT",
         path=_OBJECTS,
         summary="stage an object's metadata for the given branch",
-        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        permission=(
+            Need(Action.WRITE_OBJECT, on_object),
+            Need(Action.IMPORT_FROM_STORAGE, on_staged_source),
+        ),
         params=OnBranch,
         body=ObjectStageCreation,
         status=201,

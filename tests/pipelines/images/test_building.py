@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from anabranch.errors import (
@@ -201,3 +203,23 @@ def test_images_are_listed_by_label(images, lake):
     page = lake.images.list(amount=5, labels={"a": "1"}, after=page.next_offset)
     assert ([image.tag for image in page.items], page.has_more) == (["v1"], False)
     assert len(lake.images.list(amount=5).items) == 3
+
+
+def test_an_objects_address_is_listed_as_in_its_repository(images, lake, fill, outside):
+    images.commit("sea", {"a": b"a"})
+    fill({"raw/b": b"b"})
+    images.build("v1", f"ADD lakefs://sea/main/a .\nADD local://{outside}/raw/b .")
+
+    def listed(repository, reference):
+        page = lake.objects.listing(repository, reference, amount=10)
+        return {
+            item["path"]: item["physical_address"]
+            for item in json.loads(page.json(user_metadata=False))
+        }
+
+    shown = listed("image", "v1")
+    assert shown["a"] == listed("sea", "main")["a"]
+    assert shown["a"].startswith(lake.blocks.qualify("local://sea/data/"))
+    assert shown["b"] == f"local://{outside}/raw/b"
+    for path, address in shown.items():
+        assert lake.objects.stat("image", "v1", path).physical_address == address
