@@ -55,3 +55,12 @@ def test_many_rows_and_another_reader(tmp_path):
 def test_many_columns_have_a_long_list():
     table = parquet_table({f"c{number}": [number] for number in range(20)}, "test")
     assert pq.read_table(io.BytesIO(table)).num_columns == 20
+
+
+def test_floating_point_numbers():
+    depths = [0.5, -1.25, 1e300, float("inf"), 0.0]
+    table = pq.read_table(io.BytesIO(parquet_table({"depth": depths}, "test")))
+    assert table.schema.field("depth").type == pa.float64()
+    assert table.column("depth").to_pylist() == depths
+    file = pq.ParquetFile(io.BytesIO(parquet_table({"depth": depths, "n": [1] * 5}, "test")))
+    assert str(file.schema.column(0).logical_type) == "None"

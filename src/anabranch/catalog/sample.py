@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.sample_lakes import lakes_table
 from anabranch.model.entry import Entry
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
@@ -21,6 +22,24 @@ merge it or throw it away:
     anabranch branch create lakefs://{name}/try --source lakefs://{name}/main
     anabranch fs rm lakefs://{name}/try/data/rivers.csv
     anabranch diff lakefs://{name}/try
+
+`lakes.parquet` has about two hundred lakes, each with its country and mean depth in metres. Count
+them by country with any engine that reads S3, here DuckDB:
+
+    SELECT Country, count(*) FROM read_parquet('s3://{name}/main/lakes.parquet')
+    GROUP BY Country ORDER BY count(*) DESC LIMIT 5;
+
+`data/` has a few rivers, and arms of rivers that leave the stream and join it again further down,
+which is what an anabranch is: `images/anabranch.svg` draws one.
+"""
+
+_DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 160">
+  <title>A river with an anabranch</title>
+  <g fill="none" stroke="#2a6f97" stroke-linecap="round">
+    <path stroke-width="14" d="M10 100 C 90 60, 170 130, 250 100 S 350 80, 390 100"/>
+    <path stroke-width="8" d="M90 88 C 130 20, 240 20, 290 92"/>
+  </g>
+</svg>
 """
 
 # length in km, mouth: the longest river systems, as any atlas has them
@@ -66,6 +85,8 @@ def upload(core: Core, blocks: BlockStore, repository: Repository, committer: st
 
 def _files(name: str) -> Iterator[tuple[str, str, bytes]]:
     yield "README.md", "text/markdown", _README.format(name=name).encode()
+    yield "images/anabranch.svg", "image/svg+xml", _DRAWING.encode()
+    yield "lakes.parquet", "application/vnd.apache.parquet", lakes_table()
     for path, rows in (("data/rivers.csv", _RIVERS), ("data/anabranches.csv", _ARMS)):
         text = io.StringIO()
         csv.writer(text).writerows(rows)

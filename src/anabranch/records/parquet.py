@@ -1,4 +1,4 @@
-"""Parquet files, written: flat tables of text and whole numbers, none of them null.
+"""Parquet files, written: flat tables of text and numbers, none of them null.
 
     PAR1  a page of each column, gzipped  footer  length of the footer (4 bytes)  PAR1
 
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["parquet_table"]
 
 _MAGIC = b"PAR1"
-_INT64, _BYTE_ARRAY = 2, 6
+_INT64, _DOUBLE, _BYTE_ARRAY = 2, 5, 6
 _REQUIRED = 0
 _UTF8, _SIGNED_64 = 0, 18
 _PLAIN, _RLE = 0, 3
@@ -27,12 +27,12 @@ _GZIP_WINDOW = 31
 
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
-Column = Sequence[str] | Sequence[int]
+Column = Sequence[str] | Sequence[int] | Sequence[float]
 
 
 def parquet_table(columns: Mapping[str, Column], created_by: str) -> bytes:
     """Returns a file of columns, all of one length, by name: texts (in UTF-8; what is no Unicode
-    becomes replacement characters) or whole numbers of 64 bits.
+    becomes replacement characters), whole numbers of 64 bits, or floating-point numbers.
     """
     rows = len(next(iter(columns.values())))
     out = bytearray(_MAGIC)
@@ -58,10 +58,14 @@ def parquet_table(columns: Mapping[str, Column], created_by: str) -> bytes:
     return bytes(out) + footer + struct.pack("<I", len(footer)) + _MAGIC
 
 
-def _encoded(values: Column) -> tuple[int, int, bytes]:
-    """Returns a column's type, what it means, and its values in the encoding PLAIN."""
+def _encoded(values: Column) -> tuple[int, int | None, bytes]:
+    """Returns a column's type, what it means if it is more than that, and its values in the
+    encoding PLAIN.
+    """
     if all(isinstance(value, int) for value in values):
         return _INT64, _SIGNED_64, struct.pack(f"<{len(values)}q", *values)
+    if all(isinstance(value, float) for value in values):
+        return _DOUBLE, None, struct.pack(f"<{len(values)}d", *values)
     raws = [str(value).encode("utf-8", "replace") for value in values]
     return _BYTE_ARRAY, _UTF8, b"".join(struct.pack("<I", len(raw)) + raw for raw in raws)
 
@@ -81,10 +85,9 @@ def _group(children: int) -> bytes:
     return _struct((4, _BINARY, b"schema"), (5, _I32, children))
 
 
-def _leaf(name: str, kind: int, converted: int) -> bytes:
-    return _struct(
-        (1, _I32, kind), (3, _I32, _REQUIRED), (4, _BINARY, name.encode()), (6, _I32, converted)
-    )
+def _leaf(name: str, kind: int, converted: int | None) -> bytes:
+    meaning = () if converted is None else ((6, _I32, converted),)
+    return _struct((1, _I32, kind), (3, _I32, _REQUIRED), (4, _BINARY, name.encode()), *meaning)
 
 
 def _chunk(name: str, kind: int, rows: int, unpacked: int, packed: int, offset: int) -> bytes:
