@@ -17,6 +17,7 @@ from anabranch.model.secret import Secret
 from anabranch.s3.addressing import Domains, address_of, is_bucket_name, parameters_of
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
+from anabranch.s3.cors import Cors
 from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
 from anabranch.s3.misdirected import is_misdirected, refusing
@@ -29,7 +30,10 @@ from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import FORM, Choice, choose
 from anabranch.signing.request import Request
 
-__all__ = ["Door", "Visit"]
+__all__ = ["PREFLIGHT", "Door", "Visit"]
+
+PREFLIGHT = "OPTIONS"
+"""The method by which browsers ask whether a page may send a request."""
 
 _LONGEST_HEADERS = 16 * 1024
 """What the values of all headers may have together, in bytes; S3 takes 8 KB."""
@@ -43,6 +47,7 @@ class Door:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._domains = Domains(services.domains)
+        self.cors = Cors(services.cors)
         self._authenticator = services.access.authenticator
         self._verifier = Verifier(self._secret, services.clock)
 
@@ -52,8 +57,11 @@ class Door:
 
     def takes_unknown(self, method: str, headers: Mapping[str, str]) -> bool:
         """Returns whether a request to a path that nobody knows is for this door all the same: it
-        is a form with a file, which a page sends that got it from `generate_presigned_post`.
+        is a form with a file, which a page sends that got it from `generate_presigned_post`, or a
+        preflight request of a browser.
         """
+        if method == PREFLIGHT:
+            return self.cors.takes(headers)
         return method == "POST" and headers.get("content-type", "").startswith(FORM)
 
     def visit(
@@ -107,17 +115,20 @@ class Door:
 class Visit:
     """One request. `operation` is what it asks for, by its id, `body` says how its body is wanted,
     `quick` that it may be answered where it arrived, `brief` that it may wait together with others.
+    Every answer has the headers `cors` besides.
     """
 
     __slots__ = (
         "_call",
         "_carried",
         "_door",
+        "_preflight",
         "_request_id",
         "_wrong",
         "body",
         "brief",
         "choice",
+        "cors",
         "operation",
         "quick",
         "request",
@@ -130,9 +141,15 @@ class Visit:
         self.operation = "unknown"
         self.body = BodyKind.NONE
         self.quick = self.brief = False
+        self.cors = door.cors.headers(request.headers)
         self._call: Call | None = None
+        self._preflight: Answer | None = None
         self._wrong: AnabranchError | None = None
         try:
+            if request.method == PREFLIGHT:
+                self.operation, self.quick = "Preflight", True
+                self._preflight = door.cors.preflight(request.headers)
+                return
             self.request, self._carried, self.choice = self._understood(request)
         except AnabranchError as error:
             self._wrong = error
@@ -143,9 +160,11 @@ class Visit:
             self.brief = self.choice.operation.brief
 
     def admit(self) -> Answer | None:
-        """Returns None if the request may be answered, else the answer that refuses it; asked
-        before any of the body is taken, and once is enough.
+        """Returns None if the request may be answered, else the answer that refuses it, or that
+        to a preflight request; asked before any of the body is taken, and once is enough.
         """
+        if self._preflight is not None:
+            return self._preflight
         if self._wrong is None and self._call is None:
             try:
                 self._call = self._door.admit(self.request, self._carried, self.choice)

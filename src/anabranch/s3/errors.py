@@ -25,6 +25,7 @@ class ErrorCode(NamedTuple):
 CODES: Mapping[str, ErrorCode] = MappingProxyType(
     {
         "AccessDenied": ErrorCode(403, "Access Denied"),
+        "AccessForbidden": ErrorCode(403, "Access Forbidden"),
         "AuthorizationHeaderMalformed": ErrorCode(400, "The authorization header is malformed."),
         "AuthorizationQueryParametersError": ErrorCode(
             400,

@@ -13,7 +13,8 @@ __all__ = ["Services"]
 
 class Services(NamedTuple):
     """Everything that operations use. `clock` gives seconds since 1970, `region` is what clients
-    are told, and under `namespace_prefix`, unless it is empty, buckets may be created.
+    are told, and under `namespace_prefix`, unless it is empty, buckets may be created. Web pages
+    of the origins in `cors` may send requests.
     """
 
     catalog: Catalog
@@ -22,3 +23,4 @@ class Services(NamedTuple):
     domains: tuple[str, ...] = ()
     region: str = "us-east-1"
     namespace_prefix: str = ""
+    cors: tuple[str, ...] = ()

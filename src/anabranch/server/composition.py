@@ -122,6 +122,7 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
         domains=settings.gateways.s3.domain_name,
         region=settings.gateways.s3.region,
         namespace_prefix=settings.blockstore.default_namespace_prefix,
+        cors=settings.gateways.s3.cors,
     )
 
 

@@ -34,7 +34,7 @@ from anabranch.rest.services import Services
 from anabranch.rest.signed_blocks import SIGNED_OPERATIONS
 from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
 from anabranch.s3.answer import Answer as S3Answer
-from anabranch.s3.door import Door, Visit
+from anabranch.s3.door import PREFLIGHT, Door, Visit
 from anabranch.server import pages
 from anabranch.server.api_path import (
     HEAD,
@@ -150,9 +150,11 @@ class Edge:
         if self._door.takes(headers, head.query):
             return self._begin_s3(request_id, head, began)
         found = self._router.find(head.path)
-        if found is None and self._door.takes_unknown(head.method, headers):
-            return self._begin_s3(request_id, head, began)
         path = None if found is None else found[0]
+        if (
+            found is None or (head.method == PREFLIGHT and not isinstance(path, ApiPath))
+        ) and self._door.takes_unknown(head.method, headers):
+            return self._begin_s3(request_id, head, began)
         invocation = path.invocations.get(head.method) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
             return partial(self._answer_others, request_id, head)

@@ -146,6 +146,7 @@ def reply_to(visit: Visit, answer: Answer, request_id: str, *, asked_for_body: b
     it may send anything next: its connection ends.
     """
     headers = _headers(answer, request_id)
+    headers += visit.cors
     if not asked_for_body and _EXPECT in visit.request.headers:
         headers.append(CLOSE)
     return Reply(answer.status, headers, answer.body)

@@ -97,6 +97,13 @@ class S3Gateway(Group, frozen=True, kw_only=True):
         tuple[str, ...], Means("Names of this server under which S3 clients put buckets")
     ] = ("s3.local.lakefs.io",)
     region: Annotated[str, Means("Region that S3 clients are told")] = "us-east-1"
+    cors: Annotated[
+        tuple[str, ...],
+        Means(
+            "Origins of web pages that may send requests to the S3 gateway, such as "
+            "`https://app.example.com` or `https://*.example.com`; `*` is any"
+        ),
+    ] = ()
 
 
 class Gateways(Group, frozen=True, kw_only=True):

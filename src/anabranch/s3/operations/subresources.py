@@ -11,6 +11,7 @@ from collections.abc import Callable
 from anabranch.access.permissions import Action
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
+from anabranch.s3.cors import MAX_AGE_SECONDS, METHODS
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
@@ -37,7 +38,6 @@ _SAME = {
 """What every bucket has, by the name in the query."""
 
 _ABSENT = {
-    "cors": "NoSuchCORSConfiguration",
     "encryption": "ServerSideEncryptionConfigurationNotFoundError",
     "lifecycle": "NoSuchLifecycleConfiguration",
     "object-lock": "ObjectLockConfigurationNotFoundError",
@@ -52,7 +52,7 @@ _ABSENT = {
 """What no bucket has, with the error that says so."""
 
 _OTHERS = """
-    analytics attributes delete intelligent-tiering inventory legal-hold list-type location
+    analytics attributes cors delete intelligent-tiering inventory legal-hold list-type location
     metadataTable metrics restore retention select session torrent uploadId uploads versions
 """
 NAMES = frozenset(_OTHERS.split()).union(_SAME, _ABSENT)
@@ -64,6 +64,23 @@ def get_location(call: Call) -> Answer:
     call.services.catalog.repositories.get(call.address.bucket)
     region = call.services.region
     return Answer(200, document("LocationConstraint", "" if region == "us-east-1" else region))
+
+
+def get_cors(call: Call) -> Answer:
+    """Returns which web pages may send requests, as the settings say for all buckets."""
+    call.services.catalog.repositories.get(call.address.bucket)
+    origins = call.services.cors
+    if not origins:
+        raise S3Error("NoSuchCORSConfiguration")
+    rule = element(
+        "CORSRule",
+        *(leaf("AllowedOrigin", origin) for origin in origins),
+        *(leaf("AllowedMethod", method) for method in METHODS),
+        leaf("AllowedHeader", "*"),
+        leaf("ExposeHeader", "*"),
+        leaf("MaxAgeSeconds", str(MAX_AGE_SECONDS)),
+    )
+    return Answer(200, document("CORSConfiguration", rule))
 
 
 def get_object_acl(call: Call) -> Answer:
@@ -134,6 +151,7 @@ def _of_object(name: str, handler: Callable[[Call], Answer]) -> Operation:
 
 OPERATIONS = (
     _of_bucket("location", get_location),
+    _of_bucket("cors", get_cors),
     *(_of_bucket(name, _same(body)) for name, body in _SAME.items()),
     *(_of_bucket(name, _absent(code)) for name, code in _ABSENT.items()),
     _of_object("acl", get_object_acl),
