@@ -24,7 +24,11 @@ def refusal(cors, headers):
         (APP, [APP, APP.upper()], [f"{APP}:8443", "http://app.example.com", "null", APP + ".evil"]),
         ("https://*.example.com", [APP, "https://a.b.example.com"], ["https://example.com"]),
         ("http://localhost:*", ["http://localhost:3000"], ["http://localhost", "http://x:3000"]),
-        ("https://*", [APP], ["http://app.example.com", "https://a/b"]),
+        (
+            "https://*",
+            [APP],
+            ["http://app.example.com", "https://a/b", "https://\xe9", "https://a\tb"],
+        ),
         ("*", [APP, "null", "http://x:1"], []),
     ],
 )

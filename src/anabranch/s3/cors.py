@@ -110,4 +110,5 @@ class Cors:
         )
 
     def _matches(self, origin: str) -> bool:
-        return self._all or self._pattern.fullmatch(origin.lower()) is not None
+        fit = origin.isascii() and origin.isprintable()  # it is sent back
+        return self._all or (fit and self._pattern.fullmatch(origin.lower()) is not None)
