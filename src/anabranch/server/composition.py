@@ -16,6 +16,8 @@ from anabranch.rest.services import Services, Version
 from anabranch.s3.door import Door
 from anabranch.s3.services import Services as S3Services
 from anabranch.server.block_stores import open_blocks, presigned_seconds
+from anabranch.server.client_address import TrustedProxies
+from anabranch.server.connection_limits import ConnectionLimits
 from anabranch.server.edge import Edge
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
@@ -41,9 +43,10 @@ TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
 class Composition:
-    """A server's objects. `edge` is the application to serve; `close` ends it."""
+    """A server's objects. `edge` is the application to serve, within `limits`; `close` ends it."""
 
     def __init__(self, settings: Settings) -> None:
+        proxies = TrustedProxies(settings.http.trusted_proxies)
         settings = with_keys(settings, secrets.token_bytes)
         self._settings = settings
         keyvalue = _shared_keyvalue(settings)
@@ -74,6 +77,15 @@ class Composition:
             on_shutdown=self.close,
             local=blocks_here and is_on_this_machine(settings.database),
             local_blocks=blocks_here,
+        )
+
+        http = settings.http
+        self.limits = ConnectionLimits(
+            head_timeout=http.head_timeout,
+            max_connections=http.max_connections,
+            max_per_address=http.max_connections_per_address,
+            proxies=proxies,
+            count=self.edge.metrics.connection_ended,
         )
 
     def start(self) -> None:

@@ -26,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from anabranch import _kernel as kernel
+from anabranch.server.connection_limits import ConnectionLimits
 from anabranch.server.edge import BEGUN, Edge
 from anabranch.server.exchange import Exchange
 from anabranch.server.head import Head
@@ -40,6 +41,8 @@ __all__ = ["Connection"]
 _LONGEST_COPIED = 16 << 10
 """The longest body that is copied behind the head of its answer, in bytes."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_RETRY = (b"retry-after", b"1")
+_REASONS = {408: "slow_head", 431: "head_too_large"}
 _LINGER_SECONDS = 1.0
 _MAX_LINGER_BYTES = 1 << 20
 """How long, and for how many bytes, a refused client is listened to, so that it reads the reason
@@ -74,8 +77,14 @@ class Connection(HttpToolsProtocol):
     """Whether the client has sent what is not a request: whatever else it sends is discarded."""
     _discarded = 0
     _is_stopping = False
+    _began = 0.0
+    """When the connection began, by the loop's time."""
     _idle_since = 0.0
-    """When the last answer was sent here, by the loop's time."""
+    """When the last answer was sent, or else the connection began, by the loop's time."""
+    _head_began = 0.0
+    """When the first part of an unfinished head arrived, by the loop's time."""
+    _received = 0.0
+    """When a part of a request arrived that was not whole, by the loop's time."""
 
     def __init__(
         self,
@@ -83,19 +92,32 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        limits: ConnectionLimits | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._limits = limits or ConnectionLimits()
         self.parser = cast("Any", None)
         self._reader = RequestReader()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins the connection."""
+        """Begins the connection, or refuses it where there are too many."""
         super().connection_made(transport)
         self.flow = _Flow(transport)
+        self._began = self._idle_since = self.loop.time()
+        if self._limits.admit(self, self._host()):
+            self._look_again(self._limits.head_timeout)
+            return
+        self._refused = True
+        transport.write(
+            refusal(503, "too many connections", [*self.server_state.default_headers, _RETRY])
+        )
+        transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends the connection."""
         self._waiting = b""
+        self._limits.release(self, self._host())
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
 
@@ -152,6 +174,16 @@ class Connection(HttpToolsProtocol):
         super().resume_writing()
         self._go_on_soon()
 
+    def idle_since(self) -> float | None:
+        """Returns when the connection last had a request answered, or began, by the loop's time;
+        None while it answers one. Until a small body has arrived, nothing is being answered.
+        """
+        return None if self._is_busy() and self._exchange is None else self._idle_since
+
+    def evict(self) -> None:
+        """Closes the connection at once."""
+        self.transport.abort()
+
     def shutdown(self) -> None:
         """Ends the connection once everything that was received is answered."""
         self._is_stopping = True
@@ -159,20 +191,39 @@ class Connection(HttpToolsProtocol):
             super().shutdown()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Ends the connection if nothing has come in for long: it is called when that may be so,
-        for requests that are answered here put the time off without setting it anew.
+        """Ends the connection if it has been waited for long enough: it is called when that may be
+        so, since requests put the time off without setting it anew.
         """
-        if self._exchange is None:
-            left = self._idle_since + self.timeout_keep_alive - self.loop.time()
-            if self._is_busy() or left > 0:
-                self._look_again(self.timeout_keep_alive if self._is_busy() else left)
-                return
-        super().timeout_keep_alive_handler()
+        deadline = self._deadline()
+        left = self.timeout_keep_alive if deadline is None else deadline - self.loop.time()
+        if left > 0:
+            self._look_again(left)
+        elif self._reader.in_head:
+            self._refuse(408, "request head not complete in time")
+        else:
+            if self._idle_since == self._began:
+                self._limits.note("no_request")
+            super().timeout_keep_alive_handler()
+
+    def _deadline(self) -> float | None:
+        """Returns until when the client must have sent more; None while it is the server's turn."""
+        if self._exchange is None and self._is_busy():
+            return None
+        if self._reader.in_body:
+            return self._received + IDLE_SECONDS
+        if self._reader.in_head:
+            return self._head_began + self._limits.head_timeout
+        if self._idle_since == self._began:
+            return self._began + self._limits.head_timeout
+        return self._idle_since + self.timeout_keep_alive
 
     def _look_again(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(
             seconds, self.timeout_keep_alive_handler
         )
+
+    def _host(self) -> str:
+        return self.client[0] if self.client else ""
 
     def _is_busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -204,7 +255,8 @@ class Connection(HttpToolsProtocol):
             self.shutdown()
 
     def _read(self, data: bytes, start: int) -> None:
-        self._unset_keepalive_if_required()
+        self._received = self.loop.time()
+        had_begun = self._reader.in_head
         try:
             end = self._reader.read(data, start, self)
         except kernel.MalformedRequest as fault:
@@ -212,13 +264,15 @@ class Connection(HttpToolsProtocol):
             return
         if end < len(data):
             self._hold(data, end)
-        elif self._exchange is not None and not self.transport.is_closing():
-            # more of its body is to come, and that soon
-            self._look_again(IDLE_SECONDS)
+        elif self._reader.in_head and not had_begun:
+            self._head_began = self._received
+            self._unset_keepalive_if_required()
+            self._look_again(self._limits.head_timeout)
 
     def _refuse(self, status: int, reason: str) -> None:
         """Ends the connection with a response to what is not a request."""
         self._refused = True
+        self._limits.note(_REASONS.get(status, "malformed"))
         refused = refusal(status, reason, self.server_state.default_headers)
         if not self._reader.in_body:
             answer = refused
@@ -334,9 +388,8 @@ class Connection(HttpToolsProtocol):
     def _begin(
         self, method: str, raw_path: str, query: str, headers: dict[str, str]
     ) -> Reply | Later | Rest:
-        client = self.client[0] if self.client else ""
         head = Head.sent(
-            method, raw_path, query, headers, scheme=self.scheme or "http", client=client
+            method, raw_path, query, headers, scheme=self.scheme or "http", client=self._host()
         )
         return cast("Edge", self.config.app).begin(head)
 

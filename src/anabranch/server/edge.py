@@ -100,7 +100,7 @@ class Edge:
         self._local_blocks = local_blocks
         self._calls = calls
         self._brief_calls = brief_calls
-        self._metrics = Metrics(
+        self.metrics = Metrics(
             {
                 operation.id: operation.method
                 for operation in (*OPERATIONS, *EXTENSIONS, *SIGNED_OPERATIONS)
@@ -112,7 +112,7 @@ class Edge:
             calls,
             transfers,
             brief_calls,
-            self._metrics,
+            self.metrics,
             local=local,
             local_blocks=local_blocks,
         )
@@ -124,7 +124,7 @@ class Edge:
         pages.add_to(
             self._falcon,
             logout_url=logout_url,
-            metrics=self._metrics.text,
+            metrics=self.metrics.text,
         )
         paths = invocations_by_path((*OPERATIONS, *EXTENSIONS), services, base=BASE_PATH)
         paths |= invocations_by_path(SIGNED_OPERATIONS, services)
@@ -171,7 +171,7 @@ class Edge:
         if operation.brief or (operation.quick and (self._local_blocks or not reads)):
             calls, running = self._brief_calls, None
         else:
-            calls, running = self._calls, partial(self._metrics.running, "api", operation.id)
+            calls, running = self._calls, partial(self.metrics.running, "api", operation.id)
         work = partial(_answer_whole, invocation, request, running)
         return Later(calls, work, answer_error, reply, may_go_on=reads, body_length=length or 0)
 
@@ -238,7 +238,7 @@ class Edge:
     ) -> None:
         operation = invocation.operation.id
         pieces = Outflow(answer.pieces or iter(()), self._calls, Incoming(receive))
-        with self._metrics.running("api", operation):
+        with self.metrics.running("api", operation):
             status = await send_in_pieces(
                 pieces,
                 _reply_to(answer, request_id),
@@ -258,7 +258,7 @@ class Edge:
         send: Send,
     ) -> None:
         operation = invocation.operation.id
-        with self._metrics.running("api", operation):
+        with self.metrics.running("api", operation):
             status = await self._answer_others(request_id, head, scope, receive, send)
         self._answered("api", operation, status, began, head, request_id)
 
@@ -290,7 +290,7 @@ class Edge:
         head: Head,
         request_id: str,
     ) -> None:
-        self._metrics.answered(service, operation, status, began)
+        self.metrics.answered(service, operation, status, began)
         if self._log.on:
             self._log.answered(service, operation, status, began, head, request_id)
 

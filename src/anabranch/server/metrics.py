@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.process_collector import ProcessCollector
@@ -51,6 +51,12 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="livesum",
         )
+        self._connections = Counter(
+            "anabranch_connections_ended",
+            "Connections refused, or closed for their limits",
+            ["reason"],
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
 
     def answered(self, service: Service, operation: str, status: int, began: float) -> None:
@@ -72,6 +78,10 @@ class Metrics:
             yield
         finally:
             gauge.dec()
+
+    def connection_ended(self, reason: str) -> None:
+        """Counts a connection that was refused, or closed for its limits."""
+        self._connections.labels(reason).inc()
 
     def text(self) -> bytes:
         """Returns the numbers of all processes in Prometheus's text format."""

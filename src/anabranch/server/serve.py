@@ -16,7 +16,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection as Pipe
+from typing import Any, cast
 
 import msgspec
 import uvicorn
@@ -24,6 +26,8 @@ import uvicorn
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
 from anabranch.server.connection import Connection
+from anabranch.server.connection_limits import ConnectionLimits
+from anabranch.server.descriptors import watch_descriptors
 from anabranch.server.listening import BACKLOG, listen, refuse_new_connections, url_of
 from anabranch.server.logs import configure_logs
 from anabranch.server.metrics import shared_among_processes
@@ -63,12 +67,20 @@ class Worker(msgspec.Struct, frozen=True):
 class _Server(uvicorn.Server):
     """uvicorn's, which says when it serves, and when told to stop first looks what has come."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], limits: ConnectionLimits
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._limits = limits
+        self._watches: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._watches = [
+            asyncio.ensure_future(watch_descriptors()),
+            asyncio.ensure_future(self._limits.log_regularly()),
+        ]
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -83,6 +95,8 @@ class _Server(uvicorn.Server):
                     refuse_new_connections(listening)
             await asyncio.sleep(LAST_LOOK_SECONDS)
         await super().shutdown(sockets)
+        for watch in self._watches:
+            watch.cancel()
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -127,7 +141,7 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
     config = uvicorn.Config(
         composition.edge,
         loop="uvloop",
-        http=Connection,
+        http=cast("Any", partial(Connection, limits=composition.limits)),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -138,7 +152,7 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    _Server(config, ready).run(sockets=[listening])
+    _Server(config, ready, composition.limits).run(sockets=[listening])
 
 
 def _exit(_number: int, _frame: object) -> None:

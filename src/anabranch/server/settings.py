@@ -120,6 +120,35 @@ class Installation(Group, frozen=True, kw_only=True):
     secret_access_key: Annotated[Secret, Means("The secret of that key")] = Secret("")
 
 
+class Http(Group, frozen=True, kw_only=True):
+    """Connections of clients."""
+
+    head_timeout: Annotated[
+        Seconds, Means("How long the head of a request may take, from its first byte to its last")
+    ] = Seconds(10)
+    max_connections: Annotated[
+        int,
+        Means(
+            "Connections that each process has at most, of which the longest idle are closed for "
+            "new ones; `0` is three quarters of the files that it may open"
+        ),
+    ] = 0
+    max_connections_per_address: Annotated[
+        int,
+        Means(
+            "Connections from one address, or one /64 network of IPv6, that each process has at "
+            "most; `0` is half of all"
+        ),
+    ] = 0
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Means(
+            "Addresses and networks of proxies: their connections count for all clients, and their "
+            "`X-Forwarded-Proto` is believed"
+        ),
+    ] = ()
+
+
 class Logging(Group, frozen=True, kw_only=True):
     """What the server writes about itself, to standard error."""
 
@@ -175,5 +204,6 @@ class Settings(Group, frozen=True, kw_only=True):
     images: Images = Images()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
+    http: Http = Http()
     logging: Logging = Logging()
     committed: Committed = Committed()

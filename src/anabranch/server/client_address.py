@@ -1,0 +1,56 @@
+"""Addresses of clients: which belong together, and which are proxies that the settings trust."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from anabranch.errors import Invalid
+
+__all__ = ["TrustedProxies", "address_group", "plain_address"]
+
+_MAPPED = "::ffff:"
+_IPV6_PREFIX_BITS = 64
+
+
+def plain_address(host: str) -> str:
+    """Returns an address of IPv4 as such, although a socket for both protocols shows it mapped."""
+    return host.removeprefix(_MAPPED) if "." in host else host
+
+
+def address_group(host: str) -> str:
+    """Returns what counts as one client: an address of IPv4, or a network of IPv6 of the size that
+    a single subscriber has.
+    """
+    host = plain_address(host)
+    if ":" not in host:
+        return host
+    try:
+        plain = host.partition("%")[0]
+        return str(ipaddress.IPv6Network((plain, _IPV6_PREFIX_BITS), strict=False))
+    except ValueError:
+        return host
+
+
+class TrustedProxies:
+    """Addresses and networks of proxies. Raises Invalid for what is neither."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        try:
+            self._networks = [ipaddress.ip_network(name.strip(), strict=False) for name in names]
+        except ValueError as error:
+            raise Invalid(
+                f"http.trusted_proxies: {error}",
+                kind="invalid_settings",
+                hint="Give addresses such as 10.0.0.5, or networks such as 10.0.0.0/24.",
+            ) from None
+
+    def trust(self, host: str) -> bool:
+        """Returns whether an address is a trusted proxy's."""
+        if not self._networks:
+            return False
+        try:
+            address = ipaddress.ip_address(plain_address(host))
+        except ValueError:
+            return False
+        return any(address in network for network in self._networks)
