@@ -41,11 +41,12 @@ def test_unknown_paths_and_methods(api, stranger, method, path):
             assert answer.headers["content-type"] == "application/json"
 
 
-def test_validation_comes_before_authentication(stranger):
-    answer = stranger.get("/repositories/x/refs/main/objects/stat")
-    assert answer.status_code == 400
-    answer = stranger.post("/repositories", json={})
-    assert answer.status_code == 400
+def test_authentication_comes_before_validation(api, stranger):
+    for client, status in ((stranger, 401), (api, 400)):
+        answer = client.get("/repositories/x/refs/main/objects/stat")
+        assert answer.status_code == status
+        answer = client.post("/repositories", json={})
+        assert answer.status_code == status
     answer = stranger.post("/repositories/x/branches", json={"name": "a", "source": "b"})
     assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
 

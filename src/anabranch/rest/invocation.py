@@ -1,6 +1,7 @@
 """An operation made ready to be called: one function from a request to an answer.
 
-The order of steps is lakeFS's: validation, then who asks, then whether they may, then the work.
+The order of steps: authentication, validation, authorization, then the work. lakeFS validates
+first, and so tells unknown clients what is wrong with their requests.
 Everything here is synchronous and may run on any thread.
 """
 
@@ -50,6 +51,7 @@ class Invocation:
         )
         self._status = operation.status
         self._access = operation.permission if isinstance(operation.permission, Access) else None
+        self._needs_actor = self._access is None or self._access is Access.ANY_USER
         self._needs = operation.permission if isinstance(operation.permission, tuple) else ()
 
     def __call__(self, request: Request) -> Answer:
@@ -63,16 +65,42 @@ class Invocation:
             _log.exception("%s failed", self.operation.id, extra={"fields": fields})
             return json_answer(http.HTTPStatus.INTERNAL_SERVER_ERROR, Error("internal error"))
 
+    def refuse_unknown(
+        self, headers: Mapping[str, str], segments: Mapping[str, str]
+    ) -> Answer | None:
+        """Returns the answer to a request that needs credentials and has none, by its headers
+        alone: before anything of its body is received. None for all others.
+        """
+        if "authorization" in headers or "cookie" in headers or not self._needs_actor:
+            return None
+        if "" in segments.values():
+            return None  # there is no such path
+        try:
+            decide(None, ())
+        except AnabranchError as error:
+            return answer_error(error)
+        return None
+
+    def authenticate(self, request: Request) -> Actor | None:
+        """Returns the actor of a request; None where the operation needs none. Raises
+        Unauthenticated for wrong credentials, and for missing ones where it needs some.
+        """
+        if self._access in _NOT_ASKED:
+            return None
+        actor = authenticate(self._services.access.authenticator, request)
+        if self._needs_actor:
+            decide(actor, ())
+        return actor
+
     def _perform(self, request: Request) -> Answer:
         if "" in request.segments.values():
             return answer_error(not_found())
+        actor = self.authenticate(request)
         params = None if self._params is None else self._params.decode(request)
         body = None if self._body is None else self._body.decode(request)
-        actor = None
-        if self._access not in _NOT_ASKED:
-            actor = authenticate(self._services.access.authenticator, request)
         call = Call(self._services, request, params, body, actor)
-        self._permit(actor, call)
+        if self._needs:
+            decide(actor, permissions_of(self._needs, call))
         if self._handler is None:
             raise NotSupported("Not Implemented", kind="not_implemented")
         result = self._handler(call)
@@ -81,12 +109,6 @@ class Invocation:
         if result is None:
             return Answer(self._status)
         return json_answer(self._status, result)
-
-    def _permit(self, actor: Actor | None, call: Call[Any, Any]) -> None:
-        if self._needs:
-            decide(actor, permissions_of(self._needs, call))
-        elif self._access is Access.ANY_USER:
-            decide(actor, ())
 
 
 def not_found() -> NotFound:

@@ -38,6 +38,9 @@ PREFLIGHT = "OPTIONS"
 _LONGEST_HEADERS = 16 * 1024
 """What the values of all headers may have together, in bytes; S3 takes 8 KB."""
 
+_BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
+"""What is told whatever the signature: S3 reads a request's head before it looks at that."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -78,7 +81,7 @@ class Door:
         may; `carried` is the request with the headers of its URL. Nothing of the body is needed
         for it. Raises what refuses it.
         """
-        actor, verified = self._authenticate(request)
+        actor, verified = self.authenticate(request)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
@@ -89,7 +92,10 @@ class Door:
         """Returns the bucket that a host names, the empty string for none."""
         return self._domains.bucket(host) or ""
 
-    def _authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
+    def authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
+        """Returns who asks, and what the request's signature covers, if it has one. Raises what
+        refuses it.
+        """
         verified = self._verifier.verify(request)
         if verified is None:
             return self._known(request), None
@@ -123,6 +129,7 @@ class Visit:
         "_carried",
         "_door",
         "_preflight",
+        "_refused",
         "_request_id",
         "_wrong",
         "body",
@@ -145,12 +152,13 @@ class Visit:
         self._call: Call | None = None
         self._preflight: Answer | None = None
         self._wrong: AnabranchError | None = None
+        self._refused = False
         try:
             if request.method == PREFLIGHT:
                 self.operation, self.quick = "Preflight", True
                 self._preflight = door.cors.preflight(request.headers)
                 return
-            self.request, self._carried, self.choice = self._understood(request)
+            self._carried, self.choice = self._understood(request)
         except AnabranchError as error:
             self._wrong = error
         else:
@@ -165,11 +173,15 @@ class Visit:
         """
         if self._preflight is not None:
             return self._preflight
-        if self._wrong is None and self._call is None:
+        if self._call is None and not self._refused:
             try:
-                self._call = self._door.admit(self.request, self._carried, self.choice)
+                if self._wrong is None:
+                    self._call = self._door.admit(self.request, self._carried, self.choice)
+                elif self._is_authenticated_first(self._wrong):
+                    self._door.authenticate(self.request)
             except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
                 self._wrong = self._told(error)
+            self._refused = self._wrong is not None
         return None if self._wrong is None else self.refusal(self._wrong)
 
     def answer(self, content: Iterable[bytes] = ()) -> Answer:
@@ -199,6 +211,14 @@ class Visit:
             bodiless=self.request.method == "HEAD",
         )
 
+    def _is_authenticated_first(self, error: AnabranchError) -> bool:
+        """Returns whether an error is told to known clients alone. A form's signature is in its
+        body, and a preflight request has none.
+        """
+        is_form = self.request.headers.get("content-type", "").startswith(FORM)
+        is_preflight = self.request.method == PREFLIGHT
+        return error.kind not in _BEFORE_SIGNATURE and not is_form and not is_preflight
+
     def _told(self, error: Exception) -> AnabranchError:
         if isinstance(error, AnabranchError):
             return error
@@ -212,15 +232,13 @@ class Visit:
         )
         return S3Error("InternalError")
 
-    def _understood(self, request: Request) -> tuple[Request, Request, Choice]:
-        """Returns the request as it was signed, the same with the headers that its URL carries,
-        and what it asks for.
-        """
+    def _understood(self, request: Request) -> tuple[Request, Choice]:
+        """Returns the request with the headers that its URL carries, and what it asks for."""
         if sum(map(len, request.headers.values())) > _LONGEST_HEADERS:
             raise S3Error("RequestHeaderSectionTooLarge")
         bucket = self._door.bucket(request.headers.get("host", ""))
         if bucket:
-            request = Request(
+            self.request = request = Request(
                 method=request.method,
                 path=request.path,
                 query=request.query,
@@ -236,4 +254,4 @@ class Visit:
             if not is_misdirected(request, address):
                 raise
             choice = Choice(refusing(error), address, query)
-        return request, carried, choice
+        return carried, choice

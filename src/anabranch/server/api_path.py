@@ -12,7 +12,7 @@ from typing import Any
 
 import falcon.asgi
 
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Invalid
 from anabranch.rest.answer import JSON, Answer
 from anabranch.rest.call import Request
 from anabranch.rest.errors import answer_error
@@ -77,10 +77,20 @@ class ApiPath:
                     return await self._transfer(invocation, request, incoming)
                 request.content = (incoming.taken(),)
             elif kind is BodyKind.JSON:
-                request.body = await incoming.whole(JSON_LIMIT)
+                request.body = await self._whole_body(invocation, request, incoming)
             return await self._calls.run(invocation, request)
         except AnabranchError as error:
             return answer_error(error)
+
+    async def _whole_body(
+        self, invocation: Invocation, request: Request, incoming: Incoming
+    ) -> bytes:
+        try:
+            return await incoming.whole(JSON_LIMIT)
+        except Invalid:
+            # what is wrong with a body is told to a client that is known
+            await self._calls.run(invocation.authenticate, request)
+            raise
 
     async def _transfer(
         self, invocation: Invocation, request: Request, incoming: Incoming

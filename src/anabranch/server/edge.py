@@ -158,12 +158,27 @@ class Edge:
         invocation = path.invocations.get(head.method) if isinstance(path, ApiPath) else None
         if found is None or invocation is None:
             return partial(self._answer_others, request_id, head)
+        refused = invocation.refuse_unknown(headers, found[2])
+        if refused is not None:
+            operation_id = invocation.operation.id
+            self._answered("api", operation_id, refused.status, began, head, request_id)
+            return _reply_to(refused, request_id)
+        return self._begin_operation(invocation, found[2], request_id, head, began)
+
+    def _begin_operation(
+        self,
+        invocation: Invocation,
+        segments: Mapping[str, str],
+        request_id: str,
+        head: Head,
+        began: float,
+    ) -> Reply | Later | Rest:
         operation = invocation.operation
         at_once = operation.quick and self._local
-        length = small_body_length(headers)
+        length = small_body_length(head.headers)
         if not at_once and length is None:
             return partial(self._answer_slowly, invocation, request_id, head, began)
-        request = request_of(head, found[2], request_id)
+        request = request_of(head, segments, request_id)
         reply = partial(self._replied, invocation, request, head, began)
         if at_once:
             return reply(invocation(request))
