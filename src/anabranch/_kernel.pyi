@@ -414,9 +414,7 @@ def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | 
     """
 
 class MalformedRequest(Exception):
-    """A request that cannot be read: the status of the response, and the reason."""
-
-    args: tuple[int, str]
+    """A request that cannot be read; its arguments are the response's status and the reason."""
 
 @final
 class RequestHead:
@@ -438,9 +436,7 @@ class RequestHead:
 
 @final
 class HeadReader:
-    """A head that arrives in pieces, of at most 64 KiB and 200 header lines; it is `empty` before
-    its first byte. Every byte is read once. Upgrades to other protocols are ignored (RFC 9112).
-    """
+    """A head that arrives in pieces: at most 64 KiB, 200 header lines. Upgrades are ignored."""
 
     empty: bool
 

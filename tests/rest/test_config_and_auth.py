@@ -74,8 +74,10 @@ def test_logging_in(stranger, server):
     assert sorted(answer.json()) == ["token", "token_expiration"]
     token = answer.json()["token"]
     cookie = answer.headers["set-cookie"]
+    lifetime = int(cookie.split("Max-Age=")[1].split(";")[0])
+    assert 7 * 86400 - 60 < lifetime <= 7 * 86400
     assert cookie == (
-        f"internal_auth_session={token}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"
+        f"internal_auth_session={token}; Path=/; Max-Age={lifetime}; HttpOnly; SameSite=Lax"
     )
     stranger.cookies.clear()
     bearer = stranger.get("/user", headers={"authorization": f"Bearer {token}"})

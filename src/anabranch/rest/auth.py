@@ -118,10 +118,11 @@ def login(call: Call[None, LoginInformation]) -> Answer:
     asked = call.body
     issued = call.services.access.authenticator.login(asked.access_key_id, asked.secret_access_key)
     token = issued.token.reveal()
+    lifetime = max(0, issued.expires_at - int(call.services.clock()))
     return json_answer(
         200,
         AuthenticationToken(token=token, token_expiration=issued.expires_at),
-        [session_cookie(token, secure=call.request.secure)],
+        [session_cookie(token, lifetime, secure=call.request.secure)],
     )
 
 

@@ -87,7 +87,7 @@ class Invocation:
         """
         if self._access in _NOT_ASKED:
             return None
-        actor = authenticate(self._services.access.authenticator, request)
+        actor = authenticate(self._services.access.authenticator, request, self.operation.method)
         if self._needs_actor:
             decide(actor, ())
         return actor

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
+from anabranch.access.same_origin import counts_session
 from anabranch.access.tokens import session_in
 from anabranch.errors import AnabranchError
 from anabranch.model.secret import Secret
@@ -40,6 +41,8 @@ _LONGEST_HEADERS = 16 * 1024
 
 _BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
 """What is told whatever the signature: S3 reads a request's head before it looks at that."""
+
+_CROSS_SITE = "The session cookie does not authenticate a change that another site may have caused"
 
 _log = logging.getLogger(__name__)
 
@@ -108,9 +111,10 @@ class Door:
         """Returns who asks by the API's own ways: Basic, Bearer or the session's cookie."""
         authorization = request.headers.get("authorization")
         session = session_in(request.headers.get("cookie", ""))
-        actor = self._authenticator.authenticate(authorization, session)
+        counts = not session or counts_session(request.method, request.headers)
+        actor = self._authenticator.authenticate(authorization, session if counts else None)
         if actor is None:
-            raise S3Error("AccessDenied")
+            raise S3Error("AccessDenied", None if counts else _CROSS_SITE)
         return actor
 
     def _secret(self, access_key_id: str) -> Secret | None:

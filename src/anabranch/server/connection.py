@@ -77,6 +77,8 @@ class Connection(HttpToolsProtocol):
     """Whether the client has sent what is not a request: whatever else it sends is discarded."""
     _discarded = 0
     _is_stopping = False
+    _is_proxy = False
+    """Whether the client is a trusted proxy."""
     _began = 0.0
     """When the connection began, by the loop's time."""
     _idle_since = 0.0
@@ -105,6 +107,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _Flow(transport)
         self._began = self._idle_since = self.loop.time()
+        self._is_proxy = self._limits.trust(self._host())
         if self._limits.admit(self, self._host()):
             self._look_again(self._limits.head_timeout)
             return
@@ -389,9 +392,17 @@ class Connection(HttpToolsProtocol):
         self, method: str, raw_path: str, query: str, headers: dict[str, str]
     ) -> Reply | Later | Rest:
         head = Head.sent(
-            method, raw_path, query, headers, scheme=self.scheme or "http", client=self._host()
+            method, raw_path, query, headers, scheme=self._scheme_of(headers), client=self._host()
         )
         return cast("Edge", self.config.app).begin(head)
+
+    def _scheme_of(self, headers: dict[str, str]) -> str:
+        """Returns the scheme that the client used; a trusted proxy tells it for its clients."""
+        if self._is_proxy and "x-forwarded-proto" in headers:
+            # the last one is the proxy's own, whatever its client sent
+            forwarded = headers["x-forwarded-proto"].rpartition(",")[2].strip().lower()
+            return "https" if forwarded == "https" else "http"
+        return self.scheme or "http"
 
     def _finish(self, exchange: Exchange, reply: Reply | Rest | None) -> None:
         """Sends the answer of an exchange, of which nothing stays, or goes on with it."""

@@ -71,6 +71,10 @@ class ConnectionLimits:
         self._reasons: Counter[str] = Counter()
         self._logged = -LOG_INTERVAL_SECONDS
 
+    def trust(self, host: str) -> bool:
+        """Returns whether connections from an address are a trusted proxy's."""
+        return self._proxies.trust(host)
+
     def admit(self, connection: Limited, host: str) -> bool:
         """Counts a new connection, for which the oldest idle ones are closed if need be; returns
         False if none is idle.
