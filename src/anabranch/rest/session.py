@@ -22,6 +22,7 @@ def authenticate(authenticator: Authenticator, request: Request, method: str) ->
         return authenticator.authenticate(authorization, session)
     actor = authenticator.authenticate(authorization)
     if actor is None:
+        authenticator.authenticate(None, session)  # a wrong one is refused for that
         raise Denied(
             "the session cookie does not authenticate a change that another site may have caused",
             kind="cross_site",
