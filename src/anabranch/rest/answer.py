@@ -25,10 +25,10 @@ _UNFIT_FOR_HEADER = re.compile(r"[^\x20-\x7e]")
 class Answer:
     """An answer: a status, headers beside Content-Type and Content-Length, and a body, either
     whole or as pieces, whose `length` in bytes is then known. An error that is raised before the
-    first piece takes the answer's place.
+    first piece takes the answer's place. `error` is what it tells of, if anything.
     """
 
-    __slots__ = ("body", "content_type", "headers", "length", "pieces", "status")
+    __slots__ = ("body", "content_type", "error", "headers", "length", "pieces", "status")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Answer:
         headers: Sequence[tuple[str, str]] = (),
         pieces: Iterator[bytes] | None = None,
         length: int | None = None,
+        error: BaseException | None = None,
     ) -> None:
         self.status = status
         self.body = body
@@ -46,6 +47,7 @@ class Answer:
         self.headers = headers
         self.pieces = pieces
         self.length = len(body) if length is None else length
+        self.error = error
 
 
 def encode(value: object) -> bytes:
@@ -58,10 +60,16 @@ def encode(value: object) -> bytes:
         return _encoder.encode(_shown(msgspec.to_builtins(value)))
 
 
-def json_answer(status: int, value: object, headers: Sequence[tuple[str, str]] = ()) -> Answer:
+def json_answer(
+    status: int,
+    value: object,
+    headers: Sequence[tuple[str, str]] = (),
+    *,
+    error: BaseException | None = None,
+) -> Answer:
     """Returns an answer whose body is `value` as JSON; bytes are JSON already."""
     body = value if isinstance(value, bytes) else encode(value)
-    return Answer(status, body + b"\n", content_type=JSON, headers=headers)
+    return Answer(status, body + b"\n", content_type=JSON, headers=headers, error=error)
 
 
 def header_safe(text: str) -> str:

@@ -94,4 +94,4 @@ def answer_error(error: AnabranchError) -> Answer:
             conflicts=list(error.paths[:CONFLICTS_SHOWN]),
             message=error.message,
         )
-    return json_answer(status, body, headers)
+    return json_answer(status, body, headers, error=error)

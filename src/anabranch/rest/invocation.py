@@ -8,7 +8,6 @@ Everything here is synchronous and may run on any thread.
 from __future__ import annotations
 
 import http
-import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,8 +27,6 @@ from anabranch.rest.session import authenticate
 __all__ = ["Invocation", "not_found", "permissions_of"]
 
 _NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
-
-_log = logging.getLogger(__name__)
 
 
 class Invocation:
@@ -60,10 +57,9 @@ class Invocation:
             return self._perform(request)
         except AnabranchError as error:
             return answer_error(error)
-        except Exception:  # noqa: BLE001  whatever it is, the client gets an answer
-            fields = {"request_id": request.id, "operation_id": self.operation.id}
-            _log.exception("%s failed", self.operation.id, extra={"fields": fields})
-            return json_answer(http.HTTPStatus.INTERNAL_SERVER_ERROR, Error("internal error"))
+        except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+            status = http.HTTPStatus.INTERNAL_SERVER_ERROR
+            return json_answer(status, Error("internal error"), error=error)
 
     def refuse_unknown(
         self, headers: Mapping[str, str], segments: Mapping[str, str]

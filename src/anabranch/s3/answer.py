@@ -14,10 +14,10 @@ _UNFIT_FOR_HEADER = re.compile(r"[^\x20-\x7e]")
 
 class Answer:
     """A status, headers beside Content-Type and Content-Length, and a body, whole or in pieces,
-    whose `length` in bytes is then known.
+    whose `length` in bytes is then known. `error` is what it tells of, if anything.
     """
 
-    __slots__ = ("body", "content_type", "headers", "length", "pieces", "status")
+    __slots__ = ("body", "content_type", "error", "headers", "length", "pieces", "status")
 
     def __init__(
         self,
@@ -28,6 +28,7 @@ class Answer:
         headers: Sequence[tuple[str, str]] = (),
         pieces: Iterator[bytes] | None = None,
         length: int | None = None,
+        error: BaseException | None = None,
     ) -> None:
         self.status = status
         self.body = body
@@ -35,6 +36,7 @@ class Answer:
         self.headers = headers
         self.pieces = pieces
         self.length = len(body) if length is None else length
+        self.error = error
 
 
 def header_safe(text: str) -> str:

@@ -6,7 +6,6 @@ synchronous and may run on any thread.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 
 from anabranch.access.actor import Actor
@@ -43,8 +42,6 @@ _BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
 """What is told whatever the signature: S3 reads a request's head before it looks at that."""
 
 _CROSS_SITE = "The session cookie does not authenticate a change that another site may have caused"
-
-_log = logging.getLogger(__name__)
 
 
 class Door:
@@ -208,12 +205,15 @@ class Visit:
                 error = S3Error("ErrNoSuchBucketPossibleAPIEndpoint")
             elif not is_bucket_name(address.bucket):
                 error = S3Error("InvalidBucketName", BucketName=address.bucket)
-        return answer_error(
+        answer = answer_error(
             error,
             resource=self.request.path,
             request_id=self._request_id,
             bodiless=self.request.method == "HEAD",
         )
+        if isinstance(error, S3Error) and error.__cause__ is not None:
+            answer.error = error.__cause__
+        return answer
 
     def _is_authenticated_first(self, error: AnabranchError) -> bool:
         """Returns whether an error is told to known clients alone. A form's signature is in its
@@ -226,15 +226,9 @@ class Visit:
     def _told(self, error: Exception) -> AnabranchError:
         if isinstance(error, AnabranchError):
             return error
-        fields = {"request_id": self._request_id, "operation_id": self.operation}
-        _log.error(
-            "%s %s failed",
-            self.request.method,
-            self.request.path,
-            exc_info=error,
-            extra={"fields": fields},
-        )
-        return S3Error("InternalError")
+        internal = S3Error("InternalError")
+        internal.__cause__ = error  # what the log tells
+        return internal
 
     def _understood(self, request: Request) -> tuple[Request, Choice]:
         """Returns the request with the headers that its URL carries, and what it asks for."""

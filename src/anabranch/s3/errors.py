@@ -47,6 +47,8 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         ),
         "Gone": ErrorCode(410, "The data of the object is gone."),
         "IncompleteBody": ErrorCode(400, "The request body terminated unexpectedly"),
+        # two of ours, for what S3 never has: lost bytes and damaged metadata
+        "DataDamaged": ErrorCode(409, "Stored data is damaged."),
         "InvalidAccessKeyId": ErrorCode(
             403, "The AWS Access Key Id you provided does not exist in our records."
         ),

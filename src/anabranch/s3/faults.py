@@ -1,6 +1,12 @@
 """Errors on the wire: which code of S3 tells of which error of ours, and the document that does.
 
 The codes are those that clients of S3 know, so that they try again, or give up, as they should.
+
+botocore, the AWS SDKs and the AWS command line repeat requests that were answered with 500, 502,
+503 or 504; Hadoop's S3A also those with statuses it does not know, such as 422. Damage stays, so it
+has statuses that all of them give up on: 410 for an object whose bytes are lost or damaged, as in
+the REST API, and 409 for damaged metadata. S3A takes 410 for a file that is not there, which a
+directory or a table with damaged metadata must not be taken for.
 """
 
 from __future__ import annotations
@@ -29,9 +35,6 @@ CODE_BY_KIND = {
     "checksum_mismatch": "BadDigest",
     "body_too_large": "MaxMessageLengthExceeded",
     "idle": "RequestTimeout",
-    # trying again does not help: another image does
-    "source_removed": "Gone",
-    "source_replaced": "Gone",
 }
 """Codes of kinds that differ from their class's."""
 
@@ -43,12 +46,12 @@ CODE_BY_CLASS = {
     errors.Conflict: "OperationAborted",
     errors.PreconditionFailed: "PreconditionFailed",
     errors.RangeNotSatisfiable: "InvalidRange",
-    errors.Gone: "InternalError",
+    errors.Gone: "Gone",
     errors.Truncated: "IncompleteBody",
     errors.NotSupported: "NotImplemented",
     errors.Busy: "SlowDown",
     errors.StoreRefused: "InternalError",
-    errors.Corrupt: "InternalError",
+    errors.Corrupt: "DataDamaged",
 }
 """Codes of the classes of the tree; a subclass has that of the nearest class above it."""
 
@@ -104,7 +107,7 @@ def answer_error(
     if told.code == "SlowDown":
         headers.append(("Retry-After", "1"))
     if bodiless:
-        return Answer(told.status, headers=headers)
+        return Answer(told.status, headers=headers, error=error)
     body = document(
         "Error",
         leaf("Code", told.code),
@@ -115,7 +118,7 @@ def answer_error(
         leaf("HostId", request_id),
         namespace="",
     )
-    return Answer(told.status, body, headers=headers)
+    return Answer(told.status, body, headers=headers, error=error)
 
 
 def error_element(key: str, error: AnabranchError) -> str:

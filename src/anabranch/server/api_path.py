@@ -25,7 +25,15 @@ from anabranch.server.inflow import Inflow
 from anabranch.server.outflow import Outflow
 from anabranch.server.workers import Workers
 
-__all__ = ["HEAD", "INCOMING", "REQUEST_ID", "ApiPath", "invocations_by_path", "request_of"]
+__all__ = [
+    "ERROR",
+    "HEAD",
+    "INCOMING",
+    "REQUEST_ID",
+    "ApiPath",
+    "invocations_by_path",
+    "request_of",
+]
 
 INCOMING = "anabranch.incoming"
 """Where in the ASGI scope the request's body waits."""
@@ -35,6 +43,9 @@ HEAD = "anabranch.head"
 
 REQUEST_ID = "anabranch.request_id"
 """Where in the ASGI scope its name stands."""
+
+ERROR = "anabranch.error"
+"""Where in the ASGI scope stands what the answer tells of, if it is an error."""
 
 JSON_LIMIT = 8 * 1024 * 1024
 
@@ -65,7 +76,7 @@ class ApiPath:
             request = request_of(scope[HEAD], segments, request_id)
             answer = await self._answer(invocation, request, incoming)
         resp.append_header("X-Request-ID", request_id)
-        await self._write(answer, resp, incoming)
+        scope[ERROR] = await self._write(answer, resp, incoming)
 
     on_options = on_request
 
@@ -103,7 +114,10 @@ class ApiPath:
         finally:
             pump.cancel()
 
-    async def _write(self, answer: Answer, resp: falcon.asgi.Response, incoming: Incoming) -> None:
+    async def _write(
+        self, answer: Answer, resp: falcon.asgi.Response, incoming: Incoming
+    ) -> BaseException | None:
+        """Writes the answer, or that its body cannot be read; returns the error it tells of."""
         pieces = None
         if answer.pieces is not None:
             pieces = Outflow(answer.pieces, self._calls, incoming)
@@ -125,6 +139,7 @@ class ApiPath:
             resp.content_length = answer.length
         else:
             resp.data = answer.body
+        return answer.error
 
 
 def request_of(head: Head, segments: Mapping[str, str], request_id: str) -> Request:

@@ -37,6 +37,7 @@ from anabranch.s3.answer import Answer as S3Answer
 from anabranch.s3.door import PREFLIGHT, Door, Visit
 from anabranch.server import pages
 from anabranch.server.api_path import (
+    ERROR,
     HEAD,
     INCOMING,
     REQUEST_ID,
@@ -44,11 +45,12 @@ from anabranch.server.api_path import (
     invocations_by_path,
     request_of,
 )
+from anabranch.server.failure_log import log_failure
 from anabranch.server.head import Head
 from anabranch.server.incoming import Event, Incoming, Receive, body_length
 from anabranch.server.later import Later, small_body_length
 from anabranch.server.metrics import Metrics, Service
-from anabranch.server.outflow import Outflow, send_in_pieces
+from anabranch.server.outflow import Outflow, Sent, send_in_pieces
 from anabranch.server.reply import Headers, Reply, Rest, Scope, Send
 from anabranch.server.request_id import RequestIds
 from anabranch.server.request_log import RequestLog
@@ -61,6 +63,10 @@ BEGUN = "anabranch.begun"
 """Where in the ASGI scope stands what `begin` returned, if it was called already."""
 
 _NO_BODY = frozenset({204, 304})
+_BROKEN_OFF = 500
+"""What a response counts as that could not be sent to its end, whatever status it began with: its
+connection is closed, by which the client learns of it.
+"""
 
 
 class _Lifespan:
@@ -161,7 +167,7 @@ class Edge:
         refused = invocation.refuse_unknown(headers, found[2])
         if refused is not None:
             operation_id = invocation.operation.id
-            self._answered("api", operation_id, refused.status, began, head, request_id)
+            self._answered("api", operation_id, Sent(refused.status, None), began, head, request_id)
             return _reply_to(refused, request_id)
         return self._begin_operation(invocation, found[2], request_id, head, began)
 
@@ -215,7 +221,8 @@ class Edge:
     ) -> Reply | Rest:
         if answer.pieces is not None:
             return partial(self._answer_s3, visit, answer, request_id, head, began)
-        self._answered("gateway", visit.operation, answer.status, began, head, request_id)
+        sent = Sent(answer.status, answer.error)
+        self._answered("gateway", visit.operation, sent, began, head, request_id)
         return reply_to(visit, answer, request_id, asked_for_body=asked_for_body)
 
     async def _answer_s3(
@@ -229,15 +236,19 @@ class Edge:
         receive: Receive,
         send: Send,
     ) -> None:
-        status = await self._s3.finish(visit, answer, request_id, receive, send)
-        self._answered("gateway", visit.operation, status, began, head, request_id)
+        try:
+            sent = await self._s3.finish(visit, answer, request_id, receive, send)
+        except Exception as error:  # noqa: BLE001  uvicorn ends the connection
+            sent = Sent(_BROKEN_OFF, error)
+        self._answered("gateway", visit.operation, sent, began, head, request_id)
 
     def _replied(
         self, invocation: Invocation, request: Request, head: Head, began: float, answer: Answer
     ) -> Reply | Rest:
         if answer.pieces is not None:
             return partial(self._answer_in_pieces, invocation, answer, request.id, head, began)
-        self._answered("api", invocation.operation.id, answer.status, began, head, request.id)
+        sent = Sent(answer.status, answer.error)
+        self._answered("api", invocation.operation.id, sent, began, head, request.id)
         return _reply_to(answer, request.id)
 
     async def _answer_in_pieces(
@@ -254,13 +265,16 @@ class Edge:
         operation = invocation.operation.id
         pieces = Outflow(answer.pieces or iter(()), self._calls, Incoming(receive))
         with self.metrics.running("api", operation):
-            status = await send_in_pieces(
-                pieces,
-                _reply_to(answer, request_id),
-                lambda error: _reply_to(answer_error(error), request_id),
-                send,
-            )
-        self._answered("api", operation, status, began, head, request_id)
+            try:
+                sent = await send_in_pieces(
+                    pieces,
+                    _reply_to(answer, request_id),
+                    lambda error: _reply_to(answer_error(error), request_id),
+                    send,
+                )
+            except Exception as error:  # noqa: BLE001  as above
+                sent = Sent(_BROKEN_OFF, error)
+        self._answered("api", operation, sent, began, head, request_id)
 
     async def _answer_slowly(
         self,
@@ -274,8 +288,12 @@ class Edge:
     ) -> None:
         operation = invocation.operation.id
         with self.metrics.running("api", operation):
-            status = await self._answer_others(request_id, head, scope, receive, send)
-        self._answered("api", operation, status, began, head, request_id)
+            try:
+                status = await self._answer_others(request_id, head, scope, receive, send)
+                sent = Sent(status, scope.get(ERROR))
+            except Exception as error:  # noqa: BLE001  as above
+                sent = Sent(_BROKEN_OFF, error)
+        self._answered("api", operation, sent, began, head, request_id)
 
     async def _answer_others(
         self, request_id: str, head: Head, scope: Scope, receive: Receive, send: Send
@@ -300,12 +318,15 @@ class Edge:
         self,
         service: Service,
         operation: str,
-        status: int,
+        sent: Sent,
         began: float,
         head: Head,
         request_id: str,
     ) -> None:
+        status, error = sent
         self.metrics.answered(service, operation, status, began)
+        if error is not None:
+            log_failure(service, operation, status, error, head, request_id)
         if self._log.on:
             self._log.answered(service, operation, status, began, head, request_id)
 

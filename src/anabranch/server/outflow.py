@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from anabranch.errors import AnabranchError
 from anabranch.server.incoming import Incoming
 from anabranch.server.reply import Reply, Send
 from anabranch.server.workers import Workers
 
-__all__ = ["Outflow", "send_in_pieces"]
+__all__ = ["Outflow", "Sent", "send_in_pieces"]
 
 
 class Outflow:
@@ -62,23 +63,30 @@ class Outflow:
             await self._workers.continue_with(close)
 
 
+class Sent(NamedTuple):
+    """A response as it was sent: its status, and the error that it reports, if it does."""
+
+    status: int
+    error: BaseException | None
+
+
 async def send_in_pieces(
     pieces: Outflow, begin: Reply, refuse: Callable[[AnabranchError], Reply], send: Send
-) -> int:
-    """Sends `begin`, then the pieces as its body, and returns the status. Where the first piece
-    cannot be read, sends what `refuse` makes of the error instead.
+) -> Sent:
+    """Sends `begin`, then the pieces as its body. Where the first piece cannot be read, sends what
+    `refuse` makes of the error instead. Raises what breaks the body off.
     """
     try:
         await pieces.begin()
     except AnabranchError as error:
         refusal = refuse(error)
         await refusal.send(send)
-        return refusal.status
+        return Sent(refusal.status, error)
     else:
         await send(begin.start())
         while piece := await pieces.next():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body"})
-        return begin.status
+        return Sent(begin.status, None)
     finally:
         await pieces.close()

@@ -16,7 +16,7 @@ from anabranch.server.incoming import Incoming, Receive, body_length
 from anabranch.server.inflow import Inflow
 from anabranch.server.later import Later, small_body_length
 from anabranch.server.metrics import Metrics
-from anabranch.server.outflow import Outflow, send_in_pieces
+from anabranch.server.outflow import Outflow, Sent, send_in_pieces
 from anabranch.server.reply import CLOSE, Headers, Reply, Rest, Send
 from anabranch.server.workers import Calls, Workers
 
@@ -89,9 +89,9 @@ class S3Requests:
 
     async def finish(
         self, visit: Visit, answer: Answer | None, request_id: str, receive: Receive, send: Send
-    ) -> int:
-        """Answers a request, by the answer that is there already or a new one; returns the
-        status.
+    ) -> Sent:
+        """Answers a request, by the answer that is there already or a new one; returns what was
+        sent. Raises what breaks it off.
         """
         incoming = Incoming(receive, body_length(visit.request.headers))
         if answer is None:
@@ -99,7 +99,7 @@ class S3Requests:
                 answer = await self._answer(visit, incoming)
         if answer.pieces is None:
             await reply_to(visit, answer, request_id, asked_for_body=incoming.begun).send(send)
-            return answer.status
+            return Sent(answer.status, answer.error)
 
         def reply(answer: Answer) -> Reply:
             return reply_to(visit, answer, request_id, asked_for_body=incoming.begun)

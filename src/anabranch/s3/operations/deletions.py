@@ -72,7 +72,8 @@ def delete_objects(call: Call) -> Answer:
         for key, _ in asked
         if key in refused or not quiet
     ]
-    return Answer(200, document("DeleteResult", *told))
+    error = next(iter(refused.values()), None)
+    return Answer(200, document("DeleteResult", *told), error=error)
 
 
 def _quiet(root: Element) -> bool:
