@@ -490,6 +490,25 @@ def read_cached(path: str, start: int, length: int) -> bytes | None:
     is not there, no file, or shorter, and on systems that cannot tell (only Linux can).
     """
 
+def read_whole_cached(path: str, size: int) -> tuple[bytes, int] | None:
+    """Returns all bytes of a file, and its identity, if it has this size and the system has it in
+    its memory; None otherwise, and as `read_cached`. See `file_state`.
+    """
+
+def ordinary_place(address: str) -> tuple[str, str] | None:
+    """Returns folder and name, relative to the root, of an address of a local store such as almost
+    all are; None where `place_of` must look, which takes five times as long.
+    """
+
+def file_state(path: str) -> tuple[int, int] | None:
+    """Returns the size of a regular file in bytes, and its identity: a number of 64 bits that is
+    another one once the file was written to or another has taken its place. None where there is
+    no such file; a link is not followed. Raises OSError.
+    """
+
+def open_file_state(descriptor: int) -> tuple[int, int]:
+    """Returns size and identity of an open file, as `file_state` does. Raises OSError."""
+
 def write_new_file(path: str, body: bytes) -> int:
     """Writes a file that is new, and syncs nothing; returns 0, or the number of the system's error,
     and then there is no such file but one that was there already.

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.local_paths import TEMPORARY, Place, place_of, prefix_of
 from anabranch.errors import Invalid
 
 ROOT = "/srv/blocks"
+SEGMENTS = st.one_of(
+    st.sampled_from(["", ".", "..", TEMPORARY, ".a", "a.", "é", "a\0", "\ud800", "x" * 120]),
+    st.text(st.characters(codec="ascii"), max_size=4),
+)
 
 HOSTILE = [
     "local://",
@@ -170,3 +175,18 @@ def test_prefixes_name_a_folder_and_the_beginning_of_a_name(prefix, folder, star
 def test_hostile_prefixes_are_refused(prefix):
     with pytest.raises(Invalid):
         prefix_of(prefix, ROOT)
+
+
+@given(st.lists(SEGMENTS, max_size=5), st.sampled_from(["local://", f"local://{ROOT}/", "s3://"]))
+@example(["data", "g8sf0r3dc5gc73f0k8pg", "cq1vd3rdc5gc73f0k8q0"], "local://")
+def test_an_ordinary_place_is_the_place(segments, beginning):
+    address = beginning + "/".join(segments)
+    ordinary = kernel.ordinary_place(address)
+    if ordinary is not None:
+        assert place_of(address, ROOT) == ordinary
+
+
+def test_addresses_of_objects_are_ordinary():
+    address = "local://sea/data/g8sf0r3dc5gc73f0k8pg/cq1vd3rdc5gc73f0k8q0"
+    folder, _, name = address.removeprefix("local://").rpartition("/")
+    assert kernel.ordinary_place(address) == (folder, name)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::files;
 
@@ -31,6 +31,43 @@ fn read_cached(
 }
 
 #[pyfunction]
+fn read_whole_cached(
+    py: Python<'_>,
+    path: PathBuf,
+    size: usize,
+) -> PyResult<Option<(Bound<'_, PyBytes>, u64)>> {
+    let mut identity = None;
+    let bytes = PyBytes::new_with(py, size, |buffer| {
+        // as above
+        identity = files::read_whole_cached(&path, buffer).unwrap_or(None);
+        Ok(())
+    })?;
+    Ok(identity.map(|identity| (bytes, identity)))
+}
+
+#[pyfunction]
+fn ordinary_place<'py>(
+    address: &Bound<'py, PyString>,
+) -> Option<(Bound<'py, PyString>, Bound<'py, PyString>)> {
+    // a text that is no Unicode has no ordinary place
+    let text = address.to_cow().ok()?;
+    let (folder, name) = files::ordinary_place(&text)?;
+    let py = address.py();
+    Some((PyString::new(py, folder), PyString::new(py, name)))
+}
+
+#[pyfunction]
+fn file_state(path: PathBuf) -> PyResult<Option<(u64, u64)>> {
+    Ok(files::state(&path)?.map(|state| (state.size, state.identity)))
+}
+
+#[pyfunction]
+fn open_file_state(descriptor: RawFd) -> PyResult<(u64, u64)> {
+    let state = files::open_state(descriptor)?;
+    Ok((state.size, state.identity))
+}
+
+#[pyfunction]
 fn write_new_file(py: Python<'_>, path: PathBuf, body: PyBackedBytes) -> i32 {
     let written = py.detach(|| files::write_new(&path, &body));
     written.map_or_else(|error| error.raw_os_error().unwrap_or(libc::EIO), |()| 0)
@@ -39,5 +76,9 @@ fn write_new_file(py: Python<'_>, path: PathBuf, body: PyBackedBytes) -> i32 {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(has_name, module)?)?;
     module.add_function(wrap_pyfunction!(read_cached, module)?)?;
+    module.add_function(wrap_pyfunction!(read_whole_cached, module)?)?;
+    module.add_function(wrap_pyfunction!(ordinary_place, module)?)?;
+    module.add_function(wrap_pyfunction!(file_state, module)?)?;
+    module.add_function(wrap_pyfunction!(open_file_state, module)?)?;
     module.add_function(wrap_pyfunction!(write_new_file, module)?)
 }

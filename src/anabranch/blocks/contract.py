@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.sources import Sources
 from anabranch.model.part import Part
 
@@ -65,6 +66,12 @@ class BlockStore(Protocol):
     @property
     def sources(self) -> Sources | None:
         """What may be imported from the store, if it is one that others store in, too."""
+
+    @property
+    def checked(self) -> CheckedReads | None:
+        """Reads that compare blocks with their MD5, if the blocks are files of this machine; None
+        where the store is another machine, which checks its own.
+        """
 
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can lie in this store."""

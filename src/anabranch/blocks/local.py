@@ -20,6 +20,7 @@ from typing import Literal
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.hashing import Hashing
+from anabranch.blocks.local_checked import UP_TO_BYTES, LocalCheckedReads
 from anabranch.blocks.local_cleaning import clean
 from anabranch.blocks.local_copying import copy_bytes, md5_of
 from anabranch.blocks.local_errors import NOT_THERE, translate
@@ -54,8 +55,8 @@ class LocalBlocks:
     Files below `external_prefixes` may be read, too; if `import_enabled`, also imported.
     `pre_signed` says that clients may have presigned URLs, which the server answers. `clock` gives
     seconds since 1970; the journal of small blocks begins anew when it is longer than
-    `journal_bytes`. Blocks that a crash has cut off are brought back first. Raises Busy for a
-    folder that cannot be written.
+    `journal_bytes`. `checked` compares blocks of up to `checked_up_to_bytes`. Blocks that a crash
+    has cut off are brought back first. Raises Busy for a folder that cannot be written.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class LocalBlocks:
         pre_signed: bool = False,
         clock: Callable[[], float] = time.time,
         journal_bytes: int = LONGEST_BYTES,
+        checked_up_to_bytes: int = UP_TO_BYTES,
     ) -> None:
         self.config = StorageConfig(
             blockstore_type="local",
@@ -100,6 +102,7 @@ class LocalBlocks:
                 hint="Look at the folder's permissions and the disk's space.",
             ) from error
         self._journal = Journal(journals, self._names, self._folders, longest_bytes=journal_bytes)
+        self.checked = LocalCheckedReads(self._path, checked_up_to_bytes)
         self._small = SmallBlocks(self._folders, self._journal, clock)
         self._uploads = LocalUploads(
             f"{self._names.folder}/uploads", self._names, unnamed=self._unnamed, clock=clock
@@ -112,6 +115,7 @@ class LocalBlocks:
             self._root,
             import_enabled=self.config.import_support,
             external_prefixes=self._prefixes,
+            checked_up_to_bytes=self.checked.up_to_bytes,
         )
 
     def accepts(self, storage_namespace: str) -> bool:
@@ -351,8 +355,8 @@ class LocalBlocks:
         return Pieces(self._path(address), address, start, length)
 
     def _path(self, address: str) -> str:
-        place = place_of(address, self._root)
-        return f"{self._folders.path(place.folder)}/{place.name}"
+        folder, name = kernel.ordinary_place(address) or place_of(address, self._root)
+        return f"{self._folders.path(folder)}/{name}"
 
     def _made(self, folder: str, address: str) -> str:
         """Returns the path of a folder, which is made if it is not there."""

@@ -7,6 +7,7 @@ import stat
 from types import TracebackType
 from typing import Self
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.local_errors import NOT_THERE, gone, translate
 from anabranch.errors import Gone
 
@@ -82,6 +83,10 @@ class Pieces:
         self._at += len(piece)
         self.left -= len(piece)
         return piece
+
+    def state(self) -> tuple[int, int]:
+        """Returns the size in bytes and the identity of the open file; see `kernel.file_state`."""
+        return kernel.open_file_state(self._descriptor)
 
     def close(self) -> None:
         """Releases the file."""

@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.memory_uploads import MemoryUploads
 from anabranch.blocks.namespaces import invalid_namespace
@@ -43,6 +44,7 @@ class MemoryBlocks:
             pre_sign_multipart_upload=pre_signed,
         )
         self.sources: Sources | None = None
+        self.checked: CheckedReads | None = None
         self._clock = clock
         self._lock = threading.Lock()
         self._blocks: dict[str, _Block] = {}

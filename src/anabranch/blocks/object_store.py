@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.object_addresses import AddressForm, Location, is_path
@@ -51,6 +52,7 @@ class ObjectBlocks:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config
+        self.checked: CheckedReads | None = None
         self.sources = ObjectSources(form, self._objects, exact or paths, uploads.hides)
         self._form = form
         self._paths = paths

@@ -14,8 +14,11 @@ from typing import TypeAlias
 import msgspec
 
 from anabranch import _kernel as kernel
+from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.blocks.local_paths import SCHEME
+from anabranch.catalog.checked_bytes import checked_reads, require_bytes
+from anabranch.catalog.own_checksums import claimed_address, own_md5
 from anabranch.catalog.pinned_reads import PinnedRead, pinned_etag, unreplaced
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.writes import Expecting, Writes
@@ -60,7 +63,7 @@ class OpenObject:
     @property
     def physical_address(self) -> str:
         """The full address of the bytes."""
-        return self._blocks.qualify(_address(self._repository, self.entry))
+        return self._blocks.qualify(self._address)
 
     def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields the bytes from `start` on, `length` of them or all, in pieces.
@@ -73,8 +76,12 @@ class OpenObject:
         pinned = self._pinned()
         if pinned is not None:
             yield from pinned.get(start, wanted)
+            return
+        checked = self._checked(start, wanted)
+        if checked is not None:
+            yield from checked.get(self._address, wanted, self.entry.checksum)
         else:
-            yield from self._blocks.get(_address(self._repository, self.entry), start, wanted)
+            yield from self._blocks.get(self._address, start, wanted)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the same as one string: for small objects."""
@@ -82,13 +89,25 @@ class OpenObject:
         pinned = self._pinned()
         if pinned is not None:
             return pinned.read(start, wanted)
-        return self._blocks.read(_address(self._repository, self.entry), start, wanted)
+        checked = self._checked(start, wanted)
+        if checked is not None:
+            return checked.read(self._address, wanted, self.entry.checksum)
+        return self._blocks.read(self._address, start, wanted)
 
     def read_at_once(self, start: int, length: int) -> bytes | None:
-        """Returns the same if it takes no waiting; None if it does, or goes wrong."""
+        """Returns the same if it takes no waiting; None if it does, or goes wrong. Raises Gone
+        where the bytes were found damaged before.
+        """
         if self.pinned_etag:
             return None
-        return self._blocks.read_at_once(_address(self._repository, self.entry), start, length)
+        checked = self._checked(start, length)
+        if checked is not None:
+            return checked.read_at_once(self._address, length, self.entry.checksum)
+        return self._blocks.read_at_once(self._address, start, length)
+
+    def require_bytes(self) -> None:
+        """Raises Gone where the bytes are known to be lost or damaged; see `require_bytes`."""
+        require_bytes(self._blocks, self.entry, self._address)
 
     @property
     def pinned_etag(self) -> str:
@@ -99,7 +118,15 @@ class OpenObject:
         etag = self.pinned_etag
         if not etag:
             return None
-        return PinnedRead(self._blocks, _address(self._repository, self.entry), etag)
+        return PinnedRead(self._blocks, self._address, etag)
+
+    def _checked(self, start: int, length: int) -> CheckedReads | None:
+        namespace = self._repository.storage_namespace
+        return checked_reads(self._blocks, self.entry, namespace, start, length)
+
+    @property
+    def _address(self) -> str:
+        return _address(self._repository, self.entry)
 
 
 Digesting: TypeAlias = Callable[[OpenObject], dict[str, str]]
@@ -289,6 +316,8 @@ class Objects:
         if digested is not None:
             system = digested(OpenObject(source, entry, self._blocks))
         address = self._core.identifiers.data_address()
+        if not own_md5(entry):
+            address = claimed_address(address)
         full = f"{found.storage_namespace.rstrip('/')}/{address}"
         self._copy_bytes(source, entry, full)
         copied = msgspec.structs.replace(

@@ -102,11 +102,12 @@ def head_object(call: Call[HeadObject, None]) -> Answer:
     """Returns an object's headers; of errors only the status."""
     asked = call.params
     try:
-        stat = call.services.catalog.objects.stat(asked.repository, asked.ref, asked.path)
-        entry = stat.entry
+        found = call.services.catalog.objects.open(asked.repository, asked.ref, asked.path)
+        entry = found.entry
+        found.require_bytes()
         part = None if asked.range is UNSET else byte_range(asked.range, entry.size)
     except AnabranchError as error:
-        return Answer(answer_error(error).status)
+        return Answer(answer_error(error).status, error=error)
     return Answer(
         200 if part is None else 206,
         content_type=header_safe(entry.content_type),

@@ -45,10 +45,10 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
             'Repository "api" not found; this can happen if your endpoint URL mistakenly ends in '
             '"/api/v1".',
         ),
-        "Gone": ErrorCode(410, "The data of the object is gone."),
-        "IncompleteBody": ErrorCode(400, "The request body terminated unexpectedly"),
         # two of ours, for what S3 never has: lost bytes and damaged metadata
         "DataDamaged": ErrorCode(409, "Stored data is damaged."),
+        "Gone": ErrorCode(410, "The data of the object is gone."),
+        "IncompleteBody": ErrorCode(400, "The request body terminated unexpectedly"),
         "InvalidAccessKeyId": ErrorCode(
             403, "The AWS Access Key Id you provided does not exist in our records."
         ),

@@ -34,6 +34,7 @@ def open_blocks(blockstore: Blockstore, environment: Mapping[str, str] = os.envi
             import_enabled=local.import_enabled,
             external_prefixes=local.allowed_external_prefixes,
             pre_signed=local.pre_signed,
+            checked_up_to_bytes=local.checked_up_to_bytes,
         )
     return _REMOTE[blockstore.type](blockstore, environment)
 

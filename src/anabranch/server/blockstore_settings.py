@@ -45,6 +45,13 @@ class LocalBlockstore(Group, frozen=True, kw_only=True):
     allowed_external_prefixes: Annotated[
         tuple[str, ...], Means("Folders outside of the store that imports may read, by their paths")
     ] = ()
+    checked_up_to_bytes: Annotated[
+        int,
+        Means(
+            "Objects in the folder of up to so many bytes are compared with their MD5 when a "
+            "process first reads them whole; `0` turns that off"
+        ),
+    ] = 64 << 20
 
 
 class Signing(Group, frozen=True, kw_only=True):

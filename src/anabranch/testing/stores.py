@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
+from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.part import Part
@@ -42,6 +43,7 @@ class FaultyBlocks:
     def __init__(self, store: BlockStore, before: Before) -> None:
         self.config = store.config
         self.sources = store.sources
+        self.checked: CheckedReads | None = None  # so that every read goes by `before`
         self.store = store
         self.before = before
 

@@ -58,8 +58,12 @@ def get_object(call: Call) -> Answer:
 
 def head_object(call: Call) -> Answer:
     """Returns an object's headers."""
-    folder = is_folder(call.address)
-    return _head(call, folder_of(call) if folder else _open(call).entry)[0]
+    if is_folder(call.address):
+        return _head(call, folder_of(call))[0]
+    found = _open(call)
+    answer = _head(call, found.entry)[0]
+    found.require_bytes()
+    return answer
 
 
 def _open(call: Call) -> OpenObject:

@@ -1,0 +1,260 @@
+"""Objects whose files are lost or damaged under a running server: told as what they are by both
+gateways, in a form that clients do not repeat, with a line in the log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+import pytest
+from botocore.exceptions import ClientError, IncompleteReadError, ResponseStreamingError
+
+from anabranch.testing.s3_client import s3_client
+from anabranch.testing.server import Server, running_server
+
+OBJECTS = "/repositories/sea/branches/main/objects"
+READ = "/repositories/sea/refs/main/objects"
+LOGS = {"ANABRANCH_LOGGING_FORMAT": "json"}
+
+
+class Sea(NamedTuple):
+    """A server with a repository, and clients of both gateways."""
+
+    server: Server
+    api: httpx2.Client
+    s3: object
+
+    def put(self, path: str, body: bytes) -> Path:
+        """Uploads an object and returns its file."""
+        assert self.api.post(OBJECTS, params={"path": path}, content=body).status_code == 201
+        return self.file(path)
+
+    def file(self, path: str) -> Path:
+        stat = self.api.get(f"{READ}/stat", params={"path": path}).json()
+        return Path(stat["physical_address"].removeprefix("local://"))
+
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        return self.api.get(READ, params={"path": path}, headers=headers)
+
+    def s3_error(self, operation: str, **parameters: str) -> tuple[int, str, int]:
+        """Returns status and code of a refusal, and how often it was repeated."""
+        with pytest.raises(ClientError) as refused:
+            getattr(self.s3, operation)(Bucket="sea", **parameters)
+        told = refused.value.response
+        meta = told["ResponseMetadata"]
+        return meta["HTTPStatusCode"], told["Error"]["Code"], meta["RetryAttempts"]
+
+    def failures(self) -> list[dict]:
+        """Returns the lines about failures in the log."""
+        lines = [json.loads(line) for line in self.server.log.read_text().splitlines()]
+        return [line for line in lines if line["logger"] == "anabranch.failures"]
+
+
+def sea_over(server: Server) -> Sea:
+    api = httpx2.Client(base_url=server.api, auth=server.auth, timeout=30)
+    return Sea(server, api, s3_client(server))
+
+
+@pytest.fixture(scope="module")
+def sea(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("sea"), env=LOGS) as server:
+        sea = sea_over(server)
+        body = {"name": "sea", "storage_namespace": "local://sea"}
+        assert sea.api.post("/repositories", json=body).status_code == 201
+        yield sea
+        sea.api.close()
+
+
+def flip(file: Path, at: int = 0) -> None:
+    """Flips a bit of a file in place, and leaves its times as they were, as far as one can."""
+    status = file.stat()
+    with file.open("r+b") as open_file:
+        open_file.seek(at)
+        (byte,) = open_file.read(1)
+        open_file.seek(at)
+        open_file.write(bytes([byte ^ 1]))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_lost_bytes_are_gone_for_both_gateways(sea):
+    sea.put("lost", b"x" * 1000).unlink()
+    assert sea.get("lost").status_code == 410
+    assert sea.api.head(READ, params={"path": "lost"}).status_code == 410
+    assert sea.s3_error("get_object", Key="main/lost") == (410, "Gone", 0)
+    assert sea.s3_error("head_object", Key="main/lost") == (410, "410", 0)
+    assert sea.api.get(f"{READ}/stat", params={"path": "lost"}).status_code == 200
+
+
+def test_an_empty_object_needs_no_file(sea):
+    sea.put("empty", b"").unlink()
+    assert sea.get("empty").content == b""
+    assert sea.api.head(READ, params={"path": "empty"}).status_code == 200
+    assert sea.s3.head_object(Bucket="sea", Key="main/empty")["ContentLength"] == 0
+
+
+@pytest.mark.parametrize("size", [1, 5000, 100_000, 700_000])
+def test_flipped_bytes_of_a_small_object_are_refused_before_the_first_byte(sea, size):
+    path = f"flipped-{size}"
+    file = sea.put(path, b"x" * size)
+    assert sea.get(path).content == b"x" * size  # compared, and found good
+    flip(file, size // 2)
+    answer = sea.get(path)
+    assert answer.status_code == 410
+    assert str(file) in answer.json()["message"]
+    assert sea.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
+    assert sea.s3_error("get_object", Key=f"main/{path}", Range="bytes=0-0")[0] == 410
+    assert sea.api.head(READ, params={"path": path}).status_code == 410
+    assert sea.get(path, Range="bytes=0-0").status_code == 410
+    flip(file, size // 2)
+    assert sea.get(path).content == b"x" * size
+    body = sea.s3.get_object(Bucket="sea", Key=f"main/{path}")["Body"].read()
+    assert body == b"x" * size
+
+
+def test_s3_reads_flipped_bytes_first(sea):
+    for size in (10, 100_000, 400_000):
+        path = f"first-{size}"
+        flip(sea.put(path, os.urandom(size)), size - 1)
+        assert sea.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
+
+
+def test_a_large_response_breaks_off_and_is_refused_when_repeated(sea):
+    size = 5 << 20
+    file = sea.put("large", b"y" * size)
+    flip(file, size - 10)
+    body = sea.s3.get_object(Bucket="sea", Key="main/large")["Body"]
+    with pytest.raises((IncompleteReadError, ResponseStreamingError)):
+        body.read()
+    assert sea.s3_error("get_object", Key="main/large") == (410, "Gone", 0)
+    file.write_bytes(b"y" * size)
+    flip(file, size - 10)  # a new file for the server
+    with pytest.raises(httpx2.RemoteProtocolError):
+        sea.get("large")
+    assert sea.get("large").status_code == 410
+    broken = [line for line in sea.failures() if str(file) in line["msg"]]
+    assert {line["service_name"] for line in broken} == {"api", "gateway"}
+    assert {line["status_code"] for line in broken} == {500, 410}
+    assert "Traceback" not in sea.server.log.read_text()
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter"])
+def test_a_file_of_another_size_is_refused(sea, change):
+    path = f"size-{change}"
+    file = sea.put(path, b"0123456789")
+    file.write_bytes(b"0123456789+" if change == "longer" else b"01234")
+    assert sea.get(path).status_code == 410
+    assert sea.api.head(READ, params={"path": path}).status_code == 410
+    assert sea.s3_error("get_object", Key=f"main/{path}")[0] == 410
+    assert sea.s3_error("head_object", Key=f"main/{path}")[0] == 410
+
+
+def test_every_failure_is_a_line_with_its_request_and_cause(sea):
+    file = sea.put("logged", b"x" * 10)
+    file.unlink()
+    for method in ("GET", "HEAD"):
+        name = {"X-Request-ID": f"mine-{method}"}
+        assert sea.api.request(method, READ, params={"path": "logged"}, headers=name)
+    told = [line for line in sea.failures() if line["request_id"].startswith("mine-")]
+    assert [line["operation_id"] for line in told] == ["getObject", "headObject"]
+    for line in told:
+        assert line["level"] == "error"
+        assert (line["kind"], line["status_code"]) == ("data_missing", 410)
+        assert line["request_id"] in line["msg"]
+        assert "there is no data" in line["msg"]
+    assert file.name in told[0]["msg"]
+    refused = sea.api.get("/auth/groups")
+    assert refused.status_code == 501
+    line = sea.failures()[-1]
+    assert (line["level"], line["kind"]) == ("info", "not_implemented")
+    absent = sea.get("absent")
+    assert absent.status_code == 404
+    assert sea.failures()[-1] == line
+
+
+def test_checksums_that_are_claimed_are_not_held_against_the_bytes(sea):
+    backing = "/repositories/sea/branches/main/staging/backing"
+    address = sea.api.get(backing, params={"path": "claimed"}).json()["physical_address"]
+    file = Path(address.removeprefix("local://"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"hello")
+    body = {"staging": {"physical_address": address}, "checksum": "a" * 32, "size_bytes": 5}
+    assert sea.api.put(backing, params={"path": "claimed"}, json=body).status_code == 200
+    assert sea.get("claimed").content == b"hello"
+    copied = sea.api.post(
+        f"{OBJECTS}/copy", params={"dest_path": "copy"}, json={"src_path": "claimed"}
+    )
+    assert copied.json()["checksum"] == "a" * 32
+    assert sea.get("copy").content == b"hello"
+    assert sea.s3.head_object(Bucket="sea", Key="main/copy")["ETag"] == f'"{"a" * 32}"'
+    # nor do they make the file of another object unreadable
+    file = sea.put("true", b"hello")
+    body = {"physical_address": f"local://{file}", "checksum": "b" * 32, "size_bytes": 5}
+    assert sea.api.put(OBJECTS, params={"path": "false"}, json=body).status_code == 201
+    assert sea.get("false").status_code == 410
+    assert sea.get("true").content == b"hello"
+
+
+def test_a_multipart_object_is_served_whatever_its_etag(sea):
+    upload = sea.s3.create_multipart_upload(Bucket="sea", Key="main/parts")["UploadId"]
+    named = {"Bucket": "sea", "Key": "main/parts", "UploadId": upload}
+    part = sea.s3.upload_part(**named, PartNumber=1, Body=b"x" * 100)
+    parts = [{"PartNumber": 1, "ETag": part["ETag"]}]
+    sea.s3.complete_multipart_upload(**named, MultipartUpload={"Parts": parts})
+    assert sea.get("parts").content == b"x" * 100
+    assert sea.s3.get_object(Bucket="sea", Key="main/parts")["ETag"].endswith('-1"')
+    sea.file("parts").unlink()
+    assert sea.s3_error("head_object", Key="main/parts")[0] == 410
+
+
+def test_a_copy_of_damaged_bytes_does_not_pass_for_good(sea):
+    flip(sea.put("source", b"x" * 100))
+    copied = sea.api.post(
+        f"{OBJECTS}/copy", params={"dest_path": "of-damaged"}, json={"src_path": "source"}
+    )
+    assert copied.status_code == 201
+    assert sea.get("of-damaged").status_code == 410
+
+
+def test_it_can_be_turned_off(tmp_path):
+    env = {"ANABRANCH_BLOCKSTORE_LOCAL_CHECKED_UP_TO_BYTES": "0"}
+    with running_server(tmp_path, env=env) as server:
+        sea = sea_over(server)
+        body = {"name": "sea", "storage_namespace": "local://sea"}
+        assert sea.api.post("/repositories", json=body).status_code == 201
+        flip(sea.put("a", b"xyz"))
+        assert sea.get("a").content == b"yyz"
+        sea.file("a").unlink()
+        assert sea.api.head(READ, params={"path": "a"}).status_code == 410
+        sea.api.close()
+
+
+def test_damaged_metadata_is_no_missing_folder_for_s3(sea):
+    body = {"name": "land", "storage_namespace": "local://land"}
+    assert sea.api.post("/repositories", json=body).status_code == 201
+    made = sea.api.post(
+        "/repositories/land/branches/main/objects", params={"path": "a"}, content=b"x"
+    )
+    tables = Path(made.json()["physical_address"].removeprefix("local://")).parents[2] / "_lakefs"
+    commit = sea.api.post("/repositories/land/branches/main/commits", json={"message": "all"})
+    table = tables / commit.json()["meta_range_id"]
+    table.chmod(0o644)
+    table.write_bytes(table.read_bytes()[:-20])
+    with running_server(tables.parents[2], env=LOGS) as server:
+        other = sea_over(server)
+        for operation, named in (
+            ("list_objects_v2", {"Prefix": "main/"}),
+            ("get_object", {"Key": "main/a"}),
+        ):
+            with pytest.raises(ClientError) as refused:
+                getattr(other.s3, operation)(Bucket="land", **named)
+            told = refused.value.response
+            assert told["Error"]["Code"] == "DataDamaged"
+            assert table.name in told["Error"]["Message"]
+            assert told["ResponseMetadata"]["HTTPStatusCode"] == 409
+            assert told["ResponseMetadata"]["RetryAttempts"] == 0
+            assert table.name in other.failures()[-1]["msg"]
+        other.api.close()
