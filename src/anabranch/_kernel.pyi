@@ -1,5 +1,4 @@
-"""The kernel, written in Rust: SSTables of object metadata, the trees made of them, checksums,
-signatures and messages of HTTP.
+"""The kernel, written in Rust: tables of metadata, trees of them, checksums, signatures, HTTP.
 
 A *table* is one RocksDB-compatible SSTable file, named by the digest of its records. A *range* is
 a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
@@ -57,9 +56,7 @@ def encode_entry(
     """Returns an entry's identity and its protobuf form, metadata sorted by key."""
 
 def decode_entry(data: bytes) -> tuple[str, int, int, int, int, str, dict[str, str], str]:
-    """Returns (address, address_type, mtime, mtime_nanos, size, checksum, metadata,
-    content_type). Raises KernelError for bytes that are no entry.
-    """
+    """Returns the arguments of `encode_entry`. Raises KernelError for bytes that are no entry."""
 
 def encode_staged(key: bytes, value: Value | None) -> bytes:
     """Returns a StagedEntryData record; None is a tombstone."""
@@ -479,37 +476,19 @@ def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
 # --- files -----------------------------------------------------------------------------------
 
 def has_name(descriptor: int) -> bool:
-    """Returns whether an open file has a name in some folder: not once it was removed, or another
-    took its place. Raises OSError for what is no descriptor.
-
-    Python's own `fstat` makes an object of twenty numbers, which takes longer than the call.
-    """
+    """Returns whether an open file is in its folder still. Raises OSError for no descriptor."""
 
 def read_cached(path: str, start: int, length: int) -> bytes | None:
-    """Returns a part of a file if the system has it in its memory, else None; None also for what
-    is not there, no file, or shorter, and on systems that cannot tell (only Linux can).
-    """
+    """Returns a part of a file if it is there and in the system's memory (Linux), else None."""
 
 def read_whole_cached(path: str, size: int) -> tuple[bytes, int] | None:
-    """Returns all bytes of a file, and its identity, if it has this size and the system has it in
-    its memory; None otherwise, and as `read_cached`. See `file_state`.
-    """
+    """Returns a file of this size, as `read_cached`, and its identity, as `file_state`."""
 
 def ordinary_place(address: str) -> tuple[str, str] | None:
-    """Returns folder and name, relative to the root, of an address of a local store such as almost
-    all are; None where `place_of` must look, which takes five times as long.
-    """
+    """Returns folder and name for an address that is like almost all; see `place_of`."""
 
-def file_state(path: str) -> tuple[int, int] | None:
-    """Returns the size of a regular file in bytes, and its identity: a number of 64 bits that is
-    another one once the file was written to or another has taken its place. None where there is
-    no such file; a link is not followed. Raises OSError.
-    """
-
-def open_file_state(descriptor: int) -> tuple[int, int]:
-    """Returns size and identity of an open file, as `file_state` does. Raises OSError."""
+def file_state(path: str | int) -> tuple[int, int] | None:
+    """Returns size in bytes and identity of a regular file, which changes with it, else None."""
 
 def write_new_file(path: str, body: bytes) -> int:
-    """Writes a file that is new, and syncs nothing; returns 0, or the number of the system's error,
-    and then there is no such file but one that was there already.
-    """
+    """Writes a new file, unsynced. Returns 0, or the system's error; then nothing stays."""

@@ -56,15 +56,19 @@ fn ordinary_place<'py>(
     Some((PyString::new(py, folder), PyString::new(py, name)))
 }
 
-#[pyfunction]
-fn file_state(path: PathBuf) -> PyResult<Option<(u64, u64)>> {
-    Ok(files::state(&path)?.map(|state| (state.size, state.identity)))
+#[derive(FromPyObject)]
+enum FileName {
+    Path(PathBuf),
+    Descriptor(RawFd),
 }
 
 #[pyfunction]
-fn open_file_state(descriptor: RawFd) -> PyResult<(u64, u64)> {
-    let state = files::open_state(descriptor)?;
-    Ok((state.size, state.identity))
+fn file_state(path: FileName) -> PyResult<Option<(u64, u64)>> {
+    let state = match path {
+        FileName::Path(path) => files::state(&path)?,
+        FileName::Descriptor(descriptor) => Some(files::open_state(descriptor)?),
+    };
+    Ok(state.map(|state| (state.size, state.identity)))
 }
 
 #[pyfunction]
@@ -79,6 +83,5 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_whole_cached, module)?)?;
     module.add_function(wrap_pyfunction!(ordinary_place, module)?)?;
     module.add_function(wrap_pyfunction!(file_state, module)?)?;
-    module.add_function(wrap_pyfunction!(open_file_state, module)?)?;
     module.add_function(wrap_pyfunction!(write_new_file, module)?)
 }

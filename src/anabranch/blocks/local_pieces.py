@@ -86,7 +86,7 @@ class Pieces:
 
     def state(self) -> tuple[int, int]:
         """Returns the size in bytes and the identity of the open file; see `kernel.file_state`."""
-        return kernel.open_file_state(self._descriptor)
+        return kernel.file_state(self._descriptor) or (0, 0)
 
     def close(self) -> None:
         """Releases the file."""
