@@ -153,3 +153,24 @@ def test_metadata(api, repository):
     assert api.get(path).json() == {"b": "ü"}
     assert api.get("/repositories/no-such/metadata").status_code == 404
     assert api.post(path, json={"metadata": {"n": 1}}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("namespace", "reason"),
+    [
+        ("local://deep" + "/a" * 2000, "4,012 bytes, at most 900"),
+        ("local://deep" + "/a" * 64, "65 nested folders, at most 64"),
+        ("local://long/" + "a/" * 400 + "é" * 60, "933 bytes, at most 900"),
+    ],
+)
+def test_a_namespace_that_is_too_long_or_too_deep_is_refused(api, namespace, reason):
+    refused = api.post("/repositories", json={"name": "deep", "storage_namespace": namespace})
+    assert refused.status_code == 400
+    assert reason in refused.json()["message"]
+    assert refused.headers["x-anabranch-kind"] == "invalid_storage_namespace"
+    assert api.get("/repositories/deep").status_code == 404
+
+
+def test_a_namespace_of_64_folders_is_taken(api):
+    body = {"name": "deepest", "storage_namespace": "local://deep" + "//a" * 63}
+    assert api.post("/repositories", json=body).status_code == 201

@@ -18,7 +18,7 @@ from anabranch.errors import (
     OutcomeUnknown,
     StoreRefused,
 )
-from anabranch.model.names import check_branch, check_repository
+from anabranch.model.names import check_branch, check_repository, check_storage_namespace
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
@@ -56,6 +56,7 @@ class Repositories:
         """
         check_repository(name)
         check_branch(default_branch)
+        check_storage_namespace(storage_namespace)
         self._require_absent(name)
         if storage_id:
             raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")

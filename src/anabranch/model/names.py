@@ -7,16 +7,23 @@ import re
 from anabranch.errors import Invalid
 
 __all__ = [
+    "MAX_NAMESPACE_BYTES",
+    "MAX_NAMESPACE_FOLDERS",
     "MAX_PATH_BYTES",
     "check_branch",
     "check_path",
     "check_repository",
+    "check_storage_namespace",
     "check_tag",
     "key_of",
     "path_of",
 ]
 
 MAX_PATH_BYTES = 1024
+MAX_NAMESPACE_BYTES = 900
+"""An object store's keys have 1,024 bytes; what stands below a namespace takes up to 100."""
+MAX_NAMESPACE_FOLDERS = 64
+"""A local store makes and syncs each folder, some milliseconds for each."""
 
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}", re.ASCII)
 _BRANCH = re.compile(r"\w[-\w]*", re.ASCII)
@@ -83,6 +90,26 @@ def check_path(path: str) -> None:
             "invalid value: validation error",
             kind="invalid_path",
         )
+
+
+def check_storage_namespace(namespace: str) -> None:
+    """Raises Invalid for a storage namespace that is too long or too deep. Others may be invalid
+    for a store.
+    """
+    length = len(namespace.encode("utf-8", "surrogatepass"))
+    if length > MAX_NAMESPACE_BYTES:
+        raise _invalid_namespace(f"{length:,} bytes, at most {MAX_NAMESPACE_BYTES:,}")
+    folders = len([name for name in namespace.partition("://")[2].split("/") if name])
+    if folders > MAX_NAMESPACE_FOLDERS:
+        raise _invalid_namespace(f"{folders:,} nested folders, at most {MAX_NAMESPACE_FOLDERS}")
+
+
+def _invalid_namespace(reason: str) -> Invalid:
+    return Invalid(
+        f"storage namespace of {reason}: invalid namespace",
+        kind="invalid_storage_namespace",
+        hint="Choose a shorter one.",
+    )
 
 
 def key_of(path: str) -> bytes:
