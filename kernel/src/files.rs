@@ -137,7 +137,7 @@ fn is_absence(error: &Error) -> bool {
 /// A link in its place is not followed.
 pub fn write_new(path: &Path, body: &[u8]) -> Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o666);
+    options.write(true).create_new(true).mode(0o600);
     let mut file = options.custom_flags(libc::O_NOFOLLOW).open(path)?;
     file.write_all(body).inspect_err(|_| {
         // what is told is why it was not written

@@ -31,6 +31,7 @@ from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest, Unfit
 from anabranch.pipelines.imports.listing_engine import import_listed
+from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
 __all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
@@ -141,7 +142,7 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
     written.
     """
     root = Path(folder)
-    (root / "metadata").mkdir(parents=True, exist_ok=True)
+    make_private_folder(root / "metadata")
     signing = kept_key(root / "keys" / "signing", secrets.token_bytes)
     lake = Lake(
         SQLiteStore(root / "metadata" / DATABASE_FILE),

@@ -46,13 +46,14 @@ class TestLayout:
         with pytest.raises(Busy, match="cannot write"):
             LocalBlocks(tmp_path / "file/below")
 
-    def test_files_have_the_rights_that_the_umask_gives(self, local, root):
-        before = os.umask(0o027)
+    def test_files_are_for_their_owner_whatever_the_umask(self, local, root):
+        before = os.umask(0)
         try:
             local.put("local://space/a", [b"x"])
         finally:
             os.umask(before)
-        assert (root / "space/a").stat().st_mode & 0o777 == 0o640
+        assert (root / "space/a").stat().st_mode & 0o777 == 0o600
+        assert (root / "space").stat().st_mode & 0o777 == 0o700
 
 
 class TestNames:

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +45,9 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 
 fn write_synced(path: &PathBuf, bytes: &[u8]) -> Result<()> {
     let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(path)?;
         file.write_all(bytes)?;
         file.sync_data()
     };

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from anabranch.errors import Busy, Corrupt
 from anabranch.model.secret import Secret
+from anabranch.private_folders import make_private_folder
 
 __all__ = ["KEY_BYTES", "kept_key"]
 
@@ -42,7 +43,7 @@ def kept_key(path: Path, random_bytes: Callable[[int], bytes]) -> Secret:
 
 
 def _make(path: Path, random_bytes: Callable[[int], bytes]) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{random_bytes(8).hex()}")
     handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

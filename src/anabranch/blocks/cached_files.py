@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from anabranch.blocks.cached_total import CachedTotal
+from anabranch.private_folders import make_private_folder
 
 __all__ = ["CachedFiles"]
 
@@ -97,7 +98,7 @@ class CachedFiles:
         """Counts the files and removes what exceeds the capacity, unless another process is at
         that.
         """
-        lock = os.open(f"{self.folder}/{_LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
+        lock = os.open(f"{self.folder}/{_LOCK}", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._shrink()
@@ -107,7 +108,7 @@ class CachedFiles:
             os.close(lock)
 
     def _make_folder(self) -> None:
-        os.makedirs(self.folder, exist_ok=True)
+        make_private_folder(self.folder)
 
     def _restore_folder(self) -> bool:
         """Makes the folder if it is not there, and returns whether that was so."""
@@ -119,7 +120,7 @@ class CachedFiles:
     def _bring(self, name: str, fill: Callable[[int], None], check: Callable[[str], None]) -> bool:
         """Returns whether the file was made, by this caller; else it is time to look again."""
         part = f"{self.folder}/{name}{_PART}"
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if not _is_at(descriptor, part):

@@ -47,11 +47,11 @@ class NewFile:
         try:
             if unnamed:
                 flags = os.O_WRONLY | os.O_TMPFILE
-                self.descriptor = os.open(".", flags, 0o666, dir_fd=self._folder)
+                self.descriptor = os.open(".", flags, 0o600, dir_fd=self._folder)
             else:
                 self._name = names.next()
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-                self.descriptor = os.open(self._name, flags, 0o666)
+                self.descriptor = os.open(self._name, flags, 0o600)
         except BaseException:
             os.close(self._folder)
             raise

@@ -71,10 +71,12 @@ class LocalFolders:
         return True
 
 
-def make_durable(path: str) -> None:
-    """Makes a folder, if it is not there, in one that is, and syncs its name to the disk."""
+def make_durable(path: str, mode: int = 0o700) -> None:
+    """Makes a folder, if it is not there, in one that is, and syncs its name to the disk. Only the
+    server's user may enter it unless another mode is given.
+    """
     try:
-        os.mkdir(path)
+        os.mkdir(path, mode)
     except FileExistsError:
         if not os.path.isdir(path):
             raise

@@ -117,7 +117,7 @@ def new_journal_file(
     path, temporary = f"{folder}/{identity.hex()}{SUFFIX}", names.next()
     if not os.path.isdir(folder):
         make_durable(folder)
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     file = JournalFile(path, descriptor, identity)
     try:
         # locked before it has the name by which others would find it

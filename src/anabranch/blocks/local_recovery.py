@@ -91,7 +91,7 @@ def bring_back(
 def _write_file(path: str, body: bytes) -> None:
     """Writes a file, which loses what it held; syncs nothing. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_TRUNC
-    with open(os.open(path, flags, 0o666), "wb", buffering=0) as file:
+    with open(os.open(path, flags, 0o600), "wb", buffering=0) as file:
         written = file.write(body)
         while written < len(body):
             written += file.write(body[written:])

@@ -32,7 +32,7 @@ class Shared:
     __slots__ = ("_descriptor", "number")
 
     def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if os.fstat(self._descriptor).st_size < _BYTES:
             # a byte behind the number, which another process may have begun to count; and one that
             # takes its place on the disk now: a full one kills who writes to a mapped hole

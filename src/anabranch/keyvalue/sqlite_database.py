@@ -8,6 +8,9 @@ refused and not touched.
 from __future__ import annotations
 
 import errno
+import os
+import stat
+from contextlib import suppress
 
 import apsw
 
@@ -58,6 +61,7 @@ def prepare(path: str, patience_seconds: float) -> None:
         message = f"{path}: cannot open the database: {error.strerror}"
         raise Busy(message, kind="storage_failed") from error
     try:
+        _create_private(path)
         connection = open_connection(path, patience_seconds, create=True)
         try:
             if _identity(connection) != (_APPLICATION_ID, SCHEMA_VERSION):
@@ -70,6 +74,15 @@ def prepare(path: str, patience_seconds: float) -> None:
         raise translate(error, path) from error
     finally:
         turn.close()
+
+
+def _create_private(path: str) -> None:
+    """Makes an empty file that only our user may read, if there is none; SQLite gives its other
+    files the same mode. The file is not opened: closing it would drop locks of this process.
+    """
+    # where it cannot be (on macOS only the superuser may), SQLite makes it or says why not
+    with suppress(OSError):
+        os.mknod(path, 0o600 | stat.S_IFREG)
 
 
 def _identity(connection: apsw.Connection) -> tuple[int, int]:

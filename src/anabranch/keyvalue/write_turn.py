@@ -26,9 +26,9 @@ class WriteTurn:
     """
 
     def __init__(self, path: str) -> None:
-        self._outer = os.open(path + "-queue", os.O_RDWR | os.O_CREAT, 0o666)
+        self._outer = os.open(path + "-queue", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            self._inner = os.open(path + "-turn", os.O_RDWR | os.O_CREAT, 0o666)
+            self._inner = os.open(path + "-turn", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
             os.close(self._outer)
             raise

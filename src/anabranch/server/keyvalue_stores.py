@@ -12,6 +12,7 @@ from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.library import DATABASE_FILE
+from anabranch.private_folders import make_private_folder
 from anabranch.server.settings import Database
 
 __all__ = [
@@ -45,7 +46,7 @@ def open_keyvalue(database: Database) -> KeyValueStore:
         return MemoryStore()
     if database.type == "local":
         folder = database.local.path
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         return SQLiteStore(folder / DATABASE_FILE)
     url = connection_string(database)
     from anabranch.keyvalue.foreseen_reads import ForeseenReads  # noqa: PLC0415  an extra

@@ -156,7 +156,7 @@ class FolderDestination:
         folder = self._root
         for name in above.split("/"):
             folder = f"{folder}/{name}"
-            make_durable(folder)
+            make_durable(folder, 0o777)  # for programs of any user, as the umask allows
             if Path(folder).is_symlink():
                 raise unfit(path, f"{folder} is a symbolic link, which is not followed")
         self._made.add(above)

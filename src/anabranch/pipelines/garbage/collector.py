@@ -26,6 +26,7 @@ from anabranch.pipelines.garbage.stored_installation import StoredInstallation
 from anabranch.pipelines.garbage.summary import Summary
 from anabranch.pipelines.garbage.unmarked import SHARE
 from anabranch.pipelines.garbage.watching import Silence, Watching
+from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
 __all__ = ["GRACE_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]
@@ -99,7 +100,7 @@ class Collector:
             branch_retention_days={} if rules is None else rules.branch_days,
         )
         marks = self._folder / "marks" / found.partition
-        marks.mkdir(parents=True, exist_ok=True)
+        make_private_folder(marks)
         run = Run(self._blocks, namespace, engine, summary, self._clock, self._watching)
         with run.failing():
             now = run.earliest_now()

@@ -28,6 +28,7 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct, hashes_of
 from anabranch.pipelines.garbage.namespace import Reading
+from anabranch.private_folders import make_private_folder
 from anabranch.versioning.trees import translated
 
 __all__ = ["Marks", "marks_of_tree"]
@@ -50,7 +51,7 @@ class Marks:
         self._reading = reading
         self._locate = locate
         self._folder = folder / hashlib.sha256(reading.name.encode()).hexdigest()[:16]
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         self.used: set[str] = set()
 
     def of(self, found: kernel.RangeInfo) -> tuple[Hashes, bool]:

@@ -16,6 +16,7 @@ from anabranch.server.doctor.address import check_address
 from anabranch.server.doctor.blocks import check_blocks, places_of
 from anabranch.server.doctor.finding import Finding, State, collected
 from anabranch.server.doctor.keys import check_keys
+from anabranch.server.doctor.modes import check_modes
 from anabranch.server.doctor.space import check_folders, written_folders
 from anabranch.server.doctor.sqlite import check_sqlite
 from anabranch.server.doctor.versions import check_versions
@@ -39,6 +40,7 @@ def examine(
     yield from check_keys(settings)
     folders = check_folders(written_folders(settings))
     yield from folders
+    yield from check_modes(settings)
     database = _check_database(settings, clock)
     yield from database
     if not any(finding.state is State.WRONG for finding in (*folders, *database)):

@@ -1,0 +1,43 @@
+"""Who else may read the server's folders: earlier versions made them for all users of a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.doctor.space import written_folders
+from anabranch.server.settings import Settings
+
+__all__ = ["check_modes"]
+
+ABOUT = "folders"
+_FOR_OTHERS = 0o077
+
+
+def check_modes(settings: Settings) -> list[Finding]:
+    """Returns a finding for each folder that users other than its owner may enter. What is in a
+    folder that they may not is safe, whatever its mode; so is all where the data folder is closed.
+    """
+    folders = {name: path.absolute() for name, path in written_folders(settings).items()}
+    data = folders.pop("data")
+    if _is_open(data):
+        folders["keys"] = data / "keys"
+    else:
+        folders = {name: path for name, path in folders.items() if data not in path.parents}
+    return [
+        Finding(
+            ABOUT,
+            State.DOUBTFUL,
+            f"{name}: other users of this machine may read {path}",
+            f"chmod -R go= {path}",
+        )
+        for name, path in folders.items()
+        if _is_open(path)
+    ]
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _FOR_OTHERS)
+    except OSError:
+        return False  # not there yet
