@@ -16,6 +16,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
 
@@ -30,15 +31,22 @@ class Branches:
         self._protection = protection
 
     def create(
-        self, repository: str, name: str, source: str, *, hidden: bool = False, force: bool = False
+        self,
+        repository: str,
+        name: str,
+        source: str,
+        *,
+        hidden: bool = False,
+        force: bool = False,
+        beside: Beside[Branch] | None = None,
     ) -> Branch:
-        """Creates a branch at the commit that `source` means."""
+        """Creates a branch at the commit that `source` means; `beside` adds writes."""
         with self._core.foreseen(("branch at", repository, source)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             with reference_errors(f"source reference '{source}'"):
                 commit = self._core.references.commit(found, source)
-            return self._core.branches.create(found, name, commit.id, hidden=hidden)
+            return self._core.branches.create(found, name, commit.id, hidden=hidden, beside=beside)
 
     def get(self, repository: str, name: str) -> Branch:
         """Returns a branch. Raises NotFound."""
@@ -63,12 +71,19 @@ class Branches:
             show_hidden=show_hidden,
         )
 
-    def delete(self, repository: str, name: str, *, force: bool = False) -> None:
-        """Deletes a branch with its uncommitted changes."""
+    def delete(
+        self,
+        repository: str,
+        name: str,
+        *,
+        force: bool = False,
+        beside: Beside[None] | None = None,
+    ) -> None:
+        """Deletes a branch with its uncommitted changes; `beside` adds writes."""
         with self._core.foreseen(("branch", repository), keys.branch(name)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
-            self._core.branches.delete(found, name)
+            self._core.branches.delete(found, name, beside)
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
@@ -81,9 +96,15 @@ class Branches:
             self._core.reset.reset(found, name, kind, path)
 
     def hard_reset(
-        self, repository: str, name: str, reference: str, *, force: bool = False
+        self,
+        repository: str,
+        name: str,
+        reference: str,
+        *,
+        force: bool = False,
+        beside: Beside[Commit] | None = None,
     ) -> None:
-        """Moves a branch to the commit that a reference means.
+        """Moves a branch to the commit that a reference means; `beside` adds writes.
 
         Raises DirtyBranch if there are uncommitted changes.
         """
@@ -96,7 +117,7 @@ class Branches:
             with reference_errors(f"hard-reset {name} to {reference}"):
                 return self._core.references.commit(found, reference)
 
-        self._core.committing.advance(found, name, target)
+        self._core.committing.advance(found, name, target, beside)
 
     def changes(
         self,
@@ -134,8 +155,9 @@ class Branches:
         metadata: dict[str, str] | None = None,
         allow_empty: bool = False,
         force: bool = False,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
-        """Undoes a commit's changes by a new commit."""
+        """Undoes a commit's changes by a new commit; `beside` adds writes."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
         with self._applying(found, reference):
@@ -148,6 +170,7 @@ class Branches:
                 message=message,
                 metadata=metadata,
                 allow_empty=allow_empty,
+                beside=beside,
             )
 
     def cherry_pick(
@@ -161,6 +184,7 @@ class Branches:
         message: str = "",
         metadata: dict[str, str] | None = None,
         force: bool = False,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
         """Makes one commit's changes again by a new commit."""
         found = self._core.repositories.get(repository)
@@ -174,6 +198,7 @@ class Branches:
                 committer=committer,
                 message=message,
                 metadata=metadata,
+                beside=beside,
             )
 
     @contextmanager

@@ -70,6 +70,7 @@ class Catalog:
                 Chore(lambda: blocks.clean_temporaries(_ABANDONED_SECONDS), _ABANDONED_SECONDS),
                 Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
                 Chore(self.uploads.clean, _ENDED_SECONDS),
+                Chore(core.idempotency_keys.clean, _ENDED_SECONDS),
                 Chore(self.garbage_tasks.speak, _SPEAK_SECONDS),
             ]
         )

@@ -11,6 +11,7 @@ from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.log import log, log_page
 from anabranch.versioning.repositories import check_writable
 
@@ -36,8 +37,11 @@ class Commits:
         allow_empty: bool = False,
         force: bool = False,
         source_metarange: str = "",
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
-        """Commits what is staged on a branch; `date` in seconds since 1970, now if None."""
+        """Commits what is staged on a branch; `date` in seconds since 1970, now if None; `beside`
+        adds writes to the commit's.
+        """
         with self._core.foreseen(("commit", repository), keys.branch(branch)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
@@ -53,6 +57,7 @@ class Commits:
             allow_empty=allow_empty,
             source_metarange=source_metarange,
             known=known,
+            beside=beside,
         )
 
     def get(self, repository: str, reference: str) -> Commit:

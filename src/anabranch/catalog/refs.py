@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from anabranch.catalog.wording import reference_errors
 from anabranch.model.change import Change
+from anabranch.model.commit import Commit
 from anabranch.model.expression import parse_expression
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
 
@@ -75,8 +77,10 @@ class Refs:
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
+        beside: Beside[Commit] | None = None,
     ) -> str:
-        """Merges a reference into a branch; returns the id of the new commit.
+        """Merges a reference into a branch; returns the id of the new commit. `beside` adds writes
+        to the commit's.
 
         Raises MergeConflict, with the paths, when both sides changed the same ones.
         """
@@ -99,6 +103,7 @@ class Refs:
             strategy=strategy,
             squash=squash,
             allow_empty=allow_empty or force,
+            beside=beside,
         ).id
 
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:

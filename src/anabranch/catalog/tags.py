@@ -6,6 +6,7 @@ from anabranch.model.page import Page
 from anabranch.model.tag import Tag
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.repositories import check_writable
 
 __all__ = ["Tags"]
@@ -17,13 +18,21 @@ class Tags:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def create(self, repository: str, name: str, reference: str, *, force: bool = False) -> Tag:
-        """Creates a tag at the commit that `reference` means."""
+    def create(
+        self,
+        repository: str,
+        name: str,
+        reference: str,
+        *,
+        force: bool = False,
+        beside: Beside[Tag] | None = None,
+    ) -> Tag:
+        """Creates a tag at the commit that `reference` means; `beside` adds writes."""
         with self._core.foreseen(("tag at", repository, reference)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             commit = self._core.references.commit(found, reference)
-            return self._core.tags.create(found, name, commit.id)
+            return self._core.tags.create(found, name, commit.id, beside=beside)
 
     def get(self, repository: str, name: str) -> Tag:
         """Returns a tag. Raises NotFound."""
@@ -36,9 +45,16 @@ class Tags:
             self._core.repositories.get(repository), prefix=prefix, after=after, amount=amount
         )
 
-    def delete(self, repository: str, name: str, *, force: bool = False) -> None:
-        """Deletes a tag."""
+    def delete(
+        self,
+        repository: str,
+        name: str,
+        *,
+        force: bool = False,
+        beside: Beside[None] | None = None,
+    ) -> None:
+        """Deletes a tag; `beside` adds writes."""
         with self._core.foreseen(("tag", repository), keys.tag(name)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
-            self._core.tags.delete(found, name)
+            self._core.tags.delete(found, name, beside)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.permissions import Action
+from anabranch.model.branch import Branch
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.answer import TEXT, Answer
 from anabranch.rest.call import Call
@@ -114,7 +115,12 @@ def create_branch(call: Call[InRepository, BranchCreation]) -> Answer:
         asked.source,
         hidden=asked.hidden,
         force=asked.force,
+        beside=call.recording(_created),
     )
+    return _created(branch)
+
+
+def _created(branch: Branch) -> Answer:
     return Answer(201, branch.commit_id.encode(), content_type=TEXT)
 
 
@@ -126,7 +132,9 @@ def get_branch(call: Call[AtBranch, None]) -> Ref:
 def delete_branch(call: Call[ChangeBranch, None]) -> None:
     """Removes a branch with what is uncommitted on it."""
     asked = call.params
-    call.services.catalog.branches.delete(asked.repository, asked.branch, force=asked.force)
+    call.services.catalog.branches.delete(
+        asked.repository, asked.branch, force=asked.force, beside=call.recording(_nothing)
+    )
 
 
 def reset_branch(call: Call[AtBranch, ResetCreation]) -> None:
@@ -144,7 +152,11 @@ def hard_reset_branch(call: Call[HardResetBranch, None]) -> None:
     """Moves a branch to another commit."""
     asked = call.params
     call.services.catalog.branches.hard_reset(
-        asked.repository, asked.branch, asked.ref, force=asked.force
+        asked.repository,
+        asked.branch,
+        asked.ref,
+        force=asked.force,
+        beside=call.recording(_nothing),
     )
 
 
@@ -176,6 +188,7 @@ def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
         metadata=metadata,
         allow_empty=asked.allow_empty,
         force=asked.force,
+        beside=call.recording(_nothing),
     )
 
 
@@ -192,6 +205,7 @@ def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
         message=message,
         metadata=metadata,
         force=asked.force,
+        beside=call.recording(commit_of),
     )
     return commit_of(commit)
 
@@ -200,6 +214,10 @@ def _overrides(overrides: CommitOverrides | UnsetType) -> tuple[str, dict[str, s
     if overrides is UNSET:
         return "", None
     return overrides.message, None if overrides.metadata is UNSET else overrides.metadata
+
+
+def _nothing(_: object) -> None:
+    """Returns what is answered where there is nothing to tell."""
 
 
 _BRANCHES = "/repositories/{repository}/branches"
@@ -229,6 +247,7 @@ OPERATIONS = (
         status=201,
         response=Annotated[str, Meta(description="the id of the branch's commit")],
         media_type="text/plain",
+        keyed=True,
         handler=create_branch,
     ),
     Operation(
@@ -252,6 +271,7 @@ OPERATIONS = (
         permission=(Need(Action.DELETE_BRANCH, on_branch),),
         params=ChangeBranch,
         status=204,
+        keyed=True,
         handler=delete_branch,
     ),
     Operation(
@@ -275,6 +295,7 @@ OPERATIONS = (
         permission=(Need(Action.REVERT_BRANCH, on_branch),),
         params=HardResetBranch,
         status=204,
+        keyed=True,
         handler=hard_reset_branch,
     ),
     Operation(
@@ -298,6 +319,7 @@ OPERATIONS = (
         params=AtBranch,
         body=RevertCreation,
         status=204,
+        keyed=True,
         handler=revert_branch,
     ),
     Operation(
@@ -311,6 +333,7 @@ OPERATIONS = (
         body=CherryPickCreation,
         status=201,
         response=Commit,
+        keyed=True,
         handler=cherry_pick,
     ),
 )

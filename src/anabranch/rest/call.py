@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from anabranch.access.actor import Actor
+from anabranch.rest.idempotency import Repetition
 from anabranch.rest.services import Services
 from anabranch.signing.request import header_text
+from anabranch.versioning.extra_writes import Beside
 
 __all__ = ["Call", "Request"]
 
 ParamsT = TypeVar("ParamsT")
 BodyT = TypeVar("BodyT")
+T = TypeVar("T")
 
 
 class Request:
@@ -52,10 +55,11 @@ class Request:
 
 class Call(Generic[ParamsT, BodyT]):
     """A call that has been validated and permitted. `actor` is None only where the operation
-    lets in people it does not know, `body` is None only where it is optional.
+    lets in people it does not know, `body` is None only where it is optional, `repetition` is None
+    without an idempotency key.
     """
 
-    __slots__ = ("actor", "body", "params", "request", "services")
+    __slots__ = ("actor", "body", "params", "repetition", "request", "services")
 
     def __init__(
         self,
@@ -70,6 +74,13 @@ class Call(Generic[ParamsT, BodyT]):
         self.params = params
         self.body = body
         self.actor = actor
+        self.repetition: Repetition | None = None
+
+    def recording(self, result: Callable[[T], object]) -> Beside[T] | None:
+        """Returns what records the answer to a request with an idempotency key in the step that
+        makes its change; None without a key. `result` makes of the change what the handler returns.
+        """
+        return None if self.repetition is None else self.repetition.beside(result)
 
     @property
     def committer(self) -> str:

@@ -85,6 +85,7 @@ def make_commit(call: Call[CommitParams, CommitCreation]) -> Commit:
         allow_empty=asked.allow_empty,
         force=asked.force,
         source_metarange=call.params.source_metarange,
+        beside=call.recording(commit_of),
     )
     return commit_of(commit)
 
@@ -112,6 +113,7 @@ OPERATIONS = (
         body=CommitCreation,
         status=201,
         response=Commit,
+        keyed=True,
         handler=make_commit,
     ),
     Operation(

@@ -11,7 +11,7 @@ import http
 import msgspec
 
 from anabranch import errors
-from anabranch.errors import AnabranchError, MergeConflict, RangeNotSatisfiable
+from anabranch.errors import AnabranchError, MergeConflict, OutcomeUnknown, RangeNotSatisfiable
 from anabranch.rest.answer import Answer, header_safe, json_answer
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
 STATUS_BY_KIND = {
     "insufficient_permissions": http.HTTPStatus.UNAUTHORIZED,  # lakeFS says 401, never 403
     "too_many_attempts": http.HTTPStatus.TOO_MANY_REQUESTS,
+    "idempotency_key_reused": http.HTTPStatus.UNPROCESSABLE_ENTITY,
     "body_too_large": http.HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "unsupported_by_store": http.HTTPStatus.BAD_REQUEST,
 }
@@ -83,7 +84,8 @@ def answer_error(error: AnabranchError) -> Answer:
     headers = [("X-Anabranch-Kind", header_safe(error.kind))]
     if error.hint:
         headers.append(("X-Anabranch-Hint", header_safe(error.hint)))
-    if status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+    # what may have been done must not be repeated by a client that does so by itself
+    if status == http.HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, OutcomeUnknown):
         headers.append(("Retry-After", RETRY_AFTER_SECONDS))
     if isinstance(error, RangeNotSatisfiable):
         headers.append(("Content-Range", f"bytes */{error.size}"))

@@ -8,18 +8,26 @@ Everything here is synchronous and may run on any thread.
 from __future__ import annotations
 
 import http
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Permission
-from anabranch.errors import AnabranchError, NotFound, NotSupported
+from anabranch.errors import AnabranchError, NotFound, NotSupported, OutcomeUnknown
 from anabranch.model.uri import IMAGES
 from anabranch.rest.answer import Answer, json_answer
 from anabranch.rest.call import Call, Request
 from anabranch.rest.decoding import BodyDecoder, ParamsDecoder
 from anabranch.rest.errors import Error, answer_error
+from anabranch.rest.idempotency import (
+    HEADER,
+    UNKEYED_HINT,
+    Repetition,
+    carry_out,
+    fingerprint_of,
+    key_from,
+)
 from anabranch.rest.operation import Access, Need, Operation
 from anabranch.rest.services import Services
 from anabranch.rest.session import authenticate
@@ -99,7 +107,30 @@ class Invocation:
             decide(actor, permissions_of(self._needs, call))
         if self._handler is None:
             raise NotSupported("Not Implemented", kind="not_implemented")
-        result = self._handler(call)
+        if self.operation.keyed:
+            return self._answer(self._perform_keyed(self._handler, call))
+        return self._answer(self._handler(call))
+
+    def _perform_keyed(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> object:
+        """Returns what the handler returns; if the request has an idempotency key, once."""
+        header = call.request.header(HEADER)
+        if not header:
+            try:
+                return handler(call)
+            except OutcomeUnknown as error:
+                error.hint = UNKEYED_HINT
+                raise
+        call.repetition = Repetition(
+            self._services.catalog.core.idempotency_keys,
+            call.actor.username,
+            key_from(header),
+            fingerprint_of(self.operation.id, call.params, call.body),
+            self._answer,
+        )
+        return carry_out(call.repetition, lambda: handler(call))
+
+    def _answer(self, result: object) -> Answer:
+        """Returns what a handler has returned as an answer."""
         if isinstance(result, Answer):
             return result
         if result is None:

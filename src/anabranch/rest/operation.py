@@ -81,8 +81,9 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     query. `body` is the type of its JSON body; `content` describes a stream by media type, if it is
     no upload's. `quick` operations are answered where they arrive and must neither wait nor take
     long; they have no body. `brief` ones wait for the stores alone, and not for long if their body
-    is small: they wait together with others. Without a `handler`, the operation answers that it is
-    not implemented.
+    is small: they wait together with others. `keyed` ones record their answer in the step that
+    makes their change (`Call.recording`), so that a request with an idempotency key is carried out
+    once. Without a `handler`, the operation answers that it is not implemented.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     others: tuple[Response, ...] = ()
     quick: bool = False
     brief: bool = False
+    keyed: bool = False
     handler: Callable[[Call[ParamsT, BodyT]], object] | None = None
 
     def __post_init__(self) -> None:

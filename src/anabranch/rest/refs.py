@@ -141,6 +141,7 @@ def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
         squash=asked.squash_merge,
         allow_empty=asked.allow_empty,
         force=asked.force,
+        beside=call.recording(lambda commit: MergeResult(commit.id)),
     )
     return MergeResult(commit_id)
 
@@ -194,6 +195,7 @@ OPERATIONS = (
         body_optional=True,
         response=MergeResult,
         others=(Response(status=409, description="Conflict", type=MergeConflictResult),),
+        keyed=True,
         handler=merge_into_branch,
     ),
     Operation(

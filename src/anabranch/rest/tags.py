@@ -48,7 +48,11 @@ def create_tag(call: Call[InRepository, TagCreation]) -> Ref:
     """Makes a tag."""
     asked = call.body
     tag = call.services.catalog.tags.create(
-        call.params.repository, asked.id, asked.ref, force=asked.force
+        call.params.repository,
+        asked.id,
+        asked.ref,
+        force=asked.force,
+        beside=call.recording(ref_of),
     )
     return ref_of(tag)
 
@@ -61,7 +65,13 @@ def get_tag(call: Call[AtTag, None]) -> Ref:
 def delete_tag(call: Call[DeleteTag, None]) -> None:
     """Removes a tag."""
     asked = call.params
-    call.services.catalog.tags.delete(asked.repository, asked.tag, force=asked.force)
+    call.services.catalog.tags.delete(
+        asked.repository, asked.tag, force=asked.force, beside=call.recording(_nothing)
+    )
+
+
+def _nothing(_: object) -> None:
+    """Returns what is answered to a deletion."""
 
 
 _TAGS = "/repositories/{repository}/tags"
@@ -90,6 +100,7 @@ OPERATIONS = (
         body=TagCreation,
         status=201,
         response=Ref,
+        keyed=True,
         handler=create_tag,
     ),
     Operation(
@@ -113,6 +124,7 @@ OPERATIONS = (
         permission=(Need(Action.DELETE_TAG, on_tag),),
         params=DeleteTag,
         status=204,
+        keyed=True,
         handler=delete_tag,
     ),
 )

@@ -18,6 +18,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning import encoding, keys
 from anabranch.versioning.cleanup import discard
 from anabranch.versioning.commits import Commits
+from anabranch.versioning.extra_writes import Beside, extra_writes
 from anabranch.versioning.identifiers import Identifiers
 
 __all__ = ["Branches", "Step", "StoredBranch"]
@@ -72,9 +73,15 @@ class Branches:
         return stored
 
     def create(
-        self, repository: Repository, name: str, commit_id: str, *, hidden: bool = False
+        self,
+        repository: Repository,
+        name: str,
+        commit_id: str,
+        *,
+        hidden: bool = False,
+        beside: Beside[Branch] | None = None,
     ) -> Branch:
-        """Creates a branch at a commit, with an empty staging area.
+        """Creates a branch at a commit, with an empty staging area; `beside` adds writes.
 
         Raises AlreadyExists if there is such a branch, Conflict if a tag or a commit is named so.
         """
@@ -91,7 +98,8 @@ class Branches:
             Expect(repository.partition, keys.branch(name), None),
             Expect(repository.partition, keys.tag(name), None),
         ]
-        if not self._keyvalue.apply([self.write(repository, branch)], absent):
+        writes, expect = extra_writes(beside, branch)
+        if not self._keyvalue.apply([self.write(repository, branch), *writes], [*absent, *expect]):
             if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
                 raise Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")
             raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
@@ -161,8 +169,8 @@ class Branches:
         for _, raw in self._keyvalue.scan(repository.partition, *keys.all_branches()):
             yield encoding.branch_from(raw)
 
-    def delete(self, repository: Repository, name: str) -> None:
-        """Deletes a branch and its staged changes.
+    def delete(self, repository: Repository, name: str, beside: Beside[None] | None = None) -> None:
+        """Deletes a branch and its staged changes; `beside` adds writes.
 
         Raises NotFound, and Denied for the repository's default branch.
         """
@@ -176,5 +184,6 @@ class Branches:
                 Write(repository.partition, keys.branch(name), None),
                 *discard(stored.branch.tokens, self._clock()),
             ]
-            if self._keyvalue.apply(writes, [stored.unchanged(repository)]):
+            others, expect = extra_writes(beside, None)
+            if self._keyvalue.apply([*writes, *others], [stored.unchanged(repository), *expect]):
                 return

@@ -22,6 +22,7 @@ from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.cleanup import discard
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.difference import Difference
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.staging import Staging
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.turns import Turns
@@ -64,9 +65,10 @@ class Committing:
         allow_empty: bool = False,
         source_metarange: str = "",
         known: StoredBranch | None = None,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
         """Commits what is staged on a branch, or, given `source_metarange`, that tree. `known` is
-        the branch as it was read before, if it was.
+        the branch as it was read before, if it was; `beside` adds writes to the commit's.
 
         Raises NoChanges when the tree would be the head's (unless `allow_empty`),
         DirtyBranch when changes are staged beside a source metarange, and NotFound when that is
@@ -94,7 +96,7 @@ class Committing:
                 date=date,
             )
 
-        return self.advance(repository, branch, make, known=known)
+        return self.advance(repository, branch, make, beside, known)
 
     def _there(self, repository: Repository, metarange_id: str) -> str:
         """Returns the id of a tree that a client has named, if the repository's store has it.
@@ -115,7 +117,7 @@ class Committing:
         repository: Repository,
         branch: str,
         make: Callable[[StoredBranch, Commit], Commit],
-        beside: Callable[[Commit], tuple[Sequence[Write], Sequence[Expect]]] | None = None,
+        beside: Beside[Commit] | None = None,
         known: StoredBranch | None = None,
     ) -> Commit:
         """Moves a branch to the commit that `make` gives, and returns it.

@@ -23,6 +23,7 @@ from anabranch.versioning.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.commit import Committing
 from anabranch.versioning.commits import Commits
 from anabranch.versioning.difference import Difference
+from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.import_records import ImportRecords
 from anabranch.versioning.merge import Merging
@@ -75,6 +76,7 @@ class Core:
         )
         self.imports = ImportRecords(keyvalue)
         self.merging = Merging(self.references, self.commits, self.trees, self.committing)
+        self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None
 

@@ -18,6 +18,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit import Committing
 from anabranch.versioning.commits import Commits
+from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.merge_base import merge_base
 from anabranch.versioning.references import References
 from anabranch.versioning.trees import Trees
@@ -80,9 +81,11 @@ class Merging:
         squash: bool = False,
         allow_empty: bool = False,
         known: StoredBranch | None = None,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
         """Merges a commit into a branch and returns the new commit. `source` is the reference that
-        meant the commit, for the message; `known` is the branch as it was read before, if it was.
+        meant the commit, for the message; `known` is the branch as it was read before, if it was;
+        `beside` adds writes to the commit's.
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
@@ -101,7 +104,7 @@ class Merging:
                 parents=[head] if squash else [head, theirs],
             )
 
-        return self._committing.advance(repository, destination, make, known=known)
+        return self._committing.advance(repository, destination, make, beside, known)
 
     def revert(
         self,
@@ -114,6 +117,7 @@ class Merging:
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         allow_empty: bool = False,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
         """Undoes a commit's changes on a branch: merges its parent, with the commit as base.
 
@@ -140,7 +144,7 @@ class Merging:
                 parents=[head],
             )
 
-        return self._committing.advance(repository, branch, make)
+        return self._committing.advance(repository, branch, make, beside)
 
     def cherry_pick(
         self,
@@ -152,6 +156,7 @@ class Merging:
         committer: str,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
+        beside: Beside[Commit] | None = None,
     ) -> Commit:
         """Makes one commit's changes again on a branch: merges it, with its parent as base.
 
@@ -178,7 +183,7 @@ class Merging:
                 parents=[head],
             )
 
-        return self._committing.advance(repository, branch, make)
+        return self._committing.advance(repository, branch, make, beside)
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number < 1:

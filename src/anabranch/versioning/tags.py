@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -12,6 +12,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.tag import Tag
 from anabranch.versioning import encoding, keys
 from anabranch.versioning.commits import Commits
+from anabranch.versioning.extra_writes import Beside, extra_writes
 
 __all__ = ["Tags"]
 
@@ -41,9 +42,9 @@ class Tags:
         name: str,
         commit_id: str,
         *,
-        beside: tuple[Sequence[Write], Sequence[Expect]] = ((), ()),
+        beside: Beside[Tag] | None = None,
     ) -> Tag:
-        """Creates a tag, and makes the writes `beside` it in the same step.
+        """Creates a tag; `beside` adds writes.
 
         Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so, and
         Conflict (kind changed_meanwhile) where what is expected beside it is not so.
@@ -57,7 +58,7 @@ class Tags:
             Expect(repository.partition, keys.branch(name), None),
         ]
         write = Write(repository.partition, keys.tag(name), encoding.tag_bytes(tag))
-        others, expected = beside
+        others, expected = extra_writes(beside, tag)
         if not self._keyvalue.apply([write, *others], [*absent, *expected]):
             if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
                 raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
@@ -85,14 +86,16 @@ class Tags:
         for _, raw in self._keyvalue.scan(repository.partition, *keys.all_tags()):
             yield encoding.tag_from(raw)
 
-    def delete(self, repository: Repository, name: str) -> None:
-        """Deletes a tag. Raises NotFound."""
+    def delete(self, repository: Repository, name: str, beside: Beside[None] | None = None) -> None:
+        """Deletes a tag; `beside` adds writes. Raises NotFound."""
         while True:
             raw = self._keyvalue.get(repository.partition, keys.tag(name))
             if raw is None:
                 raise NotFound("tag not found", kind="tag_not_found")
             key = keys.tag(name)
+            writes, expect = extra_writes(beside, None)
             if self._keyvalue.apply(
-                [Write(repository.partition, key, None)], [Expect(repository.partition, key, raw)]
+                [Write(repository.partition, key, None), *writes],
+                [Expect(repository.partition, key, raw), *expect],
             ):
                 return

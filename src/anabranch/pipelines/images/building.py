@@ -77,7 +77,7 @@ class RunningBuild(RunningJob):
         others, expected = self.completion(commit)
         beside = [core.commits.write(images, commit), *others]
         try:
-            core.tags.create(images, request.tag, commit.id, beside=(beside, expected))
+            core.tags.create(images, request.tag, commit.id, beside=lambda _: (beside, expected))
         except AnabranchError as error:
             if error.kind == "changed_meanwhile":
                 raise Stopped from error

@@ -1,0 +1,116 @@
+"""Idempotency keys between servers, under connections that break and servers that are killed."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import httpx2
+import pytest
+
+from anabranch.testing.caller import Caller
+from anabranch.testing.faulty_proxy import FaultyProxy
+from anabranch.testing.server import running_server, shared_environment
+from tests.conftest import new_database
+
+REPOSITORY = "sea"
+BASE = f"/repositories/{REPOSITORY}"
+COMMITS = f"{BASE}/branches/main/commits"
+ROUNDS = 5
+TRIES = 6
+
+
+def log(call):
+    return [
+        (commit["id"], commit["message"])
+        for commit in call("GET", f"{BASE}/refs/main/commits?amount=1000").json["results"]
+    ]
+
+
+@pytest.mark.parametrize("kind", ["one folder", "one database"])
+def test_equal_requests_at_once_on_two_servers_make_one_change(request, tmp_path, kind):
+    data, settings = (tmp_path, tmp_path), {}
+    if kind == "one database":
+        data = tmp_path / "one", tmp_path / "two"
+        settings["database"] = request.getfixturevalue("postgres_database")
+        settings["env"] = shared_environment(tmp_path)
+    with running_server(data[0], **settings) as one, running_server(data[1], **settings) as two:
+        Caller(one).make_repository(REPOSITORY)
+        callers = [Caller(server) for server in (one, two) * (TRIES // 2)]
+        for number in range(ROUNDS):
+            assert callers[0].put(REPOSITORY, "main", f"{number}", b"1").status == 201
+            together = threading.Barrier(TRIES)
+            replies = []
+
+            def send(call, number=number, together=together, replies=replies):
+                together.wait()
+                key = {"Idempotency_Key": f"commit-{number}"}
+                replies.append(call("POST", COMMITS, {"message": f"{number}"}, **key))
+
+            threads = [threading.Thread(target=send, args=(call,)) for call in callers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert {reply.status for reply in replies} == {201}
+            assert len({reply.body for reply in replies}) == 1
+        assert [message for _, message in log(callers[0])][:ROUNDS] == ["4", "3", "2", "1", "0"]
+        assert len(log(callers[1])) == ROUNDS + 1
+
+
+def test_a_commit_whose_answer_was_lost_is_made_once(postgres_cluster, tmp_path):
+    """The connection to the database breaks after any number of bytes of its answers."""
+    database = new_database(postgres_cluster)
+    chance = random.Random(1)
+    with FaultyProxy(("127.0.0.1", postgres_cluster.port)) as proxy:
+        url = postgres_cluster.url(database.rsplit("/", 1)[1], port=proxy.port)
+        with running_server(tmp_path, database=url) as server, _client(server) as client:
+            call = Caller(server)
+            call.make_repository(REPOSITORY)
+            seen = set()
+            for number in range(40):
+                assert call.put(REPOSITORY, "main", f"{number}", b"1").status == 201
+                proxy.pass_answers(chance.randrange(1_500))
+                for _ in range(20):
+                    reply = _answer(client, f"{number}")
+                    seen.add((reply.status_code, reply.headers.get("X-Anabranch-Kind")))
+                    if reply.status_code == 201:
+                        break
+                    proxy.reset()
+                assert reply.status_code == 201
+                proxy.reset()
+                assert _answer(client, f"{number}").content == reply.content
+            assert [message for _, message in log(call)][:-1] == [str(n) for n in range(39, -1, -1)]
+            assert len(seen) > 1, "no connection broke"
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_an_unknown_outcome_tells_what_to_do(postgres_cluster, tmp_path, keyed):
+    database = new_database(postgres_cluster)
+    with FaultyProxy(("127.0.0.1", postgres_cluster.port)) as proxy:
+        url = postgres_cluster.url(database.rsplit("/", 1)[1], port=proxy.port)
+        with running_server(tmp_path, database=url) as server, _client(server) as client:
+            call = Caller(server)
+            call.make_repository(REPOSITORY)
+            for count in range(0, 4_000, 40):
+                proxy.pass_answers(count)
+                reply = _answer(client, f"{count}" if keyed else "", allow_empty=True)
+                if reply.headers.get("X-Anabranch-Kind") == "outcome_unknown":
+                    break
+                proxy.reset()
+            else:
+                # with a key, the outcome is mostly found, as the database answers again
+                assert keyed
+                return
+            assert reply.status_code == 503
+            assert "Idempotency-Key" in reply.headers["X-Anabranch-Hint"]
+            assert "Retry-After" not in reply.headers
+
+
+def _client(server):
+    return httpx2.Client(base_url=server.api, auth=server.auth, timeout=60)
+
+
+def _answer(client, key, **more):
+    headers = {"Idempotency-Key": key} if key else {}
+    return client.post(COMMITS, json={"message": key, **more}, headers=headers)

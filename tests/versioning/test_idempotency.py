@@ -1,0 +1,228 @@
+"""Responses kept for idempotency keys: whose they are, when they expire, and that they go."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import Busy, Conflict, Invalid, OutcomeUnknown
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.rest.answer import Answer
+from anabranch.rest.idempotency import Repetition, carry_out
+from anabranch.testing.lake import Clock, lake_in
+from anabranch.testing.stores import FaultyStore
+from anabranch.versioning.idempotency import LIFETIME_SECONDS
+
+PARTITION = "idempotency-keys"
+
+
+class Failing:
+    """Says what a store does before, and after, an apply."""
+
+    def __init__(self):
+        self.store = MemoryStore()
+        self.lose = 0
+        self.refuse = False
+
+    def before(self, step, partition):
+        if self.refuse and step == "get" and partition == PARTITION:
+            raise Busy("the database is away")
+
+
+class LosingStore(FaultyStore):
+    """Makes an apply and loses sight of it, or loses it, as often as it is told to."""
+
+    made: list[bool]
+
+    def apply(self, writes, expect=()):
+        if not self.made or not any(write.partition == PARTITION for write in writes):
+            return super().apply(writes, expect)
+        if self.made.pop():
+            super().apply(writes, expect)
+        raise OutcomeUnknown("the connection to the database was lost")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def failing():
+    return Failing()
+
+
+@pytest.fixture
+def lake(tmp_path, clock, failing):
+    store = LosingStore(failing.store, failing.before)
+    store.made = []
+    with lake_in(tmp_path, clock, store) as opened:
+        opened.repositories.create("sea", "local://sea")
+        opened.lossy = store
+        yield opened
+
+
+@pytest.fixture
+def commit(lake):
+    """Commits nothing, with a key; returns the id, and whether it is that of an earlier commit."""
+
+    def call(key, principal="one", fingerprint="f"):
+        repetition = Repetition(
+            lake.core.idempotency_keys,
+            principal,
+            key,
+            fingerprint,
+            lambda text: Answer(201, text.encode()),
+        )
+
+        def handler():
+            made = lake.commits.commit(
+                "sea",
+                "main",
+                message="m",
+                committer=principal,
+                allow_empty=True,
+                beside=repetition.beside(lambda commit: commit.id),
+            )
+            return Answer(201, made.id.encode())
+
+        answer = carry_out(repetition, handler)
+        assert answer.status == 201
+        return answer.body.decode(), bool(answer.headers)
+
+    return call
+
+
+def length(lake):
+    return len(lake.commits.log("sea", "main", amount=1000).items)
+
+
+def held(lake):
+    return len(list(lake.keyvalue.scan(PARTITION)))
+
+
+def test_a_key_belongs_to_its_principal(commit):
+    first, replayed = commit("key")
+    assert not replayed
+    assert commit("key") == (first, True)
+    other, replayed = commit("key", principal="two")
+    assert (other != first, replayed) == (True, False)
+    # what is put together is kept apart
+    assert not commit("b", principal='a","b')[1]
+    assert not commit('b","b', principal="a")[1]
+
+
+def test_a_key_may_be_used_again_when_it_has_expired(commit, clock, lake):
+    first, _ = commit("key")
+    clock.advance(LIFETIME_SECONDS - 1)
+    assert commit("key") == (first, True)
+    clock.advance(1)
+    second, replayed = commit("key", fingerprint="another")
+    assert (second != first, replayed) == (True, False)
+    assert commit("key", fingerprint="another") == (second, True)
+    assert length(lake) == 3
+
+
+def test_what_has_expired_is_removed(commit, clock, lake):
+    for number in range(5):
+        commit(f"old-{number}")
+    clock.advance(LIFETIME_SECONDS / 2)
+    kept, _ = commit("new")
+    assert lake.core.idempotency_keys.clean() == 0
+    clock.advance(LIFETIME_SECONDS / 2 + 1)
+    again, _ = commit("old-0")
+    assert lake.core.idempotency_keys.clean() == 4
+    assert held(lake) == 4
+    assert commit("new") == (kept, True)
+    assert commit("old-0") == (again, True)
+    clock.advance(LIFETIME_SECONDS + 1)
+    assert lake.core.idempotency_keys.clean() == 2
+    assert held(lake) == 0
+    assert lake.core.idempotency_keys.clean() == 0
+
+
+def test_another_request_is_refused(commit, lake):
+    commit("key")
+    with pytest.raises(Invalid) as refused:
+        commit("key", fingerprint="g")
+    assert refused.value.kind == "idempotency_key_reused"
+    assert length(lake) == 2
+
+
+def test_an_equal_request_that_comes_between_wins(commit, lake):
+    """The second begins before the first has moved the branch, and ends after it."""
+    repetition = Repetition(
+        lake.core.idempotency_keys, "one", "key", "f", lambda text: Answer(201, text.encode())
+    )
+    firsts = []
+
+    def late(made):
+        if not firsts:
+            firsts.append(commit("key")[0])
+        return repetition.beside(lambda made: made.id)(made)
+
+    def handler():
+        return lake.commits.commit(
+            "sea", "main", message="m", committer="one", allow_empty=True, beside=late
+        )
+
+    lake.core.committing._turns = type("NoTurns", (), {"take": lambda *_: _Nothing()})()
+    answer = carry_out(repetition, handler)
+    assert (answer.body.decode(), bool(answer.headers)) == (firsts[0], True)
+    assert length(lake) == 2
+
+
+class _Nothing:
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *_):
+        return None
+
+
+def test_a_lost_outcome_is_found(commit, lake):
+    lake.lossy.made = [True]
+    made, replayed = commit("made")
+    assert replayed
+    assert commit("made") == (made, True)
+    lake.lossy.made = [False]
+    with pytest.raises(Busy, match="nothing was changed") as lost:
+        commit("not made")
+    assert not isinstance(lost.value, OutcomeUnknown)
+    assert not commit("not made")[1]
+    assert length(lake) == 3
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_while_an_outcome_cannot_be_found_the_client_is_told_what_to_do(
+    commit, lake, failing, made
+):
+    apply = lake.lossy.apply
+
+    def lose(writes, expect=()):
+        failing.refuse = any(write.partition == PARTITION for write in writes)
+        return apply(writes, expect)
+
+    lake.lossy.made, lake.lossy.apply = [made], lose
+    with pytest.raises(OutcomeUnknown) as unknown:
+        commit("key")
+    assert "same Idempotency-Key" in unknown.value.hint
+    failing.refuse, lake.lossy.apply = False, apply
+    assert commit("key")[1] == made
+    assert length(lake) == 2
+
+
+def test_what_raises_changes_nothing(lake):
+    def refuse(_):
+        raise Conflict("no")
+
+    for change in (
+        lambda: lake.branches.create("sea", "b", "main", beside=refuse),
+        lambda: lake.tags.create("sea", "t", "main", beside=refuse),
+        lambda: lake.commits.commit(
+            "sea", "main", message="m", committer="c", allow_empty=True, beside=refuse
+        ),
+    ):
+        with pytest.raises(Conflict):
+            change()
+    assert length(lake) == 1
+    assert [branch.id for branch in lake.branches.list("sea", amount=10).items] == ["main"]
