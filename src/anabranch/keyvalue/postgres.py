@@ -16,6 +16,7 @@ from anabranch.keyvalue import postgres_apply, postgres_statements
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.merged_applies import Apply, Outcome, apply_all, made
 from anabranch.keyvalue.paging import scan_in_pages
+from anabranch.keyvalue.postgres_clients import connection_name
 from anabranch.keyvalue.postgres_connection import Answer, Statement
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.keyvalue.postgres_layout import TableOf
@@ -50,7 +51,8 @@ class PostgresStore:
         connection_max_lifetime: float = 300.0,
         patience_seconds: float = 20.0,
     ) -> None:
-        database = PostgresDatabase(connection_string, patience_seconds)
+        name = connection_name(max_open_connections)
+        database = PostgresDatabase(connection_string, patience_seconds, name)
         pool = Pool(
             database.connect,
             most_open=max_open_connections,

@@ -32,7 +32,6 @@ _CONNECT_SECONDS = 5
 _GRACE_SECONDS = 2
 
 _DEFAULTS = {
-    "application_name": "anabranch",
     "target_session_attrs": "read-write",
     "connect_timeout": str(_CONNECT_SECONDS),
     "keepalives_idle": "10",
@@ -64,11 +63,13 @@ _MIGRATION_TURN = b"SELECT pg_advisory_xact_lock(4711223355)"
 class PostgresDatabase:
     """A database by its connection string, a URL or `name=value` pairs as libpq reads them.
 
-    `patience_seconds` is how long one request may keep it busy. Raises Invalid for a connection
-    string that is none.
+    `patience_seconds` is how long one request may keep it busy; `name` is that of its connections,
+    unless the connection string gives one. Raises Invalid for a connection string that is none.
     """
 
-    def __init__(self, connection_string: str, patience_seconds: float = 20.0) -> None:
+    def __init__(
+        self, connection_string: str, patience_seconds: float = 20.0, name: str = "anabranch"
+    ) -> None:
         self._patience = patience_seconds
         try:
             given = {k: str(v) for k, v in conninfo_to_dict(connection_string).items()}
@@ -78,7 +79,7 @@ class PostgresDatabase:
                 kind="invalid_settings",
                 hint="Write it like postgres://user:password@host:5432/database.",
             ) from error
-        self._conninfo = make_conninfo(**{**_DEFAULTS, **given})
+        self._conninfo = make_conninfo(**{**_DEFAULTS, "application_name": name, **given})
 
     def connect(self) -> Connection:
         """Returns a new connection. Raises Busy when the database cannot be reached or does not

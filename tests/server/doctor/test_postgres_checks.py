@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.doctor.finding import State
 from anabranch.server.doctor.postgres import check_postgres
 from anabranch.server.setting import build
+from anabranch.testing.server import running_server
 
 
 def look(url, *, most=25, processes=1, clock=time.time):
@@ -130,11 +132,47 @@ def test_a_database_that_forgets_in_a_crash_is_wrong(postgres_cluster, postgres_
         )
 
 
-def test_more_connections_than_it_gives_are_doubtful(postgres_database):
-    assert worst(look(postgres_database, processes=4)) == (
-        State.DOUBTFUL,
-        "PostgreSQL gives 97 connections, this server may open 100",
+def counted(findings):
+    """Returns the finding about connections and its numbers: given, processes, wanted, others."""
+    (found,) = [one for one in findings if "connections" in one.message]
+    numbers = re.fullmatch(
+        r"PostgreSQL gives (\d+) connections; (\d+) processes on \d+ machines may open (\d+), "
+        r"other programs have (\d+)",
+        found.message,
     )
+    return found, *map(int, numbers.groups())
+
+
+def test_more_connections_than_it_gives_are_doubtful(postgres_database):
+    found, given, processes, wanted, _ = counted(look(postgres_database, processes=4))
+    assert (found.state, given) == (State.DOUBTFUL, 97)
+    assert (processes >= 4, wanted >= 100) == (True, True)
+    assert found.hint
+
+
+def test_connections_of_all_servers_are_counted(postgres_database):
+    _, _, processes, wanted, others = counted(look(postgres_database, most=5))
+    with ExitStack() as connected:
+
+        def connect(name):
+            connected.enter_context(psycopg.connect(postgres_database, application_name=name))
+
+        for name in ("anabranch 30 7@elsewhere",) * 3 + ("anabranch 20 8@elsewhere", "psql"):
+            connect(name)
+        now = counted(look(postgres_database, most=5))
+        assert now[2:] == (processes + 2, wanted + 50, others + 1)
+        connect("anabranch 30 7@another")
+        found, *_ = counted(look(postgres_database, most=5))
+        assert found.state is (State.DOUBTFUL if wanted + others + 81 > 97 else State.SOUND)
+
+
+def test_a_server_that_runs_here_is_counted_once(postgres_database, tmp_path):
+    before = counted(look(postgres_database, most=1, processes=0))
+    with running_server(tmp_path, database=postgres_database, workers=2):
+        now = counted(look(postgres_database, most=1, processes=0))
+        assert (now[2] - before[2], now[3] - before[3]) == (2, 50)
+        total = now[3]
+        assert counted(look(postgres_database, processes=2))[3] == max(total, 50)
 
 
 def test_a_clock_that_is_off_is_wrong(postgres_database):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.postgres import PostgresStore
+from anabranch.keyvalue.postgres_clients import connected_clients, host
 from anabranch.keyvalue.postgres_connection import Connection
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.keyvalue.postgres_errors import ConnectionLost, StatementFailed
@@ -65,17 +66,24 @@ def check_durability(connection: Connection) -> list[Finding]:
 
 
 def check_connections(connection: Connection, database: Database, processes: int) -> list[Finding]:
-    """Looks whether PostgreSQL gives as many connections as the server may open."""
+    """Looks whether PostgreSQL gives as many connections as all servers together may open: those
+    that are connected now, and this one, whether it runs or not.
+    """
     names = ("max_connections", "superuser_reserved_connections")
     most, reserved = (int(_setting(connection, name)) for name in names)
-    wanted = database.postgres.max_open_connections * processes
-    if wanted <= most - reserved:
-        return []
-    message = f"PostgreSQL gives {most - reserved} connections, this server may open {wanted}"
-    hint = (
-        "Raise max_connections there, or lower database.postgres.max_open_connections; "
-        "count all servers."
+    clients = connected_clients(connection)
+    # this server's own processes may be among those of this machine
+    limits, running = clients.limits, clients.processes
+    limits[host()] = max(limits[host()], database.postgres.max_open_connections * processes)
+    running[host()] = max(running[host()], processes)
+    wanted, given = limits.total(), most - reserved
+    message = (
+        f"PostgreSQL gives {given} connections; {running.total()} processes on {len(running)} "
+        f"machines may open {wanted}, other programs have {clients.others}"
     )
+    if wanted + clients.others <= given:
+        return [Finding(ABOUT, State.SOUND, message)]
+    hint = "Raise max_connections there, or lower database.postgres.max_open_connections."
     return [Finding(ABOUT, State.DOUBTFUL, message, hint)]
 
 
