@@ -24,7 +24,7 @@ _OPEN_TREES = 256
 _MAX_REPAIRS = 100
 """So many damaged tables of the cache are fetched anew for one call."""
 _ABANDONED_SECONDS = 3600.0
-
+_READ_ERRORS = (kernel.CorruptTable, kernel.MissingTable, OSError, Corrupt)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -156,19 +156,25 @@ class Trees:
 
         Raises Gone for lost tables, Corrupt for tables that are damaged in the store.
         """
+        try:
+            return call(*args, **kwargs)
+        except _READ_ERRORS as error:
+            failure: Exception = error
         sound = 0
         for _ in range(_MAX_REPAIRS):
+            if not isinstance(failure, kernel.CorruptTable | Corrupt):
+                break
+            found = self._tables.repair(failure.path)
+            # sound: another thread or process has replaced the file since it was read
+            sound += found == "sound"
+            if found == "not cached" or sound > 1:
+                break
             try:
-                with translated():
-                    return call(*args, **kwargs)
-            except Corrupt as error:
-                found = self._tables.repair(error.path)
-                # sound: another thread or process has replaced the file since it was read
-                sound += found == "sound"
-                if found == "not cached" or sound > 1:
-                    raise
+                return call(*args, **kwargs)
+            except _READ_ERRORS as error:
+                failure = error
         with translated():
-            return call(*args, **kwargs)
+            raise failure
 
     def adopt(self, repository: Repository, folder: str, written: NewTables) -> str:
         """Makes written tables durable in the repository's store; returns the metarange id."""
