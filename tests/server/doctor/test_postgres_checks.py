@@ -136,7 +136,7 @@ def counted(findings):
     """Returns the finding about connections and its numbers: given, processes, wanted, others."""
     (found,) = [one for one in findings if "connections" in one.message]
     numbers = re.fullmatch(
-        r"PostgreSQL gives (\d+) connections; (\d+) processes on \d+ machines may open (\d+), "
+        r"PostgreSQL gives (\d+) connections; (\d+) processes on \d+ machines? may open (\d+), "
         r"other programs have (\d+)",
         found.message,
     )

@@ -77,9 +77,10 @@ def check_connections(connection: Connection, database: Database, processes: int
     limits[host()] = max(limits[host()], database.postgres.max_open_connections * processes)
     running[host()] = max(running[host()], processes)
     wanted, given = limits.total(), most - reserved
+    machines = "1 machine" if len(running) == 1 else f"{len(running)} machines"
     message = (
-        f"PostgreSQL gives {given} connections; {running.total()} processes on {len(running)} "
-        f"machines may open {wanted}, other programs have {clients.others}"
+        f"PostgreSQL gives {given} connections; {running.total()} processes on {machines} "
+        f"may open {wanted}, other programs have {clients.others}"
     )
     if wanted + clients.others <= given:
         return [Finding(ABOUT, State.SOUND, message)]
