@@ -80,7 +80,6 @@ SUBRESOURCES = [
     ("POST", TEA, 405),
     ("POST", "/sea", 405),
     ("PATCH", TEA, 405),
-    ("OPTIONS", TEA, 405),
     ("DELETE", "/", 405),
     ("PUT", "/", 405),
 ]
@@ -91,6 +90,14 @@ def test_what_is_not_there_to_be_asked(wire, method, path, status):
     """Above all, `PUT ?acl` writes no object and `DELETE ?acl` deletes none."""
     code = {501: "NotImplemented", 405: "MethodNotAllowed"}[status]
     wire.refuses(wire.request(method, path, b"x" if method == "PUT" else b""), status, code)
+
+
+def test_a_preflight_request_names_its_origin_and_its_method(wire):
+    method = {"Access-Control-Request-Method": "PUT"}
+    for headers in ({}, method, {"Origin": "https://app.example.com"}):
+        wire.refuses(wire.request("OPTIONS", TEA, headers=headers), 400, "BadRequest")
+    headers = {"Origin": "https://app.example.com", **method}
+    wire.refuses(wire.request("OPTIONS", TEA, headers=headers), 403, "AccessForbidden")
 
 
 def test_forms_are_refused_with_a_reason(wire):
