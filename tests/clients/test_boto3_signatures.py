@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 from urllib.parse import quote, urlsplit
@@ -17,6 +18,8 @@ from anabranch.testing.server import running_server
 
 DOMAIN = "s3.lake.example"
 SIGNATURES = ("s3v4", "s3")
+
+_numbers = itertools.count(1)
 
 
 def code_of(caught):
@@ -125,13 +128,23 @@ def test_presigned_urls_are_good_for_as_long_as_they_say(signing, repo):
     assert httpx2.get(week.replace("main/a", "main/b")).status_code == 403
 
 
-def test_forms_are_refused_and_say_what_to_do(signing, repo):
-    form = signing.generate_presigned_post(repo.id, "main/a")
-    answer = httpx2.post(form["url"], data=form["fields"], files={"file": b"content"})
-    assert answer.status_code == 501
-    assert "<Code>NotImplemented</Code>" in answer.text
-    assert "presign a PUT" in answer.text
+@pytest.mark.parametrize("status", [200, 201, 204])
+def test_forms_upload_what_their_policy_allows(signing, repo, status):
+    field = {"success_action_status": str(status)}
+    conditions = [field, ["content-length-range", 1, 10]]
+    form = signing.generate_presigned_post(
+        repo.id, "main/${filename}", Fields=field, Conditions=conditions
+    )
+
+    def sent(content):
+        files = {"file": ("a.txt", content)}
+        return httpx2.post(form["url"], data=form["fields"], files=files)
+
+    refused = sent(b"content that is too long")
+    assert (refused.status_code, "<Code>EntityTooLarge</Code>" in refused.text) == (400, True)
     assert repo.paths() == []
+    assert sent(b"content").status_code == status
+    assert repo.paths() == ["a.txt"]
 
 
 @pytest.mark.parametrize("version", SIGNATURES)
@@ -205,7 +218,7 @@ def test_hosts_that_name_the_bucket(named_server, make_s3, style, signature):
             host=server.url, username=server.access_key_id, password=server.secret_access_key
         )
     )
-    bucket = f"sea-{style}-{signature}"
+    bucket = f"sea-{style}-{signature}-{next(_numbers)}"
     sdk.repositories_api.create_repository(
         lakefs_sdk.RepositoryCreation(name=bucket, storage_namespace=f"{server.storage}{bucket}")
     )
@@ -229,4 +242,5 @@ def test_hosts_that_name_the_bucket(named_server, make_s3, style, signature):
     assert deleted["Deleted"] == [{"Key": "main/b"}]
     form = s3.generate_presigned_post(bucket, "main/a")
     answer = httpx2.post(form["url"], data=form["fields"], files={"file": b"content"})
-    assert answer.status_code == 501
+    assert answer.status_code == 204
+    assert s3.get_object(Bucket=bucket, Key="main/a")["Body"].read() == b"content"

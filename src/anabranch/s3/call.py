@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from anabranch.access.actor import Actor
 from anabranch.s3.addressing import Address
@@ -15,13 +16,25 @@ from anabranch.signing.request import Request
 
 __all__ = ["Call"]
 
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+
 
 class Call:
     """A call by someone who is known. `query` holds the first value of each parameter, `content`
-    the body, once it is wanted.
+    the body, once it is wanted; of a form that is its file, and `fields` are the others, by their
+    names in lower case.
     """
 
-    __slots__ = ("actor", "address", "content", "query", "request", "services", "verified")
+    __slots__ = (
+        "actor",
+        "address",
+        "content",
+        "fields",
+        "query",
+        "request",
+        "services",
+        "verified",
+    )
 
     def __init__(
         self,
@@ -37,6 +50,7 @@ class Call:
         self.address = address
         self.query = query
         self.content: Iterable[bytes] = ()
+        self.fields: Mapping[str, str] = _NO_FIELDS
         self.actor = actor
         self.verified = verified
 

@@ -14,7 +14,13 @@ from anabranch.access.same_origin import counts_session
 from anabranch.access.tokens import session_in
 from anabranch.errors import AnabranchError
 from anabranch.model.secret import Secret
-from anabranch.s3.addressing import Domains, address_of, is_bucket_name, parameters_of
+from anabranch.s3.addressing import (
+    Address,
+    Domains,
+    address_of,
+    is_bucket_name,
+    parameters_of,
+)
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.cors import Cors
@@ -22,12 +28,14 @@ from anabranch.s3.errors import S3Error
 from anabranch.s3.faults import answer_error
 from anabranch.s3.misdirected import is_misdirected, refusing
 from anabranch.s3.operation import BodyKind, ByKey
+from anabranch.s3.payloads.form import reaches_file, read_form
+from anabranch.s3.payloads.post_policy import check_policy
 from anabranch.s3.permissions import permissions_of
 from anabranch.s3.presigned_headers import with_presigned_headers
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
-from anabranch.s3.table import FORM, Choice, choose
+from anabranch.s3.table import Choice, choose, is_form
 from anabranch.signing.request import Request
 
 __all__ = ["PREFLIGHT", "Door", "Visit"]
@@ -65,7 +73,7 @@ class Door:
         """
         if method == PREFLIGHT:
             return self.cors.takes(headers)
-        return method == "POST" and headers.get("content-type", "").startswith(FORM)
+        return method == "POST" and is_form(headers)
 
     def visit(
         self, method: str, path: str, query: str, headers: dict[str, str], *, request_id: str
@@ -88,6 +96,31 @@ class Door:
             decide(actor, permissions_of(permission, call))
         return call
 
+    def admit_form(self, carried: Request, choice: Choice, content: Iterable[bytes]) -> Call:
+        """Returns the call that a form makes, once who signed its policy is known and may, and the
+        policy allows it; the body has been read up to the file then. Raises what refuses it.
+        """
+        form = read_form(carried.headers.get("content-type", ""), content)
+        fields, bucket = form.fields, choice.address.bucket
+        actor = self._holder(self._verifier.verify_policy(fields))
+        sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
+        if "key" not in fields:
+            raise S3Error(
+                "InvalidArgument",
+                "Bucket POST must contain a field named 'key'.  If it is specified, please check "
+                "the order of the fields.",
+                ArgumentName="key",
+                ArgumentValue="",
+            )
+        address = Address.of(bucket, fields["key"])
+        call = Call(self._services, carried, address, choice.query, actor, None)
+        call.fields = fields
+        call.content = sizes.limited(form.content)
+        permission = choice.operation.permission
+        if not isinstance(permission, ByKey):
+            decide(actor, permissions_of(permission, call))
+        return call
+
     def bucket(self, host: str) -> str:
         """Returns the bucket that a host names, the empty string for none."""
         return self._domains.bucket(host) or ""
@@ -99,10 +132,13 @@ class Door:
         verified = self._verifier.verify(request)
         if verified is None:
             return self._known(request), None
-        actor = self._authenticator.holder(verified.access_key_id)
+        return self._holder(verified.access_key_id), verified
+
+    def _holder(self, access_key_id: str) -> Actor:
+        actor = self._authenticator.holder(access_key_id)
         if actor is None:
             raise S3Error("InvalidAccessKeyId")
-        return actor, verified
+        return actor
 
     def _known(self, request: Request) -> Actor:
         """Returns who asks by the API's own ways: Basic, Bearer or the session's cookie."""
@@ -121,8 +157,8 @@ class Door:
 
 class Visit:
     """One request. `operation` is what it asks for, by its id, `body` says how its body is wanted,
-    `quick` that it may be answered where it arrived, `brief` that it may wait together with others.
-    Every answer has the headers `cors` besides.
+    `quick` that it may be answered where it arrived, `brief` that it may wait together with others,
+    `form` that who asks stands in the body. Every answer has the headers `cors` besides.
     """
 
     __slots__ = (
@@ -137,6 +173,7 @@ class Visit:
         "brief",
         "choice",
         "cors",
+        "form",
         "operation",
         "quick",
         "request",
@@ -148,7 +185,7 @@ class Visit:
         self.request = request
         self.operation = "unknown"
         self.body = BodyKind.NONE
-        self.quick = self.brief = False
+        self.quick = self.brief = self.form = False
         self.cors = door.cors.headers(request.headers)
         self._call: Call | None = None
         self._preflight: Answer | None = None
@@ -167,14 +204,16 @@ class Visit:
             self.body = self.choice.operation.body
             self.quick = self.choice.operation.quick
             self.brief = self.choice.operation.brief
+            self.form = self.choice.operation.form
 
     def admit(self) -> Answer | None:
         """Returns None if the request may be answered, else the answer that refuses it, or that
-        to a preflight request; asked before any of the body is taken, and once is enough.
+        to a preflight request; asked before any of the body is taken, and once is enough. Of a form
+        nothing is known yet.
         """
         if self._preflight is not None:
             return self._preflight
-        if self._call is None and not self._refused:
+        if self._call is None and not self._refused and not self.form:
             try:
                 if self._wrong is None:
                     self._call = self._door.admit(self.request, self._carried, self.choice)
@@ -187,14 +226,28 @@ class Visit:
 
     def answer(self, content: Iterable[bytes] = ()) -> Answer:
         """Returns the answer, whatever happens; `content` is the body, if one is wanted."""
-        refused = self.admit()
+        refused = self._admit_form(content) if self.form else self.admit()
         if refused is not None or self._call is None:
             return refused or self.refusal(S3Error("InternalError"))
-        self._call.content = content
+        if not self.form:
+            self._call.content = content
         try:
             return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
             return self.refusal(self._told(error))
+
+    def reaches_file(self, begun: bytes) -> bool:
+        """Returns whether the beginning of a form's body is enough to decide whether it may be
+        answered.
+        """
+        return reaches_file(self.request.headers.get("content-type", ""), begun)
+
+    def _admit_form(self, content: Iterable[bytes]) -> Answer | None:
+        try:
+            self._call = self._door.admit_form(self._carried, self.choice, content)
+        except Exception as error:  # noqa: BLE001  as above
+            return self.refusal(self._told(error))
+        return None
 
     def refusal(self, error: AnabranchError) -> Answer:
         """Returns the answer that tells of an error."""
@@ -219,9 +272,9 @@ class Visit:
         """Returns whether an error is told to known clients alone. A form's signature is in its
         body, and a preflight request has none.
         """
-        is_form = self.request.headers.get("content-type", "").startswith(FORM)
-        is_preflight = self.request.method == PREFLIGHT
-        return error.kind not in _BEFORE_SIGNATURE and not is_form and not is_preflight
+        if error.kind in _BEFORE_SIGNATURE or self.request.method == PREFLIGHT:
+            return False
+        return not is_form(self.request.headers)
 
     def _told(self, error: Exception) -> AnabranchError:
         if isinstance(error, AnabranchError):

@@ -56,10 +56,16 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "InvalidChunkSizeError": ErrorCode(400, "The size of a chunk is not valid"),
         "InvalidDigest": ErrorCode(400, "The Content-MD5 you specified was invalid."),
         "InvalidRequest": ErrorCode(400, "Invalid Request"),
+        "MalformedPOSTRequest": ErrorCode(
+            400, "The body of your POST request is not well-formed multipart/form-data."
+        ),
         "MalformedTrailerError": ErrorCode(
             400,
             "The request contained trailing data that was not well-formed or did not conform to "
             "our published schema.",
+        ),
+        "MaxPostPreDataLengthExceeded": ErrorCode(
+            400, "Your POST request fields preceding the upload file were too large."
         ),
         "MaxMessageLengthExceeded": ErrorCode(400, "Your request was too big."),
         "MissingContentLength": ErrorCode(411, "You must provide the Content-Length HTTP header."),
@@ -93,6 +99,11 @@ CODES: Mapping[str, ErrorCode] = MappingProxyType(
         "InvalidPartOrder": ErrorCode(
             400,
             "The list of parts was not in ascending order. Parts must be ordered by part number.",
+        ),
+        "InvalidPolicyDocument": ErrorCode(
+            400,
+            "The content of the form does not meet the conditions specified in the policy "
+            "document.",
         ),
         "InvalidRange": ErrorCode(416, "The requested range is not satisfiable"),
         "InvalidTag": ErrorCode(400, "The tag provided was not a valid tag."),

@@ -35,6 +35,7 @@ CODE_BY_KIND = {
     "checksum_mismatch": "BadDigest",
     "body_too_large": "MaxMessageLengthExceeded",
     "idle": "RequestTimeout",
+    "invalid_form": "MalformedPOSTRequest",
 }
 """Codes of kinds that differ from their class's."""
 

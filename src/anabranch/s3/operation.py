@@ -58,9 +58,10 @@ class BodyKind(Enum):
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation. `on` is the parameter of the query, or the header, that tells it from the
-    plain operation of its method, or both with a space between; `quick` ones neither wait nor
-    take long, and have no body; `brief` ones wait for the stores alone, and not for long if their
-    body is small.
+    plain operation of its method, or both with a space between. Of a `form` who asks, and for
+    which key, stands in the body: it is read that far before anything is decided. `quick` ones
+    neither wait nor take long, and have no body; `brief` ones wait for the stores alone, and not
+    for long if their body is small.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     on: str = ""
     permission: tuple[Need, ...] | ByKey
     body: BodyKind = BodyKind.NONE
+    form: bool = False
     quick: bool = False
     brief: bool = False
     handler: Callable[[Call], Answer]

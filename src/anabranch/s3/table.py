@@ -13,6 +13,7 @@ from anabranch.s3.operations import (
     completion,
     copies,
     deletions,
+    form_uploads,
     listing,
     object_attributes,
     object_reads,
@@ -26,10 +27,10 @@ from anabranch.s3.operations import (
 from anabranch.s3.operations.copy_source import COPY_SOURCE
 from anabranch.signing.request import Request
 
-__all__ = ["FORM", "OPERATIONS", "Choice", "choose"]
+__all__ = ["OPERATIONS", "Choice", "choose", "is_form"]
 
 FORM = "multipart/form-data"
-"""The content type of uploads by forms of web pages, which S3 has and we have not."""
+"""The content type of uploads by forms of web pages."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *buckets.OPERATIONS,
@@ -38,6 +39,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *object_reads.OPERATIONS,
     *object_attributes.OPERATIONS,
     *object_writes.OPERATIONS,
+    *form_uploads.OPERATIONS,
     *copies.OPERATIONS,
     *deletions.OPERATIONS,
     *tagging.OPERATIONS,
@@ -87,12 +89,18 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
     for name in special or [""]:
         operation = _BY_PLACE.get((request.method, level, name))  # type: ignore[arg-type]
         if operation is not None:
+            if operation.form and not is_form(request.headers):
+                raise S3Error(
+                    "PreconditionFailed",
+                    Condition=f"Bucket POST must be of the enclosure-type {FORM}",
+                )
             return Choice(operation, address, query)
-    if request.method == "POST" and request.headers.get("content-type", "").startswith(FORM):
-        raise S3Error(
-            "NotImplemented", "Uploads by forms (presigned POST) are not supported; presign a PUT"
-        )
     raise S3Error("NotImplemented" if special else "MethodNotAllowed")
+
+
+def is_form(headers: Mapping[str, str]) -> bool:
+    """Returns whether a request has a form as its body."""
+    return headers.get("content-type", "").lower().startswith(FORM)
 
 
 def _level(address: Address) -> Level:

@@ -70,6 +70,18 @@ class Incoming:
         self._require_length()
         return body
 
+    async def ahead(self, enough: Callable[[bytes], bool]) -> None:
+        """Takes in the body until `enough` says so of what has come, or to its end; that is then
+        `taken`. It is not asked at each piece, so that small ones do not cost much.
+        """
+        tried = 0
+        while not self.complete:
+            if len(self._first) >= tried + tried // 4:
+                if enough(self._first):
+                    return
+                tried = len(self._first)
+            self._first += await self.more()
+
     async def whole(self, limit: int) -> bytes:
         """Returns the whole body, of at most `limit` bytes. Raises Invalid for a longer one."""
         parts = [self.taken()]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Truncated
 from anabranch.s3.answer import Answer
 from anabranch.s3.door import Door, Visit
 from anabranch.s3.operation import BodyKind
@@ -25,6 +25,8 @@ __all__ = ["S3Requests", "reply_to"]
 _NO_BODY = frozenset({204, 304})
 _EXPECT = "expect"
 """The header of a client that waits with its body until it is told to send it."""
+_FIELDS_SECONDS = 20
+"""How long the fields of a form may take."""
 _FRAMING = 1 << 20
 """What chunks may add to a document, in bytes."""
 
@@ -127,6 +129,8 @@ class S3Requests:
 
     async def _transfer(self, visit: Visit, incoming: Incoming) -> Answer:
         await incoming()
+        if visit.form:
+            await _gather_fields(visit, incoming)
         if incoming.complete:
             return await self._calls.run(visit.answer, (incoming.taken(),))
         inflow = Inflow(incoming)
@@ -135,6 +139,19 @@ class S3Requests:
             return await self._transfers.run(visit.answer, inflow)
         finally:
             pump.cancel()
+
+
+async def _gather_fields(visit: Visit, incoming: Incoming) -> None:
+    """Takes in a form's body up to its file. Who sends it is not known before, so no thread waits
+    for it. Raises Truncated.
+    """
+    try:
+        async with asyncio.timeout(_FIELDS_SECONDS):
+            await incoming.ahead(visit.reaches_file)
+    except TimeoutError:
+        raise Truncated(
+            f"the fields of the form did not come within {_FIELDS_SECONDS} seconds", kind="idle"
+        ) from None
 
 
 def _answer_whole(visit: Visit, body: bytes) -> Answer:

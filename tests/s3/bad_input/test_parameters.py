@@ -78,7 +78,6 @@ SUBRESOURCES = [
     ("DELETE", f"{TEA}?acl=", 501),
     ("POST", f"{TEA}?select=&select-type=2", 405),
     ("POST", TEA, 405),
-    ("POST", "/sea", 405),
     ("PATCH", TEA, 405),
     ("DELETE", "/", 405),
     ("PUT", "/", 405),
@@ -98,14 +97,6 @@ def test_a_preflight_request_names_its_origin_and_its_method(wire):
         wire.refuses(wire.request("OPTIONS", TEA, headers=headers), 400, "BadRequest")
     headers = {"Origin": "https://app.example.com", **method}
     wire.refuses(wire.request("OPTIONS", TEA, headers=headers), 403, "AccessForbidden")
-
-
-def test_forms_are_refused_with_a_reason(wire):
-    body = b'--b\r\nContent-Disposition: form-data; name="key"\r\n\r\nmain/new\r\n--b--\r\n'
-    headers = {"Content-Type": "multipart/form-data; boundary=b"}
-    wire.refuses(wire.request("POST", "/sea", body, headers), 501, "NotImplemented")
-    sent = {"Host": "sea", "Content-Length": str(len(body)), **headers}
-    wire.refuses(wire.raw("POST", "/sea", sent, body), 501, "NotImplemented")
 
 
 def test_other_versions(wire):

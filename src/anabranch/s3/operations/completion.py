@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from urllib.parse import quote
 
 from anabranch.access.permissions import Action
 from anabranch.catalog.completion import WantedPart
@@ -12,6 +11,7 @@ from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
 from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
+from anabranch.s3.operations.location import location_of
 from anabranch.s3.operations.part_numbers import checked_number
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.operations.write_conditions import condition_of
@@ -54,7 +54,7 @@ def complete_upload(call: Call) -> Answer:
         200,
         document(
             "CompleteMultipartUploadResult",
-            leaf("Location", _location(call)),
+            leaf("Location", location_of(call)),
             leaf("Bucket", address.bucket),
             leaf("Key", address.key),
             leaf("ETag", f'"{done.etag}"'),
@@ -102,12 +102,6 @@ def _size(call: Call) -> int | None:
             ArgumentValue=text,
         )
     return int(text)
-
-
-def _location(call: Call) -> str:
-    """Returns where the object can be read, as the client has addressed it."""
-    bucket = "" if call.request.bucket else f"{call.address.bucket}/"
-    return f"http://{call.header('host')}/{bucket}{quote(call.address.key, safe='/')}"
 
 
 OPERATIONS = (

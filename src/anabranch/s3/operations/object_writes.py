@@ -22,7 +22,7 @@ from anabranch.s3.operations.user_metadata import metadata_of
 from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.payloads.payload import Payload
 
-__all__ = ["OPERATIONS", "require_path"]
+__all__ = ["OPERATIONS", "require_path", "store_object"]
 
 
 def put_object(call: Call) -> Answer:
@@ -35,7 +35,14 @@ def put_object(call: Call) -> Answer:
     if_absent, expecting = condition_of(call)
     payload = call.delimited_payload(md5_elsewhere=True)
     metadata = metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging"))
-    stat = _upload(call, payload, metadata, if_absent=if_absent, expecting=expecting)
+    stat = store_object(
+        call,
+        payload,
+        content_type=header_safe(call.header("content-type")),
+        metadata=metadata,
+        if_absent=if_absent,
+        expecting=expecting,
+    )
     headers = [("ETag", etag_of(stat.entry)), *checksum_headers(payload.checksum)]
     return Answer(200, headers=headers)
 
@@ -48,14 +55,16 @@ def require_path(call: Call) -> None:
         )
 
 
-def _upload(
+def store_object(
     call: Call,
     payload: Payload,
-    metadata: dict[str, str],
     *,
-    if_absent: bool,
-    expecting: Callable[[Entry | None], None] | None,
+    content_type: str,
+    metadata: dict[str, str],
+    if_absent: bool = False,
+    expecting: Callable[[Entry | None], None] | None = None,
 ) -> Stat:
+    """Stores a payload as the object that a call names, with the checksum that it came with."""
     address = call.address
 
     def accept(stored: Stored) -> dict[str, str]:
@@ -67,7 +76,7 @@ def _upload(
         address.ref,
         address.path,
         payload,
-        content_type=header_safe(call.header("content-type")) or DEFAULT_CONTENT_TYPE,
+        content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=metadata,
         if_absent=if_absent,
         expecting=expecting,

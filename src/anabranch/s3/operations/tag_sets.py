@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl, urlencode
 
 from anabranch.s3.errors import S3Error
+from anabranch.s3.xml_reader import Element
 
-__all__ = ["TAGGING", "Tags", "tag_text", "tags_in", "tags_of_header"]
+__all__ = ["TAGGING", "Tags", "tag_text", "tags_in", "tags_of_document", "tags_of_header"]
 
 TAGGING = "X-Amz-Tagging"
 """The tags' place in the metadata."""
@@ -29,6 +30,20 @@ def tags_of_header(header: str) -> dict[str, str]:
     if not header:
         return {}
     return {TAGGING: tag_text(parse_qsl(header, keep_blank_values=True))}
+
+
+def tags_of_document(root: Element) -> Tags:
+    """Returns the tags of a document `Tagging`. Raises S3Error: MalformedXML."""
+    sets = list(root.all("TagSet"))
+    if len(sets) != 1:
+        raise S3Error("MalformedXML")
+    tags: Tags = []
+    for tag in sets[0].children:
+        name, value = tag.text_of("Key"), tag.text_of("Value")
+        if tag.name != "Tag" or name is None or value is None:
+            raise S3Error("MalformedXML")
+        tags.append((name, value))
+    return tags
 
 
 def tag_text(tags: Iterable[tuple[str, str]]) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from anabranch.access.permissions import Action
 from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import BodyKind, Level, Need, Operation
 from anabranch.s3.operations.resources import on_object
-from anabranch.s3.operations.tag_sets import TAGGING, Tags, tag_text, tags_in
+from anabranch.s3.operations.tag_sets import TAGGING, tag_text, tags_in, tags_of_document
 from anabranch.s3.xml_writer import document, element, leaf
 
 __all__ = ["OPERATIONS"]
@@ -27,17 +26,7 @@ def get_tagging(call: Call) -> Answer:
 
 def put_tagging(call: Call) -> Answer:
     """Replaces an object's tags."""
-    root = call.document("Tagging")
-    sets = list(root.all("TagSet"))
-    if len(sets) != 1:
-        raise S3Error("MalformedXML")
-    tags: Tags = []
-    for tag in sets[0].children:
-        name, value = tag.text_of("Key"), tag.text_of("Value")
-        if tag.name != "Tag" or name is None or value is None:
-            raise S3Error("MalformedXML")
-        tags.append((name, value))
-    _keep(call, tag_text(tags))
+    _keep(call, tag_text(tags_of_document(call.document("Tagging"))))
     return Answer(200)
 
 

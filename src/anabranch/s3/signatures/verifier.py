@@ -6,13 +6,14 @@ its query. Other ways to say who asks (Basic, Bearer, a cookie) are not looked a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from anabranch.model.secret import Secret
 from anabranch.s3.errors import S3Error
 from anabranch.s3.signatures.presigned_v4 import verify_presigned
 from anabranch.s3.signatures.signature_v2 import SCHEME, verify_header_v2, verify_presigned_v2
 from anabranch.s3.signatures.signature_v4 import verify_header
+from anabranch.s3.signatures.signed_policy import verify_policy
 from anabranch.s3.signatures.verified import Verified
 from anabranch.signing.canonical_v4 import ALGORITHM
 from anabranch.signing.request import Request
@@ -62,6 +63,12 @@ class Verifier:
             "The authorization mechanism you have provided is not supported. Please use "
             f"{ALGORITHM}.",
         )
+
+    def verify_policy(self, fields: Mapping[str, str]) -> str:
+        """Returns the access key of who signed the policy among a form's fields, by their names in
+        lower case. Raises S3Error.
+        """
+        return verify_policy(fields, self._secret_of, self._keys)
 
 
 def _version_in_query(query: str) -> int:

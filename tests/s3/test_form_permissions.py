@@ -1,0 +1,83 @@
+"""The permission of a form is that of who signed it, on the key that the form names."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+import requests
+
+from anabranch.access.actor import Actor
+from anabranch.access.credentials import Credential
+from anabranch.access.statements import Effect, Statement
+from anabranch.errors import NotFound
+from anabranch.model.secret import Secret
+from anabranch.s3.door import Door
+from anabranch.s3.services import Services
+from anabranch.testing.lake import Clock, lake_in
+
+KEY, SECRET = "AKIAADA", "ada's own"
+OPEN = Statement(
+    Effect.ALLOW, ("fs:WriteObject",), ("arn:lakefs:fs:::repository/sea/object/open/*",)
+)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    with lake_in(tmp_path, Clock()) as lake:
+        lake.repositories.create("sea", "local://sea")
+        yield lake
+
+
+@pytest.fixture
+def visit(lake):
+    """Sends a form of Ada's, who may write below `open/`, to a door; returns the answer."""
+    ada = Actor(username="ada", statements=(OPEN,))
+    credential = Credential(access_key_id=KEY, secret=Secret(SECRET), username="ada", issued_date=0)
+    authenticator = SimpleNamespace(
+        credential=lambda key: credential if key == KEY else None,
+        holder=lambda key: ada if key == KEY else None,
+    )
+    door = Door(Services(lake, SimpleNamespace(authenticator=authenticator), time.time))
+    s3 = boto3.client(
+        "s3",
+        endpoint_url="http://localhost",
+        aws_access_key_id=KEY,
+        aws_secret_access_key=SECRET,
+        region_name="us-east-1",
+    )
+
+    def send(key, filename="a"):
+        form = s3.generate_presigned_post("sea", key)
+        sent = requests.Request(
+            "POST", form["url"], data=form["fields"], files={"file": (filename, b"tea")}
+        ).prepare()
+        headers = {name.lower(): value for name, value in sent.headers.items()}
+        path = urlsplit(form["url"]).path
+        return door.visit("POST", path, "", headers, request_id="1").answer([sent.body])
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("key", "filename", "status"),
+    [
+        ("main/open/a", "a", 204),
+        ("main/open/${filename}", "a", 204),
+        ("main/secret/a", "a", 403),
+        ("main/${filename}", "a", 403),
+        ("main/${filename}", "open/a", 403),
+        ("main/open", "a", 403),
+    ],
+)
+def test_who_signed_needs_the_permission_to_write_the_key(lake, visit, key, filename, status):
+    assert visit(key, filename).status == status
+    path = key.removeprefix("main/").replace("${filename}", "a")
+    if status == 204:
+        assert lake.objects.stat("sea", "main", path).entry.size == 3
+        return
+    with pytest.raises(NotFound):
+        lake.objects.stat("sea", "main", path)
