@@ -27,6 +27,10 @@ def carried(query, **headers):
         ("x-amz-copy-source-if-match=%22a%22", "x-amz-copy-source-if-match", '"a"'),
         ("x-amz-tagging=k%3Dv", "x-amz-tagging", "k=v"),
         ("x-amz-metadata-directive=REPLACE", "x-amz-metadata-directive", "REPLACE"),
+        ("X-Amz-Checksum-Mode=ENABLED", "x-amz-checksum-mode", "ENABLED"),
+        ("x-amz-checksum-algorithm=SHA256", "x-amz-checksum-algorithm", "SHA256"),
+        ("x-amz-object-attributes=ETag%2CChecksum", "x-amz-object-attributes", "ETag,Checksum"),
+        ("x-amz-max-parts=3", "x-amz-max-parts", "3"),
     ],
 )
 def test_what_counts(proof, part, name, value):

@@ -18,7 +18,8 @@ __all__ = ["with_presigned_headers"]
 
 _PRESIGNED = ("X-Amz-Signature=", "AWSAccessKeyId=")
 _CARRIED = re.compile(
-    r"x-amz-(?:meta-.+|copy-source(?:-.+)?|metadata-directive|tagging(?:-directive)?)"
+    r"x-amz-(?:meta-.+|copy-source(?:-.+)?|metadata-directive|tagging(?:-directive)?"
+    r"|checksum-(?:algorithm|mode|type)|object-attributes|max-parts|part-number-marker)"
 )
 _CARRIED_V2 = ("content-md5", "content-type")
 

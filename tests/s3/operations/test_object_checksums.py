@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 
+import httpx2
 import pytest
 from botocore.exceptions import ClientError, FlexibleChecksumError
 
@@ -407,3 +408,19 @@ def test_the_checksum_of_a_whole_in_crcs_is_that_of_its_bytes(s3, bucket, put_pa
     assert type(got["Body"]).__name__ == "StreamingChecksumBody"
     assert got["ChecksumCRC32"] == whole
     assert got["Body"].read() == BIG + b"end"
+
+
+@pytest.mark.parametrize("version", ["s3v4", "s3"])
+def test_presigned_urls_may_ask_for_checksums(s3, bucket, server, version):
+    s3.put_object(**place(bucket), Body=b"tea")
+    signing = boto3_client(server, signature_version=version)
+    url = signing.generate_presigned_url("get_object", Params={**place(bucket), **MODE})
+    headers = {"x-amz-checksum-mode": "ENABLED"} if version == "s3v4" else {}
+    answer = httpx2.get(url, headers=headers)
+    assert answer.headers["x-amz-checksum-crc32"] == checksum("crc32", b"tea")
+    asked = {**place(bucket), "ObjectAttributes": ["Checksum", "ObjectSize"]}
+    url = signing.generate_presigned_url("get_object_attributes", Params=asked)
+    headers = {"x-amz-object-attributes": "Checksum,ObjectSize"} if version == "s3v4" else {}
+    answer = httpx2.get(url, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert checksum("crc32", b"tea") in answer.text
