@@ -53,6 +53,11 @@ impl Index {
         self.separators.span(block).map(Handle::from)
     }
 
+    /// Returns the handles of blocks from one on.
+    pub fn handles(&self, first: usize) -> impl Iterator<Item = Handle> {
+        self.separators.spans(first).map(Handle::from)
+    }
+
     /// Returns the first block that may hold keys that are at least `key`, and its handle; None
     /// when there is none.
     #[inline]

@@ -164,16 +164,32 @@ impl Table {
     #[inline]
     pub fn sealed_block(&self, block: usize) -> Result<&[u8]> {
         let handle = self.index.handle(block);
-        let handle = handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?;
-        RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length)
-            .map_err(|fault| self.corrupt(fault))
+        self.sealed_bytes(handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?)
     }
 
-    /// Returns whether a block is stored, checksum and all, as one of another table is. Equal
-    /// blocks hold equal records, if any can be read: the checksum is not verified.
+    /// Returns how many blocks from one on are stored, checksum and all, as those of another table
+    /// are. Equal blocks hold equal records, if any can be read: the checksums are not verified.
+    pub fn count_equal_blocks(
+        &self,
+        block: usize,
+        other: &Table,
+        other_block: usize,
+    ) -> Result<usize> {
+        let handles = self.index.handles(block);
+        let mut equal = 0;
+        for (mine, theirs) in handles.zip(other.index.handles(other_block)) {
+            if self.sealed_bytes(mine)? != other.sealed_bytes(theirs)? {
+                break;
+            }
+            equal += 1;
+        }
+        Ok(equal)
+    }
+
     #[inline]
-    pub fn has_equal_block(&self, block: usize, other: &Table, other_block: usize) -> Result<bool> {
-        Ok(self.sealed_block(block)? == other.sealed_block(other_block)?)
+    fn sealed_bytes(&self, handle: Handle) -> Result<&[u8]> {
+        RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length)
+            .map_err(|fault| self.corrupt(fault))
     }
 
     /// Returns a cursor that stands before the first record and keeps the table open.

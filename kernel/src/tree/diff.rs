@@ -233,11 +233,12 @@ fn skip_equal_blocks(left: &mut TreeCursor, right: &mut TreeCursor) -> Result<bo
 
 /// Returns how many blocks with equal bytes lie ahead of both, within the ranges entered.
 fn equal_blocks(left: &TreeCursor, right: &TreeCursor) -> Result<usize> {
-    let mut equal = 0;
-    while has_equal_block(left, right, equal)? {
-        equal += 1;
+    match (left.block_ahead(), right.block_ahead()) {
+        (Some((left, left_first)), Some((right, right_first))) => {
+            left.count_equal_blocks(left_first, right, right_first)
+        }
+        _ => Ok(0),
     }
-    Ok(equal)
 }
 
 /// Returns whether the blocks that lie so many blocks ahead of both, within the ranges entered,
@@ -252,5 +253,5 @@ pub fn has_equal_block(left: &TreeCursor, right: &TreeCursor, ahead: usize) -> R
     if mine >= left.block_count() || theirs >= right.block_count() {
         return Ok(false);
     }
-    left.has_equal_block(mine, right, theirs)
+    Ok(left.sealed_block(mine)? == right.sealed_block(theirs)?)
 }
