@@ -83,8 +83,7 @@ impl KeyTree {
     /// Returns the spans of keys from a number on.
     pub fn spans(&self, first: usize) -> impl Iterator<Item = Span> {
         let leaves = (first / FANOUT..).map_while(|leaf| self.leaf(leaf * FANOUT));
-        let all =
-            leaves.flat_map(|leaf| (0..leaf.count()).map_while(move |digit| leaf.span(digit)));
+        let all = leaves.flat_map(Node::spans);
         all.skip(first % FANOUT)
     }
 

@@ -60,11 +60,6 @@ impl<'a> Node<'a> {
         })
     }
 
-    #[inline]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
     /// Returns the place of the first key that is at least `key`.
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<usize> {
@@ -80,6 +75,25 @@ impl<'a> Node<'a> {
             out.extend_from_slice(unshared);
         }
         Some(())
+    }
+
+    /// Returns all spans.
+    #[inline]
+    pub fn spans(self) -> impl Iterator<Item = Span> + 'a {
+        let mut start = match self.spans {
+            Spans::Regular { offset, .. } => offset,
+            Spans::Any(_) => 0,
+        };
+        (0..self.count).map_while(move |digit| {
+            let Spans::Regular { gap, lengths, .. } = self.spans else {
+                return self.span(digit);
+            };
+            let length = lengths.get(2 * digit..)?.first_chunk()?;
+            let length = u64::from(u16::from_le_bytes(*length));
+            let offset = start;
+            start = offset.wrapping_add(length).wrapping_add(gap);
+            Some(Span { offset, length })
+        })
     }
 
     /// Returns the span at a place.
