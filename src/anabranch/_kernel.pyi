@@ -19,7 +19,8 @@ Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
 
 EMPTY_TREE_ID: str
-"""The metarange id of the tree without entries: the empty string."""
+"""What stands for a metarange id where there is no tree yet, in a repository's first commit: the
+empty string. It opens as a tree without entries. One that is written has an id as any other."""
 
 class KernelError(Exception):
     """Whatever goes wrong in the kernel."""
@@ -94,7 +95,7 @@ class Written:
     """What a write left in its folder."""
 
     metarange_id: str
-    """The new tree's id, the empty string for an empty tree."""
+    """The new tree's id."""
     tables: list[str]
     """Ids of the tables written, metarange included; reused ones are not among them."""
     count: int

@@ -13,6 +13,8 @@ from anabranch.errors import (
     NotFound,
 )
 
+EMPTY_TREE = "00fb7eff1a97c500eb3ca8d2ef5464131d6b6a5f9512e41eba97843522213b66"
+
 
 def put(lake, branch, **bodies):
     for path, body in bodies.items():
@@ -43,7 +45,7 @@ def test_a_commit_without_changes_is_refused_unless_allowed(lake):
     with pytest.raises(NoChanges, match="commit: no changes"):
         lake.commits.commit("sea", "main", message="m", committer="ada")
     empty = lake.commits.commit("sea", "main", message="m", committer="ada", allow_empty=True)
-    assert empty.metarange_id == ""
+    assert empty.metarange_id == EMPTY_TREE
     put(lake, "main", a=b"1")
     put(lake, "main", a=None)
     with pytest.raises(NoChanges):
@@ -71,7 +73,21 @@ def test_a_commit_says_who_when_and_what(lake):
 
 def test_deleting_everything_commits_the_empty_tree(lake):
     commit(lake, a=b"1", b=b"2")
-    assert commit(lake, a=None, b=None).metarange_id == ""
+    assert commit(lake, a=None, b=None).metarange_id == EMPTY_TREE
+    assert content(lake, "main") == {}
+    assert commit(lake, a=b"3").metarange_id != EMPTY_TREE
+    assert content(lake, "main") == {"a": b"3"}
+
+
+def test_an_empty_commit_of_a_new_repository_has_the_empty_tree(lake):
+    """As in lakeFS 1.84, whose first commit alone has none."""
+    head = lake.branches.get("sea", "main").commit_id
+    assert lake.commits.get("sea", head).metarange_id == ""
+    for message in ("one", "two"):
+        made = lake.commits.commit(
+            "sea", "main", message=message, committer="ada", allow_empty=True
+        )
+        assert made.metarange_id == EMPTY_TREE
     assert content(lake, "main") == {}
 
 
@@ -229,3 +245,13 @@ def test_reverting_and_picking_merges_needs_a_parent(lake):
         lake.branches.revert("sea", "main", "main~3", parent_number=1, committer="ada")
     lake.branches.revert("sea", "main", "main", parent_number=1, committer="ada")
     assert content(lake, "main") == {"a": b"1", "c": b"3"}
+
+
+def test_an_emptied_tree_merges_into_a_branch_at_the_first_commit(lake):
+    lake.branches.create("sea", "early", "main")
+    commit(lake, a=b"1")
+    commit(lake, a=None)
+    merged = lake.refs.merge("sea", "main", "early", committer="ada")
+    assert lake.commits.get("sea", merged).metarange_id == EMPTY_TREE
+    with pytest.raises(NoChanges):
+        lake.refs.merge("sea", "main", "early", committer="ada")

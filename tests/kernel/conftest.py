@@ -18,6 +18,10 @@ patient = settings(deadline=None, max_examples=50)
 """Files are written and synced, so an example may take as long as the disk does."""
 
 
+EMPTY = "00fb7eff1a97c500eb3ca8d2ef5464131d6b6a5f9512e41eba97843522213b66"
+"""The id of a tree that is written and has no entries; its file is in `tests/data`."""
+
+
 class Lake:
     """Trees in a folder of tables."""
 

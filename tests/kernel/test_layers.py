@@ -15,7 +15,7 @@ from anabranch import _kernel as kernel
 from anabranch.model.entry import physical_address
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records
 
-from .conftest import patient
+from .conftest import EMPTY, patient
 
 FULL = 2
 LONGEST = 12
@@ -200,6 +200,6 @@ def test_what_is_no_entry_is_refused(own_lake):
 
 def test_no_layers_make_the_empty_tree(own_lake):
     written, counts = kernel.write_layers([], str(own_lake.folder))
-    assert (written.metarange_id, written.count, counts) == (kernel.EMPTY_TREE_ID, 0, [])
+    assert (written.metarange_id, written.count, counts) == (EMPTY, 0, [])
     with pytest.raises(ValueError, match="at least one byte"):
         kernel.write_layers([], str(own_lake.folder), longest_key=0)

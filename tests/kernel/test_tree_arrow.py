@@ -14,7 +14,7 @@ from anabranch import _kernel
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import keys, prefixes, records
 
-from .conftest import patient, read
+from .conftest import EMPTY, patient, read
 
 OBJECTS = {
     "a/ä.parquet": (
@@ -204,4 +204,4 @@ def test_nothing(lake):
         table = pa.table(empty.scan(decoded=decoded))
         assert table.shape == (0, columns)
         written = _kernel.write_arrow(table, str(lake.folder))
-        assert (written.metarange_id, written.tables) == ("", [])
+        assert (written.metarange_id, written.tables) == (EMPTY, [EMPTY])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anabranch import _kernel
 from anabranch.testing.tree_strategies import CUTS, KEYS, keys, prefixes, records, value
 
-from .conftest import Lake, patient, read
+from .conftest import EMPTY, Lake, patient, read
 
 
 @patient
@@ -65,8 +65,10 @@ def test_the_empty_tree(lake):
         False,
     )
     written = _kernel.write_tree([], str(lake.folder))
-    assert (written.metarange_id, written.tables, written.count) == ("", [], 0)
-    assert _kernel.write_metarange([], str(lake.folder)) == ""
+    assert (written.metarange_id, written.tables, written.count) == (EMPTY, [EMPTY], 0)
+    assert _kernel.write_metarange([], str(lake.folder)) == EMPTY
+    tree = lake.open(EMPTY)
+    assert (len(tree), tree.ranges(), tree.metarange_id) == (0, [], EMPTY)
 
 
 def test_what_was_written_is_told(own_lake):

@@ -10,9 +10,6 @@ use crate::table::{Kind, TableWriter, write_table_file};
 /// whether the file was written and not there before. The tree without ranges has the empty
 /// string for its id, and no file. Fails with [`crate::Error::Order`].
 pub fn write_metarange(ranges: &[RangeInfo], folder: &Path) -> Result<(String, bool)> {
-    if ranges.is_empty() {
-        return Ok((String::new(), false));
-    }
     let mut writer = TableWriter::new(Kind::Metaranges);
     let mut value = Vec::new();
     for range in ranges {

@@ -69,7 +69,7 @@ impl Outcome {
         let ids = ranges.iter().map(|info| &info.id);
         let tables: Vec<String> = ids
             .chain([&metarange_id])
-            .filter(|id| !id.is_empty() && !known.contains(id.as_str()))
+            .filter(|id| !known.contains(id.as_str()))
             .cloned()
             .collect();
         if !tables.is_empty() {

@@ -90,7 +90,7 @@ class Committing:
             return self._commits.make(
                 committer=committer,
                 message=message,
-                metarange_id=metarange_id,
+                metarange_id=metarange_id or self._empty_tree(repository),
                 metadata=metadata,
                 parents=[head],
                 date=date,
@@ -188,6 +188,13 @@ class Committing:
 
         self._branches.update(repository, branch, step, known)
         return made[0]
+
+    def _empty_tree(self, repository: Repository) -> str:
+        """Returns the id of a tree without objects, whose table is written."""
+        folder = self._trees.write_folder(repository)
+        with translated():
+            written = kernel.write_tree([], folder)
+        return self._trees.adopt(repository, folder, written)
 
     def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
         if not branch.sealed_tokens:
