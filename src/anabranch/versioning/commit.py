@@ -191,10 +191,10 @@ class Committing:
 
     def _empty_tree(self, repository: Repository) -> str:
         """Returns the id of a tree without objects, whose table is written."""
-        folder = self._trees.write_folder(repository)
-        with translated():
-            written = kernel.write_tree([], folder)
-        return self._trees.adopt(repository, folder, written)
+        written = self._trees.write(
+            repository, lambda folder: kernel.write_tree([], folder), lambda made: made
+        )
+        return written.metarange_id
 
     def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
         if not branch.sealed_tokens:
