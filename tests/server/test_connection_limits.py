@@ -23,7 +23,7 @@ HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
 HALF = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Slow: "
 UPLOAD = (
     b"POST /api/v1/repositories/sea/branches/main/objects?path=a HTTP/1.1\r\n"
-    b"Host: sea\r\nContent-Length: 1000000\r\n\r\n"
+    b"Host: sea\r\nAuthorization: Basic YTpi\r\nContent-Length: 1000000\r\n\r\n"
 )
 
 

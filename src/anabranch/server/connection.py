@@ -77,6 +77,8 @@ class Connection(HttpToolsProtocol):
     """Whether the client has sent what is not a request: whatever else it sends is discarded."""
     _discarded = 0
     _is_stopping = False
+    _host = ""
+    """The client's address."""
     _is_proxy = False
     """Whether the client is a trusted proxy."""
     _began = 0.0
@@ -107,8 +109,9 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _Flow(transport)
         self._began = self._idle_since = self.loop.time()
-        self._is_proxy = self._limits.trust(self._host())
-        if self._limits.admit(self, self._host()):
+        self._host = self.client[0] if self.client else ""
+        self._is_proxy = self._limits.trust(self._host)
+        if self._limits.admit(self, self._host):
             self._look_again(self._limits.head_timeout)
             return
         self._refused = True
@@ -120,7 +123,7 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends the connection."""
         self._waiting = b""
-        self._limits.release(self, self._host())
+        self._limits.release(self, self._host)
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
 
@@ -224,9 +227,6 @@ class Connection(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(
             seconds, self.timeout_keep_alive_handler
         )
-
-    def _host(self) -> str:
-        return self.client[0] if self.client else ""
 
     def _is_busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -391,18 +391,10 @@ class Connection(HttpToolsProtocol):
     def _begin(
         self, method: str, raw_path: str, query: str, headers: dict[str, str]
     ) -> Reply | Later | Rest:
-        head = Head.sent(
-            method, raw_path, query, headers, scheme=self._scheme_of(headers), client=self._host()
-        )
+        scheme = _forwarded_scheme(headers) if self._is_proxy else None
+        scheme = scheme or self.scheme or "http"
+        head = Head.sent(method, raw_path, query, headers, scheme=scheme, client=self._host)
         return cast("Edge", self.config.app).begin(head)
-
-    def _scheme_of(self, headers: dict[str, str]) -> str:
-        """Returns the scheme that the client used; a trusted proxy tells it for its clients."""
-        if self._is_proxy and "x-forwarded-proto" in headers:
-            # the last one is the proxy's own, whatever its client sent
-            forwarded = headers["x-forwarded-proto"].rpartition(",")[2].strip().lower()
-            return "https" if forwarded == "https" else "http"
-        return self.scheme or "http"
 
     def _finish(self, exchange: Exchange, reply: Reply | Rest | None) -> None:
         """Sends the answer of an exchange, of which nothing stays, or goes on with it."""
@@ -442,3 +434,12 @@ class Connection(HttpToolsProtocol):
         if self.timeout_keep_alive_task is None and not self.transport.is_closing():
             self._look_again(self.timeout_keep_alive)
         return True
+
+
+def _forwarded_scheme(headers: dict[str, str]) -> str | None:
+    """Returns the scheme that a trusted proxy says its client used; None if it does not say."""
+    forwarded = headers.get("x-forwarded-proto")
+    if forwarded is None:
+        return None
+    # the last one is the proxy's own, whatever its client sent
+    return "https" if forwarded.rpartition(",")[2].strip().lower() == "https" else "http"
