@@ -29,7 +29,13 @@ from anabranch.keyvalue.group_commit import GroupCommit
 from anabranch.keyvalue.kept_reads import KeptReads
 from anabranch.keyvalue.merged_applies import Apply, Outcome, apply_all, made
 from anabranch.keyvalue.paging import scan_in_pages
-from anabranch.keyvalue.sqlite_database import open_connection, prepare, translate
+from anabranch.keyvalue.sqlite_database import (
+    SQLITE_ERRORS,
+    damaged,
+    open_connection,
+    prepare,
+    translate,
+)
 from anabranch.keyvalue.sqlite_writer import SQLiteWriter
 from anabranch.lane import together
 
@@ -94,11 +100,14 @@ class SQLiteStore:
         try:
             cursor.execute("BEGIN")
             try:
-                return [cursor.execute(_GET, (partition, key)).get for key in keys]
+                values = [cursor.execute(_GET, (partition, key)).get for key in keys]
             finally:
                 cursor.execute("COMMIT")
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
+        except SQLITE_ERRORS as error:
+            raise translate(error, self._path, cursor.connection) from error
+        for value in values:
+            self._require_bytes(value)
+        return values
 
     def scan(
         self,
@@ -178,9 +187,15 @@ class SQLiteStore:
         cursor = self._reader.cursor or self._open_reader()
         try:
             value: bytes | None = cursor.execute(_GET, (partition, key)).get
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
+        except SQLITE_ERRORS as error:
+            raise translate(error, self._path, cursor.connection) from error
+        self._require_bytes(value)
         return value
+
+    def _require_bytes(self, value: object) -> None:
+        """Raises Corrupt for a value that is of another type: its record's header is damaged."""
+        if value is not None and type(value) is not bytes:
+            raise damaged(self._path, f"a value is of type {type(value).__name__}")
 
     def _open_reader(self) -> apsw.Cursor:
         if self._forked:
@@ -188,7 +203,7 @@ class SQLiteStore:
         try:
             connection = open_connection(self._path, self._patience)
             cursor = connection.cursor()
-        except apsw.Error as error:
+        except SQLITE_ERRORS as error:
             raise translate(error, self._path) from error
         with self._opening:
             if self._closed:
@@ -207,8 +222,11 @@ class SQLiteStore:
                 rows = cursor.execute(_SCAN, (partition, start, amount)).fetchall()
             else:
                 rows = cursor.execute(_SCAN_TO, (partition, start, end, amount)).fetchall()
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
+        except SQLITE_ERRORS as error:
+            raise translate(error, self._path, cursor.connection) from error
+        for key, value in rows:
+            if type(key) is not bytes or type(value) is not bytes:
+                raise damaged(self._path, "a key or a value is no bytes")
         return cast("list[tuple[bytes, bytes]]", rows)
 
 

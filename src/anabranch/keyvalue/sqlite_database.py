@@ -17,7 +17,14 @@ import apsw
 from anabranch.errors import AnabranchError, Busy, Corrupt, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.write_turn import WriteTurn
 
-__all__ = ["SCHEMA_VERSION", "open_connection", "prepare", "translate"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "SQLITE_ERRORS",
+    "damaged",
+    "open_connection",
+    "prepare",
+    "translate",
+]
 
 SCHEMA_VERSION = 2
 """The version of the schema below. A database of a newer one is refused; one of version 1, to which
@@ -34,6 +41,13 @@ CREATE TABLE kv (
     PRIMARY KEY (partition, key)
 ) STRICT, WITHOUT ROWID
 """
+
+SQLITE_ERRORS = (apsw.Error, UnicodeDecodeError)
+"""What calls of SQLite raise: damaged text makes APSW fail at the message of the error itself."""
+
+_DAMAGE = (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, UnicodeDecodeError)
+_UNREADABLE = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
+"""SQLite takes these for a damaged file system, and then for a damaged database."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -70,7 +84,7 @@ def prepare(path: str, patience_seconds: float) -> None:
                     _create(connection)
         finally:
             connection.close()
-    except apsw.Error as error:
+    except SQLITE_ERRORS as error:
         raise translate(error, path) from error
     finally:
         turn.close()
@@ -118,16 +132,34 @@ def _create(connection: apsw.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def translate(error: apsw.Error, path: str, system_errno: int = 0) -> AnabranchError:
-    """Returns SQLite's error as one of ours; `system_errno` is that of the connection, if
-    known.
+def damaged(path: str, reason: str) -> Corrupt:
+    """Returns the error of a database whose bytes are not what they must be."""
+    return Corrupt(f"{path}: the database is damaged: {reason}", path=path)
+
+
+def _last_errno(connection: apsw.Connection) -> int:
+    """Returns the number of the system's last error at the database's file, 0 for none."""
+    import ctypes  # noqa: PLC0415  after an error only
+
+    number = ctypes.c_int(0)
+    with suppress(apsw.Error):
+        connection.file_control("main", apsw.SQLITE_FCNTL_LAST_ERRNO, ctypes.addressof(number))
+    return number.value
+
+
+def translate(
+    error: apsw.Error | UnicodeDecodeError, path: str, connection: apsw.Connection | None = None
+) -> AnabranchError:
+    """Returns an error of SQLite's as one of ours; `connection` is the one it was met on, if any.
+
+    A statement of ours that SQLite does not understand, and a text that is no UTF-8, come from a
+    damaged schema. What it calls malformed may be a disk that cannot be read.
     """
-    if isinstance(error, apsw.FullError) or (
-        isinstance(error, apsw.IOError) and system_errno in _FULL
-    ):
-        return Busy(f"{path}: the disk is full", kind="disk_full", hint="Make room on the disk.")
-    if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
-        return Corrupt(f"{path}: {error}", path=path)
+    failure = _disk_failure(error, path, connection)
+    if failure is not None:
+        return failure
+    if isinstance(error, _DAMAGE):
+        return damaged(path, str(error))
     if isinstance(error, (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)):
         return Busy(f"{path}: the database is locked by another process", kind="locked")
     if isinstance(error, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
@@ -135,3 +167,19 @@ def translate(error: apsw.Error, path: str, system_errno: int = 0) -> AnabranchE
     if isinstance(error, (apsw.TooBigError, apsw.ConstraintError)):
         return Invalid(f"this key or value cannot be stored: {error}")
     return Busy(f"{path}: {error}", kind="storage_failed")
+
+
+def _disk_failure(
+    error: Exception, path: str, connection: apsw.Connection | None
+) -> AnabranchError | None:
+    """Returns the error of a disk that is full or cannot be read, None for another."""
+    if isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError) and connection and connection.system_errno in _FULL
+    ):
+        return Busy(f"{path}: the disk is full", kind="disk_full", hint="Make room on the disk.")
+    if connection is not None and isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+        number = _last_errno(connection)
+        if number in _UNREADABLE:
+            message = f"{path}: the disk cannot be read: {os.strerror(number)}"
+            return Busy(message, kind="storage_failed", hint="Look at the disk.")
+    return None

@@ -15,7 +15,7 @@ import apsw
 from anabranch.errors import Busy
 from anabranch.keyvalue.change_counter import ChangeCounter
 from anabranch.keyvalue.group_commit import Request
-from anabranch.keyvalue.sqlite_database import open_connection, translate
+from anabranch.keyvalue.sqlite_database import SQLITE_ERRORS, open_connection, translate
 from anabranch.keyvalue.write_turn import WriteTurn
 
 __all__ = ["SQLiteWriter"]
@@ -116,10 +116,10 @@ class SQLiteWriter:
             cursor.execute("BEGIN IMMEDIATE")
             answers = [request.work(cursor) for request in requests]
             self._commit(cursor)
-        except apsw.Error as error:
-            system_errno = 0 if connection is None else connection.system_errno
+        except SQLITE_ERRORS as error:
+            translated = translate(error, self._path, connection)
             self._roll_back()
-            raise translate(error, self._path, system_errno) from error
+            raise translated from error
         except BaseException:
             self._roll_back()
             raise

@@ -1,0 +1,138 @@
+"""A SQLite file with damaged bytes, or on a disk that cannot be read: told as what it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+
+from anabranch.errors import Busy, Corrupt, NotSupported
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.sqlite import SQLiteStore
+
+HEADER = 8192
+
+
+@pytest.fixture
+def whole(database):
+    """The bytes of a database with 200 records, which is closed."""
+    store = SQLiteStore(database)
+    for number in range(200):
+        store.apply([Write(f"part{number % 3}", b"key%05d" % number, os.urandom(200))])
+    store.close()
+    return database.read_bytes()
+
+
+def use(database):
+    """Reads and writes all kinds of things."""
+    store = SQLiteStore(database)
+    try:
+        store.get("part1", b"key00001")
+        store.get_many("part2", [b"key00002", b"key00005"])
+        store.apply([Write("x", b"y", b"z")])
+        for number in range(3):
+            for key, value in store.scan(f"part{number}"):
+                assert type(key) is type(value) is bytes
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_bytes_are_told_as_damage_or_do_no_harm(database, whole, seed):
+    chance = random.Random(seed)
+    bytes_ = bytearray(whole)
+    for _ in range(chance.randrange(1, 30)):
+        at = chance.randrange(HEADER if seed % 3 else len(bytes_))
+        bytes_[at] = chance.choice([0xFF, 0x80, 0, chance.randrange(256)])
+    database.write_bytes(bytes_)
+    with suppress(Corrupt, NotSupported):  # nothing else; a version may be what was damaged
+        use(database)
+
+
+def test_a_schema_that_is_no_text_is_damage(database, whole):
+    database.write_bytes(whole.replace(b"CREATE TABLE kv", b"CREATE TABLE \xff\xfe"))
+    with pytest.raises(Corrupt, match="is damaged"):
+        use(database)
+
+
+def test_a_statement_that_does_not_fit_the_schema_is_damage(database, whole):
+    database.write_bytes(whole.replace(b"value BLOB NOT NULL", b"vague BLOB NOT NULL"))
+    with pytest.raises(Corrupt, match="no such column: value"):
+        use(database)
+
+
+# the system's calls to read a file fail from some moment on, beneath SQLite's own code
+UNREADABLE = """
+import ctypes, errno, sys
+import apsw
+from anabranch.errors import Busy
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.sqlite import SQLiteStore
+
+store = SQLiteStore(sys.argv[1])
+for number in range(200):
+    store.apply([Write("p", b"%05d" % number, bytes(3000))])
+store.close()
+store = SQLiteStore(sys.argv[1])
+assert store.get("p", b"00001") == bytes(3000)
+
+@ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t,
+                  ctypes.c_longlong, use_errno=True)
+def fail(*_):
+    ctypes.set_errno(errno.EIO)
+    return -1
+
+vfs = apsw.VFS("unreadable", base="unix")
+for name in ("read", "pread", "pread64"):
+    vfs.xSetSystemCall(name, ctypes.cast(fail, ctypes.c_void_p).value)
+uses = {
+    "get": lambda: store.get("p", b"00150"),
+    "get_many": lambda: store.get_many("p", [b"00100"]),
+    "scan": lambda: list(store.scan("p", b"00120")),
+    "apply": lambda: store.apply([Write("p", b"00180", b"")]),
+    "open": lambda: SQLiteStore(sys.argv[1]),
+}
+for name, use in uses.items():
+    try:
+        use()
+    except Busy as error:
+        assert error.kind == "storage_failed", (name, error)
+        print(name, error)
+    else:
+        raise AssertionError(name)
+"""
+
+
+def test_a_disk_that_cannot_be_read_is_no_damaged_database(database):
+    ran = subprocess.run(
+        [sys.executable, "-c", UNREADABLE, database],
+        check=False,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "malformed" not in ran.stdout
+    assert ran.stdout.count("Input/output error") >= 3
+
+
+def test_a_disk_that_is_full_is_told_so_still(database):
+    import resource
+    import signal
+
+    store = SQLiteStore(database)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        with pytest.raises(Busy) as full:
+            store.apply([Write("p", b"k", bytes(200_000))])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+        store.close()
+    assert full.value.kind == "disk_full"
