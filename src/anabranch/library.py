@@ -26,6 +26,7 @@ from anabranch.blocks.table_cache import TableCache
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.lost_database import require_database
 from anabranch.keyvalue.sqlite import SQLiteStore
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
@@ -34,9 +35,11 @@ from anabranch.pipelines.imports.listing_engine import import_listed
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
-__all__ = ["CACHE_BYTES", "DATABASE_FILE", "Lake", "open_lake"]
+__all__ = ["CACHE_BYTES", "DATABASE_FILE", "KEY_FILES", "Lake", "open_lake"]
 
 DATABASE_FILE = "metadata.db"
+KEY_FILES = ("encrypt", "signing")
+"""The keys that servers make in a data folder, this library the second."""
 CACHE_BYTES = 1 << 30
 
 
@@ -142,10 +145,13 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
     written.
     """
     root = Path(folder)
-    make_private_folder(root / "metadata")
+    database = root / "metadata" / DATABASE_FILE
+    require_database(database, [root / "keys" / name for name in KEY_FILES])
+    make_private_folder(database.parent)
+    keyvalue = SQLiteStore(database)  # before the keys, which tell that there was one
     signing = kept_key(root / "keys" / "signing", secrets.token_bytes)
     lake = Lake(
-        SQLiteStore(root / "metadata" / DATABASE_FILE),
+        keyvalue,
         LocalBlocks(root / "block"),
         cache_folder=root / "cache",
         signing_secret=signing.reveal().encode(),

@@ -44,13 +44,15 @@ def _migrate(call: Call) -> None:
 
 
 def _adopt(settings: Settings) -> list[str]:
-    from anabranch.server.installation_keys import with_keys  # noqa: PLC0415  slow
+    from anabranch.server.installation_files import require_files  # noqa: PLC0415  slow
+    from anabranch.server.installation_keys import with_keys  # noqa: PLC0415
     from anabranch.server.keyvalue_stores import open_keyvalue  # noqa: PLC0415
     from anabranch.server.shared_settings import adopt_settings  # noqa: PLC0415
 
-    settings = with_keys(settings, secrets.token_bytes)
+    require_files(settings)
     keyvalue = open_keyvalue(settings.database)
     try:
+        settings = with_keys(settings, secrets.token_bytes)
         return adopt_settings(settings, keyvalue, secrets.token_bytes)
     finally:
         keyvalue.close()

@@ -19,6 +19,7 @@ from anabranch.server.block_stores import open_blocks, presigned_seconds
 from anabranch.server.client_address import TrustedProxies
 from anabranch.server.connection_limits import ConnectionLimits
 from anabranch.server.edge import Edge
+from anabranch.server.installation_files import require_files, require_keys
 from anabranch.server.installation_keys import with_keys
 from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.server.lane_thread import LaneThread
@@ -47,9 +48,8 @@ class Composition:
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
-        settings = with_keys(settings, secrets.token_bytes)
+        settings, keyvalue = _opened(settings)
         self._settings = settings
-        keyvalue = _shared_keyvalue(settings)
         self.lake = Lake(
             keyvalue,
             open_blocks(settings.blockstore),
@@ -138,15 +138,21 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
     )
 
 
-def _shared_keyvalue(settings: Settings) -> KeyValueStore:
-    """Returns the key-value store, whose other servers are set as this one is."""
+def _opened(settings: Settings) -> tuple[Settings, KeyValueStore]:
+    """Returns the settings with all keys, and the key-value store, whose other servers are set as
+    this one is. Raises Corrupt where the database or a key of an installation is lost.
+    """
+    require_files(settings)
+    # before the keys, which tell that there was a database
     keyvalue = open_keyvalue(settings.database)
     try:
+        require_keys(settings, keyvalue)
+        settings = with_keys(settings, secrets.token_bytes)
         require_shared_settings(settings, keyvalue, secrets.token_bytes)
     except AnabranchError:
         keyvalue.close()
         raise
-    return keyvalue
+    return settings, keyvalue
 
 
 def own_version() -> str:

@@ -22,7 +22,12 @@ from anabranch.server.keyvalue_stores import is_on_this_machine
 from anabranch.server.setting import declared, value_of
 from anabranch.server.settings import Settings
 
-__all__ = ["adopt_settings", "compare_settings", "require_shared_settings"]
+__all__ = [
+    "adopt_settings",
+    "compare_settings",
+    "require_shared_settings",
+    "written_down",
+]
 
 _PARTITION, _KEY = "anabranch", b"shared-settings"
 _SALT_BYTES = 16
@@ -59,6 +64,14 @@ def require_shared_settings(
         made = msgspec.structs.replace(there, values={**there.values, **here})
         if _write(store, made, raw):
             return
+
+
+def written_down(store: KeyValueStore) -> frozenset[str]:
+    """Returns the names of the settings that the database's servers have in common. Raises
+    Corrupt.
+    """
+    raw = store.get(_PARTITION, _KEY)
+    return frozenset() if raw is None else frozenset(_decode(raw).values)
 
 
 def compare_settings(settings: Settings, store: KeyValueStore) -> list[str]:
