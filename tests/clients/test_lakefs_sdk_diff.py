@@ -68,7 +68,7 @@ def test_the_right_side_is_described_when_asked_for(apart):
     right = {change.path: change.right for change in listed}
     assert right["new"].checksum == hashlib.md5(b"three", usedforsecurity=False).hexdigest()
     assert right["new"].content_type == "application/octet-stream"
-    assert right["removed"] is None
+    assert right["removed"].checksum == hashlib.md5(b"one", usedforsecurity=False).hexdigest()
     plain = apart.sdk.refs_api.diff_refs(apart.id, "main", "side", type="two_dot").results
     assert [change.right for change in plain] == [None] * 5
 
@@ -117,3 +117,16 @@ def test_any_commits_can_be_compared(repo):
 def test_an_unknown_side_is_not_found(repo, refused, left, right):
     with refused(404, "not found"):
         diff(repo, left, right)
+
+
+def test_an_uncommitted_removal_has_no_size(repo):
+    """As in lakeFS; between two references it has that of what was removed."""
+    repo.save("gone", b"three")
+    repo.delete("gone")
+    changes = repo.sdk.branches_api.diff_branch(repo.id, "main").results
+    assert [(change.path, change.type, change.size_bytes) for change in changes] == [
+        ("gone", "removed", 0)
+    ]
+    repo.commit("Removed")
+    changes = repo.sdk.refs_api.diff_refs(repo.id, "main~1", "main").results
+    assert [change.size_bytes for change in changes] == [5]

@@ -76,6 +76,7 @@ def test_a_revert_that_clashes_is_refused(repo, refused):
 
 
 def test_a_revert_of_nothing_is_refused_unless_allowed(repo, refused):
+    repo.save("kept")
     undone = repo.save("a")
     revert(repo, undone.id)
     with refused(400, "no changes"):
@@ -149,7 +150,36 @@ def test_a_dirty_branch_is_refused(repo, refused, change):
 
 @pytest.mark.parametrize("change", [revert, cherry_pick])
 def test_what_is_unknown_is_not_found(repo, refused, change):
-    with refused(404):
+    repo.save("a")
+    with refused(404, "get commit from ref nope: not found"):
         change(repo, "nope")
     with refused(404):
         change(repo, "main", branch="nope")
+
+
+def test_the_first_commit_is_reverted_only_where_nothing_may_change(repo, refused):
+    first = repo.save("a").parents[0]
+    with refused(400, "no changes"):
+        revert(repo, first)
+    with refused(400, "given commit does not have the given parent number: parent 1"):
+        revert(repo, first, parent_number=1)
+    assert revert(repo, first, allow_empty=True).message == f"Revert {first}"
+    assert repo.paths() == ["a"]
+
+
+def test_a_cherry_pick_keeps_metadata_where_none_is_given(repo):
+    repo.branch("side")
+    repo.put("a", b"picked", "side")
+    repo.commit("Picked", "side", metadata={"ticket": "7"})
+    made = cherry_pick(
+        repo, "side", commit_overrides=lakefs_sdk.CommitOverrides(message="", metadata={})
+    )
+    assert made.message == "Picked"
+    assert made.metadata["ticket"] == "7"
+
+
+@pytest.mark.parametrize("change", [revert, cherry_pick])
+def test_a_missing_reference_is_reported_before_a_dirty_branch(repo, refused, change):
+    repo.put("unsaved")
+    with refused(404, "get commit from ref nope: not found"):
+        change(repo, "nope")

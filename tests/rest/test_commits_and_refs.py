@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -125,6 +126,9 @@ def test_committing_a_tree_that_exists(sea):
         ("refs/main/commits?since=yesterday", 400, None),
         ("refs/main/diff/nope", 404, "get commit by ref nope: not found"),
         ("refs/nope/diff/main", 404, "get commit by branch nope: not found"),
+        ("refs/nope/diff/other", 404, "get commit by ref other: not found"),
+        ("refs/main/commits?after=nope", 404, "from ref: not found"),
+        ("refs/main/commits?stop_at=nope", 404, "stop_at: not found"),
         ("refs/main/diff/main?type=one_dot", 400, None),
         ("refs/main/merge/nope", 404, "get commit by ref nope: not found"),
     ],
@@ -197,9 +201,9 @@ def test_differences(sea):
         "type": "prefix_changed",
     }
     added, removed, _ = sea.diff("main", "dev", include_right_stats="true")
-    assert set(added["right"]) == {"checksum", "content_type", "mtime"}
+    assert set(added["right"]) == {"checksum", "content_type", "metadata", "mtime"}
     assert added["size_bytes"] == 5
-    assert "right" not in removed
+    assert removed["right"]["checksum"] == hashlib.md5(b"x").hexdigest()
     assert removed["size_bytes"] == 1
 
 
@@ -288,3 +292,28 @@ def test_a_dirty_destination_is_refused(sea):
     refused = sea.merge("dev")
     assert refused.status_code == 400
     assert "uncommitted changes (dirty branch)" in refused.json()["message"]
+
+
+def test_a_log_begins_after_any_reference(sea):
+    first = sea.change("a")
+    second = sea.change("b")
+    sea.branch("dev")
+    third = sea.change("c")
+
+    def shown(**parameters):
+        found = sea.api.get(f"{sea.path}/refs/main/commits", params=parameters)
+        return [commit["id"] for commit in found.json()["results"]][:3]
+
+    assert shown(after="dev")[0] == first
+    assert shown(after=second[:12])[0] == first
+    assert shown(after="main~1")[0] == first
+    assert shown(since="") == [third, second, first]
+    assert shown(stop_at="dev") == [third, second]
+
+
+def test_names_are_checked_before_references_are_resolved(sea):
+    for kind, field in (("branches", "source"), ("tags", "ref")):
+        body = {"name" if field == "source" else "id": "b d", field: "nope"}
+        refused = sea.api.post(f"{sea.path}/{kind}", json=body)
+        assert refused.status_code == 400
+        assert "invalid value" in refused.json()["message"]

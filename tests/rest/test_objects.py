@@ -53,7 +53,7 @@ def test_an_upload_answers_what_it_came_to(api, branch, ref):
         f'"physical_address":"{address}","size_bytes":3}}\n'
     )
     assert stat(api, ref, "a/tea").text == made.text
-    assert "metadata" not in stat(api, ref, "a/tea", user_metadata="false").json()
+    assert stat(api, ref, "a/tea", user_metadata="false").json()["metadata"] == {}
     assert stat(api, ref.replace("main", "main@"), "a/tea").status_code == 404
 
 

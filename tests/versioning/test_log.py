@@ -85,13 +85,14 @@ def test_since_without_a_zone_is_refused():
     assert caught.value.kind == "invalid_time"
 
 
-def test_stop_at_is_shown_and_not_passed():
+def test_stop_at_is_the_last_one_shown():
     history = History()
     root = history.add()
     left, right = history.add(root), history.add(root)
     lower = history.add(left)
     head = history.add(lower, right)
-    assert listed(history, head, stop_at=lower) == [head, lower, right, root]
+    assert listed(history, head, stop_at=lower) == [head, lower]
+    assert listed(history, head, stop_at=right) == [head, lower, right]
     assert listed(history, head, stop_at=lower, first_parent=True) == [head, lower]
     assert listed(history, head, stop_at=head) == [head]
 

@@ -11,6 +11,7 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
+from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning import keys
@@ -44,6 +45,7 @@ class Branches:
         with self._core.foreseen(("branch at", repository, source)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
+            check_branch(name)
             with reference_errors(f"source reference '{source}'"):
                 commit = self._core.references.commit(found, source)
             return self._core.branches.create(found, name, commit.id, hidden=hidden, beside=beside)

@@ -9,6 +9,7 @@ from anabranch.catalog.protection import Protection
 from anabranch.catalog.wording import reference_errors
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
+from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
 from anabranch.versioning.extra_writes import Beside
@@ -96,8 +97,17 @@ class Commits:
             start,
             first_parent=first_parent,
             since=since,
-            stop_at=self._core.references.commit(found, stop_at).id if stop_at else None,
-            after=after or None,
+            stop_at=self._commit_id(found, stop_at, "stop_at"),
+            after=self._commit_id(found, after, "from ref"),
             changed=changed,
         )
         return log_page(commits, amount, limit=limit)
+
+    def _commit_id(self, repository: Repository, reference: str, place: str) -> str | None:
+        """Returns the id of the commit that a reference means, None for the empty string; `place`
+        begins the messages of errors.
+        """
+        if not reference:
+            return None
+        with reference_errors(place):
+            return self._core.references.commit(repository, reference).id

@@ -13,6 +13,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
 from anabranch.versioning.extra_writes import Beside
+from anabranch.versioning.merge import check_strategy
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
 
@@ -42,10 +43,10 @@ class Refs:
         """
         core = self._core
         found = core.repositories.get(repository)
-        with reference_errors(f"get commit by branch {left}"):
-            left_commit = core.references.commit(found, left)
         with reference_errors(f"get commit by ref {right}"):
             resolved = self._right_side(found, right)
+        with reference_errors(f"get commit by branch {left}"):
+            left_commit = core.references.commit(found, left)
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with (
             core.difference.tree_at(found, Resolved(left_commit.id)) as ours,
@@ -88,6 +89,7 @@ class Refs:
         with self._core.foreseen(("merge", repository), *sides):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
+            check_strategy(strategy)
             known = self._core.branches.read(found, destination)
             with reference_errors(f"update branch {destination}: get commit by ref {source}"):
                 theirs = self._core.references.commit(found, source)
@@ -109,8 +111,8 @@ class Refs:
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
         """Returns the ids of the source's commit, the destination's, and their merge base."""
         found = self._core.repositories.get(repository)
-        with reference_errors(f"get commit by branch {source}"):
-            left = self._core.references.commit(found, source)
         with reference_errors(f"get commit by ref {destination}"):
             right = self._core.references.commit(found, destination)
+        with reference_errors(f"get commit by branch {source}"):
+            left = self._core.references.commit(found, source)
         return left.id, right.id, self._core.merging.base(found, left, right).id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.model.names import check_tag
 from anabranch.model.page import Page
 from anabranch.model.tag import Tag
 from anabranch.versioning import keys
@@ -31,6 +32,7 @@ class Tags:
         with self._core.foreseen(("tag at", repository, reference)):
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
+            check_tag(name)
             commit = self._core.references.commit(found, reference)
             return self._core.tags.create(found, name, commit.id, beside=beside)
 

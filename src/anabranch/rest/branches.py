@@ -13,7 +13,7 @@ from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.answer import TEXT, Answer
 from anabranch.rest.call import Call
 from anabranch.rest.commits import Commit, commit_of
-from anabranch.rest.diffs import DiffList, diff_list
+from anabranch.rest.diffs import DiffList, uncommitted_list
 from anabranch.rest.operation import Need, Operation
 from anabranch.rest.pagination import PageOfRepository, amount_of
 from anabranch.rest.parameters import Amount, AtBranch, InRepository, Int64
@@ -171,7 +171,7 @@ def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
         delimiter=asked.delimiter,
         amount=amount_of(asked.amount),
     )
-    return diff_list(page)
+    return uncommitted_list(page)
 
 
 def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:

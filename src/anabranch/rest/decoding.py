@@ -81,6 +81,9 @@ class ParamsDecoder(Generic[T]):
             parameter.name for parameter in parameters if parameter.location is Location.QUERY
         )
         self._lists = frozenset(parameter.name for parameter in parameters if parameter.is_list)
+        self._empty_is_absent = frozenset(
+            parameter.name for parameter in parameters if parameter.empty_is_absent
+        )
 
     def decode(self, request: Request) -> T:
         """Returns the parameters; raises Invalid."""
@@ -107,7 +110,10 @@ class ParamsDecoder(Generic[T]):
             if name in self._lists:
                 values[name] = [value] if isinstance(value, str) else value
             else:
-                values[name] = value if isinstance(value, str) else value[0]
+                text = value if isinstance(value, str) else value[0]
+                if not text and name in self._empty_is_absent:
+                    continue
+                values[name] = text
             if _REPLACEMENT in str(value) and not _is_utf8(query):
                 raise _refused(self._by_name[name], "value is not UTF-8")
 

@@ -11,18 +11,20 @@ from anabranch.model.change import Change, ChangeKind
 from anabranch.model.page import Page
 from anabranch.rest.pagination import Pagination, pagination_of
 
-__all__ = ["Diff", "DiffList", "DiffObjectStat", "diff_list"]
+__all__ = ["Diff", "DiffList", "DiffObjectStat", "diff_list", "uncommitted_list"]
 
 PathType = Literal["common_prefix", "object"]
 
 
 class DiffObjectStat(msgspec.Struct, frozen=True):
-    """What an object is on the right side of a difference; `mtime` in seconds since 1970."""
+    """What an object is on the right side of a difference; one that is removed, what it was on
+    the left, as in lakeFS. `mtime` in seconds since 1970.
+    """
 
     checksum: str
     content_type: str
     mtime: int
-    metadata: dict[str, str] | UnsetType = UNSET
+    metadata: dict[str, str]
 
 
 class Diff(msgspec.Struct, frozen=True):
@@ -43,22 +45,36 @@ class DiffList(msgspec.Struct, frozen=True):
 
 
 def diff_list(page: Page[Change], *, include_right_stats: bool = False) -> DiffList:
-    """Returns a page of changes as the wire shows it."""
+    """Returns a page of changes between two references as the wire shows it."""
     results = [_diff(change, include_right_stats=include_right_stats) for change in page.items]
     return DiffList(pagination=pagination_of(page), results=results)
 
 
-def _diff(change: Change, *, include_right_stats: bool) -> Diff:
+def uncommitted_list(page: Page[Change]) -> DiffList:
+    """Returns a page of uncommitted changes as the wire shows it. As in lakeFS, an object that
+    is removed has no size there.
+    """
+    results = [_diff(change) for change in page.items]
+    return DiffList(
+        pagination=pagination_of(page),
+        results=[
+            msgspec.structs.replace(row, size_bytes=0) if row.type == "removed" else row
+            for row in results
+        ],
+    )
+
+
+def _diff(change: Change, *, include_right_stats: bool = False) -> Diff:
     if change.kind == "prefix_changed":
         return Diff(path=change.path, path_type="common_prefix", type=change.kind)
     sized = change.right or change.left
     right: DiffObjectStat | UnsetType = UNSET
-    if include_right_stats and change.right is not None:
+    if include_right_stats and sized is not None:
         right = DiffObjectStat(
-            checksum=change.right.checksum,
-            content_type=change.right.content_type,
-            mtime=change.right.mtime,
-            metadata=change.right.metadata or UNSET,
+            checksum=sized.checksum,
+            content_type=sized.content_type,
+            mtime=sized.mtime,
+            metadata=sized.metadata,
         )
     return Diff(
         path=change.path,

@@ -121,7 +121,8 @@ def stat_object(call: Call[StatObject, None]) -> ObjectStats:
     asked = call.params
     stat = call.services.catalog.objects.stat(asked.repository, asked.ref, asked.path)
     presigned = _url_of(call, stat) if asked.presign else None
-    return object_stats(stat, user_metadata=asked.user_metadata, presigned=presigned)
+    shown = object_stats(stat, presigned=presigned)
+    return shown if asked.user_metadata else msgspec.structs.replace(shown, metadata={})
 
 
 def list_objects(call: Call[ListObjects, None]) -> Answer:

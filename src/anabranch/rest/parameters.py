@@ -51,7 +51,9 @@ class Location(Enum):
 
 
 class Parameter(NamedTuple):
-    """One parameter: its wire name, its place, its type, and its default if it has one."""
+    """One parameter: its wire name, its place, its type, and its default if it has one. An empty
+    text stands for an absent one where the mark `{"empty": "absent"}` says so.
+    """
 
     name: str
     location: Location
@@ -59,6 +61,7 @@ class Parameter(NamedTuple):
     is_list: bool
     required: bool
     default: object
+    empty_is_absent: bool
 
 
 class InRepository(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +102,13 @@ def _parameter(field: msgspec.structs.FieldInfo, path_names: frozenset[str]) -> 
     else:
         location = Location.QUERY
     return Parameter(
-        field.encode_name, location, field.type, is_list, field.required, field.default
+        field.encode_name,
+        location,
+        field.type,
+        is_list,
+        field.required,
+        field.default,
+        empty_is_absent=marks.get("empty") == "absent",
     )
 
 

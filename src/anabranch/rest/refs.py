@@ -67,7 +67,7 @@ class LogCommits(AtRef, frozen=True, kw_only=True):
     ] = ()
     limit: Annotated[bool, Meta(description="do not look whether more follow")] = False
     first_parent: bool = False
-    since: Annotated[datetime, Meta(tz=True)] | UnsetType = UNSET
+    since: Annotated[datetime, Meta(tz=True, extra={"empty": "absent"})] | UnsetType = UNSET
     stop_at: Annotated[str, Meta(description="the last commit to show")] = ""
 
 

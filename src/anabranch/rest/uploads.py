@@ -202,7 +202,7 @@ def stage_object(call: Call[OnBranch, ObjectStageCreation]) -> ObjectStats:
         content_type=asked.content_type,
         force=asked.force,
     )
-    return object_stats(stat)
+    return object_stats(stat, user_metadata=False)  # as lakeFS answers
 
 
 def _content(request: Request) -> tuple[str, Iterable[bytes]]:

@@ -38,8 +38,8 @@ def log(
     descending; where clocks were wrong, a commit still comes after one of its children.
 
     `first_parent` follows only the first parent of a merge. `since`, a time with its zone, leaves
-    out what is older and what is reached only through that. `stop_at` is shown, but no way leads
-    beyond it. `after` leaves out everything up to that commit, itself included; a commit that is
+    out what is older and what is reached only through that. `stop_at` is the last one shown.
+    `after` leaves out everything up to that commit, itself included; a commit that is
     not in the log leaves nothing. `changed` keeps only commits for which it is true; it is asked
     only about commits with one parent, merges and the initial commit are left out (as in lakeFS
     1.84).
@@ -101,7 +101,7 @@ def _newest_first(
         commit = heapq.heappop(queue).commit
         yield commit
         if commit.id == stop_at:
-            continue
+            return
         for parent in commit.parents[:1] if first_parent else commit.parents:
             if parent not in seen:
                 seen.add(parent)

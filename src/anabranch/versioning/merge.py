@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges, NotFound
+from anabranch.errors import (
+    Conflict,
+    Invalid,
+    MergeConflict,
+    NoChanges,
+    NotFound,
+)
 from anabranch.model.commit import Commit
 from anabranch.model.names import path_of
 from anabranch.model.repository import Repository
@@ -99,7 +105,13 @@ class Merging:
             return self._commits.make(
                 committer=committer,
                 message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=self._merged(repository, head, theirs, base, chosen),
+                metarange_id=self._merged(
+                    repository,
+                    head.metarange_id,
+                    theirs.metarange_id,
+                    base.metarange_id,
+                    chosen,
+                ),
                 metadata={**(metadata or {}), STRATEGY_KEY: strategy or "default"},
                 parents=[head] if squash else [head, theirs],
             )
@@ -121,19 +133,32 @@ class Merging:
     ) -> Commit:
         """Undoes a commit's changes on a branch: merges its parent, with the commit as base.
 
+        Without a parent number, a commit that has no parent is undone as one of an empty tree is.
         Raises Conflict for a merge commit without a parent number (1 is the first).
         """
+        undone = self._references.commit(repository, reference)
+        if undone.is_merge and not parent_number:
+            raise Conflict(
+                "must specify 1-based parent number for reverting merge commit",
+                kind="parent_number_needed",
+            )
+        if parent_number > len(undone.parents):
+            raise Invalid(
+                f"given commit does not have the given parent number: parent {parent_number}",
+                kind="parent_out_of_range",
+            )
+        parent = kernel.EMPTY_TREE_ID
+        if undone.parents:
+            parent_id = undone.parents[max(parent_number, 1) - 1]
+            parent = self._commits.get(repository, parent_id).metarange_id
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committing.require_clean(repository, stored.branch)
-            undone = self._references.commit(repository, reference)
-            if undone.is_merge and not parent_number:
-                raise Conflict(
-                    "must specify 1-based parent number for reverting merge commit",
-                    kind="parent_number_needed",
-                )
-            parent = self._parent(repository, undone, parent_number or 1)
-            metarange_id = self._merged(repository, head, parent, undone, "")
+            trees = head.metarange_id, parent, undone.metarange_id
+            if parent == undone.metarange_id:
+                metarange_id = head.metarange_id
+            else:
+                metarange_id = self._merged(repository, *trees, "")
             if metarange_id == head.metarange_id and not allow_empty:
                 raise NoChanges(f"update branch {branch}: no changes")
             return self._commits.make(
@@ -160,38 +185,41 @@ class Merging:
     ) -> Commit:
         """Makes one commit's changes again on a branch: merges it, with its parent as base.
 
+        `metadata`, unless empty, takes the place of the commit's.
         Raises Invalid for a merge commit without a parent number (1 is the first).
         """
+        if parent_number is not None and parent_number < 1:
+            raise Invalid(
+                "argument parentNumber: value should be greater than 0: invalid value: "
+                "validation error",
+                kind="parent_out_of_range",
+            )
+        picked = self._references.commit(repository, reference)
+        if picked.is_merge and parent_number is None:
+            raise Invalid(
+                "must specify 1-based parent number for cherry-picking merge commit",
+                kind="parent_number_needed",
+            )
+        parent = self._parent(repository, picked, parent_number or 1)
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committing.require_clean(repository, stored.branch)
-            picked = self._references.commit(repository, reference)
-            if picked.is_merge and parent_number is None:
-                raise Invalid(
-                    "must specify 1-based parent number for cherry-picking merge commit",
-                    kind="parent_number_needed",
-                )
-            parent = self._parent(repository, picked, 1 if parent_number is None else parent_number)
             if picked.metarange_id == parent.metarange_id:
                 raise NoChanges(f"update branch {branch}: no changes")
             origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
             return self._commits.make(
                 committer=committer,
                 message=message or picked.message,
-                metarange_id=self._merged(repository, head, picked, parent, ""),
-                metadata={**(picked.metadata if metadata is None else metadata), **origin},
+                metarange_id=self._merged(
+                    repository, head.metarange_id, picked.metarange_id, parent.metarange_id, ""
+                ),
+                metadata={**(metadata or picked.metadata), **origin},
                 parents=[head],
             )
 
         return self._committing.advance(repository, branch, make, beside)
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
-        if number < 1:
-            raise Invalid(
-                "argument parentNumber: value should be greater than 0: "
-                "invalid value: validation error",
-                kind="parent_out_of_range",
-            )
         if number > len(commit.parents):
             raise Invalid(
                 f"parent {number}: given commit does not have the given parent number",
@@ -202,18 +230,15 @@ class Merging:
     def _merged(
         self,
         repository: Repository,
-        destination: Commit,
-        source: Commit,
-        base: Commit,
+        destination: str,
+        source: str,
+        base: str,
         strategy: Strategy,
     ) -> str:
-        """Returns the metarange id of the merged tree."""
-        if destination.metarange_id == base.metarange_id:
-            return source.metarange_id
-        trees = [
-            self._trees.open(repository, commit.metarange_id)
-            for commit in (destination, source, base)
-        ]
+        """Returns the metarange id of the tree that the merge of trees, given by id, comes to."""
+        if destination == base:
+            return source
+        trees = [self._trees.open(repository, tree_id) for tree_id in (destination, source, base)]
         merged = self._trees.write(
             repository,
             lambda folder: _merge(trees, folder, strategy),
