@@ -1,0 +1,73 @@
+"""Histories whose responses lakeFS 1.84 gave, played here: every response is equal, but for the
+differences that are meant, which `differences.json` lists one by one with their reasons.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.testing.recorded_histories import play, read_histories
+from anabranch.testing.server import running_server
+
+DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84"
+HISTORIES = read_histories(DATA / "histories.jsonl.gz")
+DIFFERENCES = json.loads((DATA / "differences.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def recorded_user_server(tmp_path_factory):
+    """A server whose administrator has the name that the records have."""
+    user = {"ANABRANCH_INSTALLATION_USER_NAME": "admin"}
+    with running_server(tmp_path_factory.mktemp("lake"), env=user) as running:
+        yield running
+
+
+def meant(name):
+    """Returns the numbers of the operations of a history that differ on purpose, with reasons."""
+    return {
+        number: reason
+        for reason, listed in DIFFERENCES.items()
+        for number in listed["operations"].get(name, ())
+    }
+
+
+def test_listed_differences_name_recorded_operations():
+    numbers = {each["history"]: {op["n"] for op in each["operations"]} for each in HISTORIES}
+    for listed in DIFFERENCES.values():
+        assert listed["reason"]
+        for name, operations in listed["operations"].items():
+            assert numbers[name].issuperset(operations)
+
+
+@pytest.mark.parametrize(
+    ("place", "history"), list(enumerate(HISTORIES)), ids=[each["history"] for each in HISTORIES]
+)
+def test_history(place, history, recorded_user_server):
+    differing = {}
+    for played in play(history, recorded_user_server, f"history-{place}"):
+        if not played.agrees:
+            differing[played.number] = played
+    reasons = meant(history["history"])
+    unexpected = [played for number, played in differing.items() if number not in reasons]
+    assert not unexpected, "a response differs from lakeFS's"
+    assert not reasons.keys() - differing.keys(), "a difference is listed that is none any more"
+    for number, played in differing.items():
+        assert_reason_fits(reasons[number], played)
+
+
+def assert_reason_fits(reason, played):
+    """Asserts what a reason says of a difference where that is more than that there is one."""
+    recorded, response = played.recorded, played.response
+    if reason == "words":
+        assert recorded["status"] == response["status"] >= 400
+        said = [{**each, "body": {**each["body"], "message": ""}} for each in (recorded, response)]
+        assert said[0] == said[1]
+    elif reason == "two-faults":
+        assert min(recorded["status"], response["status"]) >= 400
+    elif reason == "not-implemented":
+        assert response["status"] == 501
+    else:
+        assert (reason == "fault") == played.is_fault
