@@ -145,7 +145,7 @@ def commit_one(lake, number):
     return lambda: commit(lake, f"commit-{number}")
 
 
-@operation((3, 2))
+@operation((4, 2))
 def merge(lake, number):
     branch(lake, f"source-{number}", f"source-{number}")
     branch(lake, f"destination-{number}", f"destination-{number}")

@@ -79,6 +79,11 @@ class TableCache:
             raise _missing(address)
         return path
 
+    @property
+    def store(self) -> BlockStore:
+        """The store whose tables these are."""
+        return self._store
+
     def write_folder(self, storage_namespace: str) -> str:
         """Returns the path of a folder to write new tables into, which `adopt` then takes."""
         if self._local is not None:

@@ -17,7 +17,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside
+from anabranch.versioning.extra_writes import Beside, ExtraWrites, all_of
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
 
@@ -48,7 +48,10 @@ class Branches:
             check_branch(name)
             with reference_errors(f"source reference '{source}'"):
                 commit = self._core.references.commit(found, source)
-            return self._core.branches.create(found, name, commit.id, hidden=hidden, beside=beside)
+            admit = self._core.pins.admission(found, commit.id)
+            return self._core.branches.create(
+                found, name, commit.id, hidden=hidden, beside=all_of(beside, admit)
+            )
 
     def get(self, repository: str, name: str) -> Branch:
         """Returns a branch. Raises NotFound."""
@@ -119,7 +122,10 @@ class Branches:
             with reference_errors(f"hard-reset {name} to {reference}"):
                 return self._core.references.commit(found, reference)
 
-        self._core.committing.advance(found, name, target, beside)
+        def admit(commit: Commit) -> ExtraWrites:
+            return self._core.pins.admit_commits(found, [commit.id])
+
+        self._core.committing.advance(found, name, target, all_of(beside, admit))
 
     def changes(
         self,

@@ -22,6 +22,7 @@ from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.signed_blocks import SignedBlocks
 from anabranch.catalog.staging import Staging
+from anabranch.catalog.sweeps import Sweeps
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
 from anabranch.catalog.uploads import Uploads
@@ -60,9 +61,8 @@ class Catalog:
         self.uploads = Uploads(core, blocks, clock, self.writes)
         self.images = Images(core, blocks, images_namespace)
         self.garbage_rules = GarbageRules(core, blocks)
-        self.garbage_preparation = GarbagePreparation(
-            core, blocks, clock, self.garbage_rules, self.images
-        )
+        self.garbage_preparation = GarbagePreparation(core, blocks, clock, self.images)
+        self.sweeps = Sweeps(core)
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self._housekeeping = Housekeeping(
             [

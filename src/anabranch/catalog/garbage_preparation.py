@@ -18,7 +18,6 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage_rules import RETENTION, GarbageRules
 from anabranch.catalog.images import Images
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry, physical_address
@@ -29,6 +28,7 @@ from anabranch.records.parquet import parquet_table
 from anabranch.versioning.core import Core
 from anabranch.versioning.entries import entry_from
 from anabranch.versioning.retention import active_commits, lines_of
+from anabranch.versioning.stored_rules import RETENTION
 
 __all__ = ["GarbagePreparation", "UncommittedPage"]
 
@@ -83,13 +83,11 @@ class GarbagePreparation:
         core: Core,
         blocks: BlockStore,
         clock: Callable[[], float],
-        rules: GarbageRules,
         images: Images,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
-        self._rules = rules
         self._images = images
 
     def commits(self, repository: str, *, every: bool = False) -> Preparation:
@@ -98,15 +96,16 @@ class GarbagePreparation:
         rules otherwise, Gone for a commit that is missing.
         """
         found = self._core.repositories.get(repository)
-        rules = self._rules.find(found)
+        rules = self._core.rules.find(found)
         if rules is None and not every:
             raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
+        pinned = self._core.pins.commits(found)  # first: they become what branches and tags name
         branches = list(self._core.branches.all(found))
         tagged = [tag.commit_id for tag in self._core.tags.all(found)]
         # commits last: every commit that a branch or a tag named is among them
         lines = lines_of(self._core.commits, found)
         active = active_commits(lines, branches, tagged, rules, self._clock())
-        active |= lines.keys() & self._images.pinned_commits(found).keys()
+        active |= lines.keys() & (pinned | self._images.pinned_commits(found).keys())
         rows = [
             f"{name},{'false' if name in active else 'true'},{lines[name].metarange_id}\n"
             for name in sorted(lines if every else active)

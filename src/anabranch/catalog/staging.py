@@ -83,7 +83,8 @@ class Staging:
         """Stages an object whose bytes a client stored at an address that we gave it.
 
         Raises ReadOnlyRepository without `force`, ProtectedBranch, NotFound for the branch;
-        Invalid for an address with a wrong or old token, and without a checksum.
+        Invalid for an address with a wrong or old token, and without a checksum; Conflict (kind
+        being_removed) while garbage collection removes the object.
         """
         with self._core.foreseen(("writable", repository, branch)):
             found = self._core.repositories.get(repository)
@@ -97,8 +98,15 @@ class Staging:
         if relative is not None:
             self._verify(repository, branch, path, relative)
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
-        changes = self._core.changes
-        changes.put(found, branch, path, entry, if_absent=if_absent, known=stored)
+        self._core.changes.put(
+            found,
+            branch,
+            path,
+            entry,
+            if_absent=if_absent,
+            known=stored,
+            beside=lambda: self._core.sweeps.admit_addresses([_full(found, entry)]),
+        )
         return self._stat(found, path, entry)
 
     def stage(
@@ -118,7 +126,8 @@ class Staging:
         """Stages an object whose bytes lie at any address of the store. If they are those of the
         object that is there, its checksums stay with them.
 
-        Raises Denied for an address outside the store, unless imports may read it.
+        Raises Denied for an address outside the store, unless imports may read it, and Conflict
+        (kind being_removed) for an object that garbage collection is removing.
         """
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
@@ -134,7 +143,14 @@ class Staging:
                 return entry
             return msgspec.structs.replace(entry, system_metadata=current.system_metadata)
 
-        return self._stat(found, path, self._core.changes.replace(found, branch, path, over))
+        staged = self._core.changes.replace(
+            found,
+            branch,
+            path,
+            over,
+            beside=lambda: self._core.sweeps.admit_addresses([_full(found, entry)]),
+        )
+        return self._stat(found, path, staged)
 
     def is_source(self, address: str) -> bool:
         """Returns whether an address is none of the store's own but one that imports may read."""
@@ -215,6 +231,10 @@ _GO_ESCAPES = {
 def _content(entry: Entry) -> tuple[str, int, int, str]:
     """Returns what says which bytes an entry is of."""
     return entry.address, entry.address_type, entry.size, entry.checksum
+
+
+def _full(repository: Repository, entry: Entry) -> str:
+    return physical_address(repository.storage_namespace, entry.address, entry.address_type)
 
 
 def _relative(repository: Repository, address: str) -> str | None:

@@ -7,7 +7,7 @@ from anabranch.model.page import Page
 from anabranch.model.tag import Tag
 from anabranch.versioning import keys
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside
+from anabranch.versioning.extra_writes import Beside, all_of
 from anabranch.versioning.repositories import check_writable
 
 __all__ = ["Tags"]
@@ -34,7 +34,8 @@ class Tags:
             check_writable(found, force=force)
             check_tag(name)
             commit = self._core.references.commit(found, reference)
-            return self._core.tags.create(found, name, commit.id, beside=beside)
+            admit = self._core.pins.admission(found, commit.id)
+            return self._core.tags.create(found, name, commit.id, beside=all_of(beside, admit))
 
     def get(self, repository: str, name: str) -> Tag:
         """Returns a tag. Raises NotFound."""

@@ -114,6 +114,8 @@ def _sweep(call: Call, run: Run, relay: Relay, *, quiet: bool) -> None:
         call.output.line(f"Ended {_uploads(summary.ended_uploads)}")
     if summary.revived:
         call.output.line(f"Kept {summary.revived} that came to life meanwhile")
+    if summary.late:
+        call.output.line(f"Left {summary.late} to the next run, as the store took too long")
 
 
 def _page(call: Call, summary: Summary) -> None:

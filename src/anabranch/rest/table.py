@@ -24,6 +24,7 @@ from anabranch.rest import (
     setup,
     staging,
     statistics,
+    sweeps,
     tags,
     uploads,
 )
@@ -57,5 +58,5 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
 )
 """Every operation of lakeFS's, once."""
 
-EXTENSIONS: tuple[Operation[Any, Any], ...] = (*images.OPERATIONS,)
+EXTENSIONS: tuple[Operation[Any, Any], ...] = (*images.OPERATIONS, *sweeps.OPERATIONS)
 """Operations of our own."""

@@ -151,7 +151,14 @@ class SparkEngine:
         )
         store = opener_of(place.blocks, self._store, place.namespace.stem)
         return SparkSweep(
-            self._spark, store, place.namespace, living, watching, tasks=tasks, rate=rate
+            self._spark,
+            store,
+            place.namespace,
+            living,
+            watching,
+            sweep=place.run_id,
+            tasks=tasks,
+            rate=rate,
         )
 
     def _listing_of(self, place: Place) -> KeptListing:

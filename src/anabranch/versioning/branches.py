@@ -98,12 +98,17 @@ class Branches:
             Expect(repository.partition, keys.branch(name), None),
             Expect(repository.partition, keys.tag(name), None),
         ]
-        writes, expect = extra_writes(beside, branch)
-        if not self._keyvalue.apply([self.write(repository, branch), *writes], [*absent, *expect]):
+        while True:
+            others, expect = extra_writes(beside, branch)
+            writes = [self.write(repository, branch), *others]
+            if self._keyvalue.apply(writes, [*absent, *expect]):
+                return branch
             if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
                 raise Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")
-            raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
-        return branch
+            if self.find(repository, name) is not None:
+                raise AlreadyExists(
+                    "branch already exists: not unique", kind="branch_already_exists"
+                )
 
     def update(
         self, repository: Repository, name: str, step: Step, known: StoredBranch | None = None

@@ -24,6 +24,7 @@ from anabranch.versioning.commits import Commits
 from anabranch.versioning.difference import Difference
 from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.staging import Staging
+from anabranch.versioning.tree_admission import TreeAdmission
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.turns import Turns
 
@@ -43,6 +44,7 @@ class Committing:
         staging: Staging,
         trees: Trees,
         difference: Difference,
+        admission: TreeAdmission,
         clock: Callable[[], float],
     ) -> None:
         self._branches = branches
@@ -50,6 +52,7 @@ class Committing:
         self._staging = staging
         self._trees = trees
         self._difference = difference
+        self._admission = admission
         self._clock = clock
         self._turns = Turns()
 
@@ -96,7 +99,9 @@ class Committing:
                 date=date,
             )
 
-        return self.advance(repository, branch, make, beside, known)
+        return self.advance(
+            repository, branch, make, beside, known, trusts_tree=not source_metarange
+        )
 
     def _there(self, repository: Repository, metarange_id: str) -> str:
         """Returns the id of a tree that a client has named, if the repository's store has it.
@@ -119,6 +124,8 @@ class Committing:
         make: Callable[[StoredBranch, Commit], Commit],
         beside: Beside[Commit] | None = None,
         known: StoredBranch | None = None,
+        *,
+        trusts_tree: bool = True,
     ) -> Commit:
         """Moves a branch to the commit that `make` gives, and returns it.
 
@@ -126,15 +133,16 @@ class Committing:
         again when the branch changed meanwhile. Sealed changes are let go: they are in the new
         commit, or were none. In the same step, what `beside` says of the commit is written, on
         condition of what it expects. `known` is the branch as it was read before, if it was.
-        Raises what `make` and `beside` raise; then the branch has not moved, and what was staged
-        still is.
+        Unless it `trusts_tree`, the commit's tree may name any objects, and garbage collection must
+        admit it. Raises what `make` and `beside` raise, and Conflict; then the branch has not
+        moved, and what was staged still is.
         """
         made: list[Commit | NoChanges] = []
 
         def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
             head = self._commits.get(repository, stored.branch.commit_id)
             writes: list[Write] = []
-            expect: Sequence[Expect] = []
+            expect: list[Expect] = []
             try:
                 commit = make(stored, head)
             except NoChanges as nothing:
@@ -146,9 +154,14 @@ class Committing:
                 made[:] = [commit]
                 moved = msgspec.structs.replace(stored.branch, commit_id=commit.id)
                 writes.append(self._commits.write(repository, commit))
-                if beside is not None:
-                    others, expect = beside(commit)
+                decisions = [] if beside is None else [beside(commit)]
+                if not trusts_tree:
+                    decisions.append(
+                        self._admission.admit(repository, head.metarange_id, commit.metarange_id)
+                    )
+                for others, expected in decisions:
                     writes += others
+                    expect += expected
             moved = msgspec.structs.replace(moved, sealed_tokens=())
             writes.append(self._branches.write(repository, moved))
             return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect

@@ -4,7 +4,8 @@
     repository = core.repositories.create("quickstart", "local://quickstart")
 
 Parts know only the parts beneath them: identifiers, protection, commits, branches, tags,
-references, staging, trees, objects, difference, changes, uploads, reset, commit, merge.
+references, staging, trees, objects, difference, changes, uploads, rules, sweeps, pins, reset,
+commit, merge.
 """
 
 from __future__ import annotations
@@ -28,13 +29,17 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.import_records import ImportRecords
 from anabranch.versioning.merge import Merging
 from anabranch.versioning.objects import Objects
+from anabranch.versioning.pins import Pins
 from anabranch.versioning.protection import Protection
 from anabranch.versioning.references import References
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.staging import Staging
+from anabranch.versioning.stored_rules import StoredRules
+from anabranch.versioning.sweeps import SweepRecords
 from anabranch.versioning.tags import Tags
 from anabranch.versioning.tasks import PreparationTasks
+from anabranch.versioning.tree_admission import TreeAdmission
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads
 
@@ -70,12 +75,23 @@ class Core:
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.preparation_tasks = PreparationTasks(keyvalue, clock)
+        self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
+        self.sweeps = SweepRecords(keyvalue, clock)
+        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.expired, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.committing = Committing(
-            self.branches, self.commits, self.staging, self.trees, self.difference, clock
+            self.branches,
+            self.commits,
+            self.staging,
+            self.trees,
+            self.difference,
+            TreeAdmission(self.sweeps, self.trees),
+            clock,
         )
         self.imports = ImportRecords(keyvalue)
-        self.merging = Merging(self.references, self.commits, self.trees, self.committing)
+        self.merging = Merging(
+            self.references, self.commits, self.trees, self.committing, self.pins
+        )
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None

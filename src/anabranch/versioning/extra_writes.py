@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from anabranch.keyvalue.contract import Expect, Write
 
-__all__ = ["Beside", "ExtraWrites", "extra_writes"]
+__all__ = ["Beside", "ExtraWrites", "all_of", "extra_writes"]
 
 T = TypeVar("T")
 
@@ -23,3 +23,14 @@ and again for each attempt; when it raises, nothing is changed.
 def extra_writes(beside: Beside[T] | None, result: T) -> ExtraWrites:
     """Returns what `beside` adds to a change with this result: nothing without it."""
     return ((), ()) if beside is None else beside(result)
+
+
+def all_of(*besides: Beside[T] | None) -> Beside[T]:
+    """Returns what adds the writes of several."""
+
+    def decide(result: T) -> ExtraWrites:
+        decided = [extra_writes(beside, result) for beside in besides]
+        writes = [write for some, _ in decided for write in some]
+        return writes, [condition for _, some in decided for condition in some]
+
+    return decide

@@ -24,8 +24,9 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit import Committing
 from anabranch.versioning.commits import Commits
-from anabranch.versioning.extra_writes import Beside
+from anabranch.versioning.extra_writes import Beside, all_of
 from anabranch.versioning.merge_base import merge_base
+from anabranch.versioning.pins import Pins
 from anabranch.versioning.references import References
 from anabranch.versioning.trees import Trees
 
@@ -60,11 +61,13 @@ class Merging:
         commits: Commits,
         trees: Trees,
         committing: Committing,
+        pins: Pins,
     ) -> None:
         self._references = references
         self._commits = commits
         self._trees = trees
         self._committing = committing
+        self._pins = pins
 
     def base(self, repository: Repository, left: Commit, right: Commit) -> Commit:
         """Returns the best common ancestor of two commits. Raises NotFound if there is none."""
@@ -116,7 +119,8 @@ class Merging:
                 parents=[head] if squash else [head, theirs],
             )
 
-        return self._committing.advance(repository, destination, make, beside, known)
+        admit = self._pins.admission(repository, theirs.id)
+        return self._committing.advance(repository, destination, make, all_of(beside, admit), known)
 
     def revert(
         self,
@@ -148,9 +152,9 @@ class Merging:
                 kind="parent_out_of_range",
             )
         parent = kernel.EMPTY_TREE_ID
-        if undone.parents:
-            parent_id = undone.parents[max(parent_number, 1) - 1]
-            parent = self._commits.get(repository, parent_id).metarange_id
+        taken = undone.parents[max(parent_number, 1) - 1 :][:1]
+        if taken:
+            parent = self._commits.get(repository, taken[0]).metarange_id
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committing.require_clean(repository, stored.branch)
@@ -169,7 +173,8 @@ class Merging:
                 parents=[head],
             )
 
-        return self._committing.advance(repository, branch, make, beside)
+        admit = self._pins.admission(repository, *taken)
+        return self._committing.advance(repository, branch, make, all_of(beside, admit))
 
     def cherry_pick(
         self,
@@ -217,7 +222,8 @@ class Merging:
                 parents=[head],
             )
 
-        return self._committing.advance(repository, branch, make, beside)
+        admit = self._pins.admission(repository, picked.id)
+        return self._committing.advance(repository, branch, make, all_of(beside, admit))
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number > len(commit.parents):

@@ -46,8 +46,7 @@ class Tags:
     ) -> Tag:
         """Creates a tag; `beside` adds writes.
 
-        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so, and
-        Conflict (kind changed_meanwhile) where what is expected beside it is not so.
+        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so.
         """
         check_tag(name)
         if self._commits.find(repository, name) is not None:
@@ -58,14 +57,14 @@ class Tags:
             Expect(repository.partition, keys.branch(name), None),
         ]
         write = Write(repository.partition, keys.tag(name), encoding.tag_bytes(tag))
-        others, expected = extra_writes(beside, tag)
-        if not self._keyvalue.apply([write, *others], [*absent, *expected]):
+        while True:
+            others, expected = extra_writes(beside, tag)
+            if self._keyvalue.apply([write, *others], [*absent, *expected]):
+                return tag
             if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
                 raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
-            if expected and self.find(repository, name) is None:
-                raise Conflict("it was changed meanwhile", kind="changed_meanwhile")
-            raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
-        return tag
+            if self.find(repository, name) is not None:
+                raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
 
     def list(
         self, repository: Repository, *, prefix: str = "", after: str = "", amount: int

@@ -112,6 +112,7 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
             run._place.namespace,
             run.living,
             run._watching,
+            sweep=run.summary.run_id,
             rate=4,
             ticks=lambda: now,
             sleep=sleep,
@@ -130,7 +131,12 @@ def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, m
     with collector.mark("sea", window_seconds=0) as run:
         ticks = iter(range(0, 10_000, 61))
         sweep = Sweep(
-            lake.blocks, run._place.namespace, run.living, run._watching, ticks=lambda: next(ticks)
+            lake.blocks,
+            run._place.namespace,
+            run.living,
+            run._watching,
+            sweep=run.summary.run_id,
+            ticks=lambda: next(ticks),
         )
         going = sweep.remove(run.due())
         assert next(going).objects == 2
@@ -138,7 +144,9 @@ def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, m
         lake.staging.stage(
             "sea", "main", "b", address=f"mem://sea/{last}", checksum=checksum, size=1
         )
-        assert [(removed.objects, removed.revived) for removed in going] == [(2, 0), (1, 1)]
+        left = list(going)
+    assert sum(removed.objects for removed in left) == 3
+    assert sum(removed.revived for removed in left) == 1
     assert set(dead) & stored(lake, "mem://sea") == {last}
 
 
@@ -163,7 +171,14 @@ def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collec
     with collector.mark("sea", window_seconds=0) as run:
         slept = []
         blocks = Throttled(lake.blocks, "delete", 3)
-        sweep = Sweep(blocks, run._place.namespace, run.living, run._watching, sleep=slept.append)
+        sweep = Sweep(
+            blocks,
+            run._place.namespace,
+            run.living,
+            run._watching,
+            sweep=run.summary.run_id,
+            sleep=slept.append,
+        )
         assert [removed.objects for removed in sweep.remove(run.due())] == [1]
     assert slept == [1.0, 4.0, 15.0]
     assert dead not in stored(lake, "mem://sea")

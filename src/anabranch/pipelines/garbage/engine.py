@@ -30,14 +30,15 @@ class Listed(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a run goes on: a namespace of a store; the beginning of addresses in the store, and a
-    folder of this machine, where the run may keep large files.
+    """Where the run `run_id` goes on: a namespace of a store; the beginning of addresses in the
+    store, and a folder of this machine, where the run may keep large files.
     """
 
     blocks: BlockStore
     namespace: Namespace
     stem: str
     folder: Path
+    run_id: str
 
 
 class Sweeping(Protocol):
@@ -99,4 +100,4 @@ class LocalEngine:
         self, place: Place, living: Living, watching: Watching, rate: float | None
     ) -> Sweep:
         """Returns a sweep of this process."""
-        return Sweep(place.blocks, place.namespace, living, watching, rate=rate)
+        return Sweep(place.blocks, place.namespace, living, watching, sweep=place.run_id, rate=rate)

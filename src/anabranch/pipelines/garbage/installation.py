@@ -57,6 +57,21 @@ class Installation(Protocol):
     def end_upload(self, repository: Repository, upload: Upload) -> bool:
         """Ends an upload and removes its parts; returns whether it had not ended meanwhile."""
 
+    def begin_sweep(self, repository: Repository, sweep: str) -> None:
+        """Enters a sweep; see `versioning.sweeps` for all that begins with this."""
+
+    def renew_sweep(self, repository: Repository, sweep: str) -> None:
+        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+
+    def condemn(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
+        """Writes tombstones of full addresses, which nothing can refer to anew from then on."""
+
+    def spare(self, repository: Repository, sweep: str) -> None:
+        """Removes all tombstones of a sweep."""
+
+    def end_sweep(self, repository: Repository, sweep: str) -> None:
+        """Removes a sweep and its tombstones."""
+
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""
 

@@ -21,6 +21,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.amount import Amount
+from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installation import Installation
 from anabranch.pipelines.garbage.marks import Marks
 from anabranch.pipelines.garbage.namespace import Namespace
@@ -123,6 +124,10 @@ class Living:
     def end_upload(self, upload: Upload) -> bool:
         """Ends an upload; returns whether it had not ended meanwhile."""
         return self._installation.end_upload(self._collected, upload)
+
+    def fence(self, sweep: str) -> Fence:
+        """Returns what keeps a sweep and new references apart."""
+        return Fence(self._installation, self._collected, self._namespace.stem, sweep)
 
     def forget_unused(self) -> None:
         """Removes the marks of ranges and repositories that are not there any more."""

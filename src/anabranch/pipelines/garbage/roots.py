@@ -24,7 +24,7 @@ __all__ = ["Past", "Roots", "past_of", "roots_of", "staging_areas", "upload_addr
 
 class Roots(NamedTuple):
     """The trees of active commits, and how many commits there are and are active. Two looks agree
-    if `references` are the same: the branches' records and the tags.
+    if `references` are the same: the branches' records, the tags and the pins.
     """
 
     references: frozenset[object]
@@ -64,14 +64,17 @@ def roots_of(core: Core, repository: Repository, rules: RetentionRules | None, n
     """Returns what references reach; `now` in seconds since 1970. Raises Gone for a commit that is
     named and not there.
     """
+    pinned = core.pins.commits(repository)  # first: they become what branches and tags name
     branches = list(core.branches.all(repository))
     tagged = {tag.id: tag.commit_id for tag in core.tags.all(repository)}
     # commits come last: every commit that a branch or a tag named is among them
     lines = lines_of(core.commits, repository)
     active = active_commits(lines, branches, tagged.values(), rules, now)
+    active |= pinned & lines.keys()
     trees = frozenset(lines[commit_id].metarange_id for commit_id in active)
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
-    return Roots(frozenset(heads | set(tagged.items())), trees, len(lines), len(active))
+    references = frozenset(heads | set(tagged.items()) | pinned)
+    return Roots(references, trees, len(lines), len(active))
 
 
 def past_of(

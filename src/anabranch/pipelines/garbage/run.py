@@ -48,7 +48,7 @@ class Run:
         self._clock = clock
         self._watching = watching
         self._files = RunFiles(blocks, namespace, summary.run_id, self._folder)
-        self._place = Place(blocks, namespace, self._files.stem, self._folder)
+        self._place = Place(blocks, namespace, self._files.stem, self._folder, summary.run_id)
         self._now = 0.0
         self.summary = summary
 
@@ -97,6 +97,7 @@ class Run:
             for removed in sweep.remove(self.due()):
                 self.summary.swept.add(removed.objects, removed.size)
                 self.summary.revived += removed.revived
+                self.summary.late += removed.late
             if end_uploads:
                 for upload in self._old_uploads():
                     self.summary.ended_uploads += self.living.end_upload(upload)

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage_rules import RETENTION
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.candidates import CANDIDATES
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.summary import Summary
+from anabranch.versioning.stored_rules import RETENTION
 
 __all__ = ["RunFiles"]
 

@@ -33,6 +33,9 @@ __all__ = ["Asking", "ServedInstallation"]
 _AHEAD_SECONDS = 3600
 """By so much the server's clock may be ahead of ours and the store's."""
 
+_TOMBSTONES = 1000
+"""So many a server takes at a time."""
+
 _COLUMNS = "commit_id,expired,metarange_id"
 
 
@@ -178,6 +181,30 @@ class ServedInstallation:
             f"{repository.id}: the upload {upload.id} cannot be ended through a server",
             hint="Collect with the server's settings.",
         )
+
+    def begin_sweep(self, repository: Repository, sweep: str) -> None:
+        """Enters a sweep."""
+        self._asking.change("PUT", repository.id, "gc", "sweeps", sweep)
+
+    def renew_sweep(self, repository: Repository, sweep: str) -> None:
+        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+        query = {"renew": "true"}
+        self._asking.change("PUT", repository.id, "gc", "sweeps", sweep, query=query)
+
+    def condemn(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
+        """Writes tombstones of full addresses."""
+        for start in range(0, len(addresses), _TOMBSTONES):
+            body = {"addresses": addresses[start : start + _TOMBSTONES]}
+            place = (repository.id, "gc", "sweeps", sweep, "tombstones")
+            self._asking.change("POST", *place, body=body)
+
+    def spare(self, repository: Repository, sweep: str) -> None:
+        """Removes all tombstones of a sweep."""
+        self._asking.change("DELETE", repository.id, "gc", "sweeps", sweep, "tombstones")
+
+    def end_sweep(self, repository: Repository, sweep: str) -> None:
+        """Removes a sweep and its tombstones."""
+        self._asking.change("DELETE", repository.id, "gc", "sweeps", sweep)
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

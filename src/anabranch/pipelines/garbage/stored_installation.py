@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
@@ -36,7 +35,6 @@ class StoredInstallation:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
-        self._rules = GarbageRules(core, blocks)
 
     def run_id(self) -> str:
         """Returns a new name for a run."""
@@ -52,7 +50,7 @@ class StoredInstallation:
 
     def rules(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's rules, None without. Raises Corrupt."""
-        return self._rules.find(repository)
+        return self._core.rules.find(repository)
 
     def uncommitted(
         self,
@@ -93,6 +91,31 @@ class StoredInstallation:
         self._blocks.delete([upload.block])
         self._core.uploads.forget_checksums(upload)
         return True
+
+    def begin_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+        """Enters a sweep."""
+        self._core.sweeps.begin(sweep)
+
+    def renew_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+        self._core.sweeps.renew(sweep)
+
+    def condemn(
+        self,
+        repository: Repository,  # noqa: ARG002
+        sweep: str,
+        addresses: Sequence[str],
+    ) -> None:
+        """Writes tombstones of full addresses."""
+        self._core.sweeps.condemn(sweep, addresses)
+
+    def spare(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+        """Removes all tombstones of a sweep."""
+        self._core.sweeps.spare(sweep)
+
+    def end_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+        """Removes a sweep and its tombstones."""
+        self._core.sweeps.end(sweep)
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

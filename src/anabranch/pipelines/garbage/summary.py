@@ -20,9 +20,9 @@ class Summary(msgspec.Struct, kw_only=True):
 
     `candidates` are dead; those that have waited for the restore window are `due`, the others will
     be from `next_due_at` on. `swept` were removed, `revived` were due and found alive at the last
-    moment. `old_uploads` in parts have not ended though they began so many seconds ago, of which
-    some were `ended_uploads`. `young` and `unknown` objects were left alone: not old enough, and
-    none of ours.
+    moment, `late` were left to the next run because their round took too long. `old_uploads` in
+    parts have not ended though they began so many seconds ago, of which some were `ended_uploads`.
+    `young` and `unknown` objects were left alone: not old enough, and none of ours.
     """
 
     run_id: str
@@ -52,5 +52,6 @@ class Summary(msgspec.Struct, kw_only=True):
     ended_uploads: int = 0
     swept: Amount = msgspec.field(default_factory=Amount)
     revived: int = 0
+    late: int = 0
     candidates_location: str = ""
     page_location: str = ""

@@ -1,7 +1,8 @@
 """The sweep: candidates that have waited long enough are removed, as long as they are still dead.
 
-It goes batch by batch and looks again at what lives before the first and every minute after. It may
-be stopped anywhere: what is gone is gone, and the next run finds the rest.
+It goes round by round: the candidates of a round get tombstones, then what lives is looked at
+again, and only then is what is still dead removed, batch by batch. It may be stopped anywhere: what
+is gone is gone, and the next run finds the rest.
 """
 
 from __future__ import annotations
@@ -17,26 +18,31 @@ import pyarrow.compute as pc
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Busy
 from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.candidates import CANDIDATES
+from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.living import Living
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.unmarked import is_in
 from anabranch.pipelines.garbage.watching import Watching
 
-__all__ = ["BATCH", "Removed", "StillDead", "Sweep", "remove_patiently"]
+__all__ = ["BATCH", "Removed", "Rounds", "StillDead", "Sweep", "remove_patiently"]
 
 BATCH = 1000
 """As many as S3 removes in one request."""
 
-_LOOK_SECONDS = 60.0
+_ROUND_SECONDS = 60.0
+_GROWTH = 8.0
+_LARGEST = 100_000
 _WAITS = (1.0, 4.0, 15.0, 30.0, 40.0)
 
 
 class Removed(NamedTuple):
-    """What became of a batch."""
+    """What became of a batch: `late` objects were left to the next run: their round had ended."""
 
     objects: int
     size: int
     revived: int
+    late: int = 0
 
 
 class Sweep:
@@ -51,14 +57,16 @@ class Sweep:
         living: Living,
         watching: Watching,
         *,
+        sweep: str,
         rate: float | None = None,
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._blocks = blocks
-        self._namespace = namespace
+        self._stem = namespace.stem
         self._living = living
         self._watching = watching
+        self._fence = living.fence(sweep)
         self._rate = rate
         self._ticks = ticks
         self._sleep = sleep
@@ -68,21 +76,46 @@ class Sweep:
         Raises what a look raises, and what the store does; nothing more is removed then.
         """
         still_dead = StillDead(self._living)
-        started, looked, done = self._ticks(), float("-inf"), 0
-        for batch in _small(batches):
-            if self._ticks() - looked >= _LOOK_SECONDS:
-                self._living.look()
-                looked = self._ticks()
-            dead = still_dead.of(batch)
-            stem = self._namespace.stem
-            names = [stem + name for name in dead.column("address").to_pylist()]
-            remove_patiently(self._blocks, names, self._sleep)
-            done += dead.num_rows
+        rounds = Rounds(batches)
+        amount = BATCH
+        with self._fence.sweeping():
+            while (given := rounds.next(amount)).num_rows:
+                began = self._ticks()
+                names = given.column("address").to_pylist()
+                deadline = self._fence.condemn(names, self._living.look)
+                dead = still_dead.of(given)
+                revived = given.num_rows - dead.num_rows
+                self._watching.advance(revived)
+                yield from self._round(dead, revived, deadline, began)
+                self._fence.spare()
+                amount = self._next(amount, self._ticks() - began)
+
+    def _round(
+        self, dead: pa.RecordBatch, revived: int, deadline: Deadline, began: float
+    ) -> Iterator[Removed]:
+        done = 0
+        for start in range(0, max(1, dead.num_rows), BATCH):
+            batch = dead.slice(start, BATCH)
             self._watching.advance(batch.num_rows)
-            size = pc.sum(dead.column("size")).as_py() or 0
-            yield Removed(dead.num_rows, size, batch.num_rows - dead.num_rows)
-            if self._rate:
-                self._sleep(max(0.0, done / self._rate - (self._ticks() - started)))
+            if deadline.passed():
+                yield Removed(0, 0, revived if not start else 0, batch.num_rows)
+                continue
+            names = [self._stem + name for name in batch.column("address").to_pylist()]
+            with self._fence.removing():
+                remove_patiently(self._blocks, names, self._sleep)
+            done += batch.num_rows
+            size = pc.sum(batch.column("size")).as_py() or 0
+            yield Removed(batch.num_rows, size, revived if not start else 0)
+            if self._rate and done:
+                self._sleep(max(0.0, done / self._rate - (self._ticks() - began)))
+
+    def _next(self, amount: int, seconds: float) -> int:
+        """Returns how many objects a round is to have, after one of so many in so long: as many as
+        take a minute, which the looks before each round then do not slow down.
+        """
+        faster = amount * min(_ROUND_SECONDS / max(seconds, 0.001), _GROWTH)
+        most = _LARGEST if self._rate is None else self._rate * _ROUND_SECONDS
+        return max(1, int(min(faster, most, _LARGEST)))
 
 
 class StillDead:
@@ -115,7 +148,19 @@ def remove_patiently(
     return blocks.delete(addresses)
 
 
-def _small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for start in range(0, batch.num_rows, BATCH):
-            yield batch.slice(start, BATCH)
+class Rounds:
+    """Batches of candidates, taken in amounts."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._left = pa.RecordBatch.from_pylist([], schema=CANDIDATES)
+
+    def next(self, amount: int) -> pa.RecordBatch:
+        """Returns so many rows, fewer at the end."""
+        found, rows = [self._left], self._left.num_rows
+        while rows < amount and (batch := next(self._batches, None)) is not None:
+            found.append(batch)
+            rows += batch.num_rows
+        (together,) = pa.Table.from_batches(found).combine_chunks().to_batches() or [self._left]
+        self._left = together[amount:]
+        return together[:amount]

@@ -11,15 +11,18 @@ from collections.abc import Callable, Sequence
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.image_records import metadata_of
-from anabranch.errors import AnabranchError, Gone, NotFound
+from anabranch.errors import Gone, NotFound
 from anabranch.model.commit import Commit
 from anabranch.model.image import Image
 from anabranch.model.repository import Repository
+from anabranch.model.tag import Tag
 from anabranch.pipelines.images.laying import Lay, lay_here
 from anabranch.pipelines.images.pins import Pinned, at_line
 from anabranch.pipelines.images.planning import ImageRequest, Planned, plan_image
-from anabranch.pipelines.running import RunningJob, Stopped
+from anabranch.pipelines.running import RunningJob
 from anabranch.versioning.core import Core
+from anabranch.versioning.extra_writes import Beside, ExtraWrites
+from anabranch.versioning.pins import Pin
 
 __all__ = ["RunningBuild"]
 
@@ -48,6 +51,8 @@ class RunningBuild(RunningJob):
         self._expired = expired
         self._request = request
         self._lay = lay
+        self._held: list[Pin] = []
+        self._holding = threading.Lock()
         self.image: Image | None = None
         """The image, once it is built."""
 
@@ -55,6 +60,15 @@ class RunningBuild(RunningJob):
         """Builds. Raises AlreadyExists if another has built an image under the tag meanwhile, Gone
         for a source that was deleted.
         """
+        try:
+            self._build()
+        finally:
+            with self._holding:
+                held, self._held = self._held, []
+            for pin in held:
+                self.core.pins.release(pin)
+
+    def _build(self) -> None:
         core, request, images = self.core, self._request, self.repository
         with core.trees.scratch() as folder:
             self.folder = folder
@@ -66,7 +80,7 @@ class RunningBuild(RunningJob):
                     request,
                     folder,
                     self.tally,
-                    expired=self._expired,
+                    expired=self._hold,
                     lay=self._lay,
                 )
                 core.trees.adopt(images, folder, planned)
@@ -74,14 +88,8 @@ class RunningBuild(RunningJob):
                 self.folder = ""
         commit = self._commit(planned)
         require_sources_there(core, planned.sources)
-        others, expected = self.completion(commit)
-        beside = [core.commits.write(images, commit), *others]
-        try:
-            core.tags.create(images, request.tag, commit.id, beside=lambda _: (beside, expected))
-        except AnabranchError as error:
-            if error.kind == "changed_meanwhile":
-                raise Stopped from error
-            raise
+        with self._holding:
+            core.tags.create(images, request.tag, commit.id, beside=self._completed(commit))
         self.image = Image(
             tag=request.tag,
             commit_id=commit.id,
@@ -89,6 +97,40 @@ class RunningBuild(RunningJob):
             creator=request.creator,
             plan=planned.plan,
         )
+
+    def _hold(self, repository: Repository, commit_id: str) -> bool:
+        """Keeps the objects of a source from being collected until the image has them; returns
+        whether the commit has expired before.
+        """
+        with self._holding:
+            self._held.append(self.core.pins.pin(repository, [commit_id]))
+        return self._expired(repository, commit_id)
+
+    def _tell(self) -> None:
+        super()._tell()
+        with self._holding:
+            self._renew_pins()
+
+    def _renew_pins(self) -> None:
+        self._held = [self.core.pins.renew(pin) for pin in self._held]
+
+    def _completed(self, commit: Commit) -> Beside[Tag]:
+        """Returns what adds to the tag the commit, the end of the build and that of its pins. It
+        raises Stopped if the build is not to go on, Conflict if a pin was lost.
+        """
+        attempts = 0
+
+        def complete(_: Tag) -> ExtraWrites:
+            nonlocal attempts
+            attempts += 1
+            if attempts > 1:
+                self._renew_pins()
+            ends = [self.completion(commit), *(pin.release for pin in self._held)]
+            writes = [write for some, _ in ends for write in some]
+            writes.append(self.core.commits.write(self.repository, commit))
+            return writes, [condition for _, some in ends for condition in some]
+
+        return complete
 
     def _commit(self, planned: Planned) -> Commit:
         core, images = self.core, self.repository

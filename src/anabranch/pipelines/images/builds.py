@@ -10,7 +10,6 @@ from anabranch.access.actor import Actor
 from anabranch.access.decide import decide
 from anabranch.access.permissions import Action, Permission, image_arn, namespace_arn
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage_rules import GarbageRules
 from anabranch.catalog.images import Images
 from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound
 from anabranch.model.image import Image, ImagePlan
@@ -51,7 +50,6 @@ class Builds:
         self._core = core
         self._blocks = blocks
         self._images = images
-        self._rules = GarbageRules(core, blocks)
         self._clock = clock
         self._jobs: RunningJobs[RunningBuild] = RunningJobs("build", core, clock)
 
@@ -119,7 +117,7 @@ class Builds:
         self._jobs.close()
 
     def _expired(self, repository: Repository, commit_id: str) -> bool:
-        return self._rules.expired(repository, commit_id, self._clock())
+        return self._core.rules.expired(repository, commit_id, self._clock())
 
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
         wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))

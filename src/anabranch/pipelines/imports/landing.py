@@ -96,7 +96,9 @@ class Landing:
         # the long part comes before the branch's turn is taken; it holds if nobody commits
         branch = core.branches.read(repository, request.branch).branch
         self._replaced(core.commits.get(repository, branch.commit_id).metarange_id)
-        return core.committing.advance(repository, request.branch, make, completion)
+        return core.committing.advance(
+            repository, request.branch, make, completion, trusts_tree=False
+        )
 
     def remember(self, now: float) -> None:
         """Writes down, where lakeFS does, that there was an import; `now` in seconds since 1970."""
