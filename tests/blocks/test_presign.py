@@ -15,6 +15,7 @@ from obstore.store import GCSStore
 
 from anabranch.blocks.azure_store import azure_blocks
 from anabranch.blocks.gcs_store import gcs_blocks
+from anabranch.blocks.local import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.blocks.s3_store import s3_blocks
 from anabranch.errors import Invalid
@@ -78,10 +79,10 @@ def tampered(url):
 
 
 @pytest.mark.parametrize("kind", ["memory", "local", "gcs_tokens", "azure_tokens"])
-def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, request):
+def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, tmp_path):
     stores = {
-        "memory": MemoryBlocks,
-        "local": lambda: request.getfixturevalue("local"),
+        "memory": lambda: MemoryBlocks(pre_signed=True),
+        "local": lambda: LocalBlocks(tmp_path, pre_signed=True),
         "gcs_tokens": lambda: gcs_blocks({}),
         "azure_tokens": lambda: azure_blocks(machine="http://127.0.0.1:1"),
     }

@@ -10,12 +10,25 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import lakefs_sdk
 import pytest
+from lakefs.client import ServerConfiguration
 from lakefs_spec import LakeFSFileSystem
 
 from anabranch.keyvalue.postgres_database import PostgresDatabase
 from anabranch.testing.server import running_server
 
 CONTENT = b"stored by the client"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _configuration_of_these_servers():
+    """The wrapper keeps the configuration of stores in its class, for the clients of all servers:
+    what these servers say would count for others later.
+    """
+    kept = ServerConfiguration._storage_conf
+    before = dict(kept)
+    yield
+    kept.clear()
+    kept.update(before)
 
 
 @pytest.fixture(scope="session")

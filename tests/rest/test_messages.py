@@ -45,7 +45,7 @@ def pick(ref, branch="main", **fields):
         (revert("main^2"), 400, f"get commit from ref main^2: {INVALID_REF}"),
         (revert("main", "nope"), 404, "branch not found"),
         (pick("main", "nope"), 404, "branch not found"),
-        (revert("nope", "nope"), 404, "branch not found"),
+        (revert("nope", "nope"), 404, "get commit from ref nope: not found"),
         (pick("main", parent_number=2), 400, "parent 2: given commit does not have the given "),
         (
             pick("main", parent_number=0),

@@ -151,12 +151,17 @@ def application(tmp_path_factory):
 
 
 @pytest.mark.parametrize("upload", [raw, form, s3_object, s3_part, block])
-@pytest.mark.parametrize("body", [b"", SMALL, LARGE], ids=["none", "small", "large"])
-@pytest.mark.parametrize("more", [-1, 1, 1000, 500_000])
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        pytest.param(body, more, id=f"{len(body)}-{more}")
+        for body in (b"", SMALL, LARGE)
+        for more in (-1, 1, 1000, 500_000)
+        if body or more > 0
+    ],
+)
 def test_an_upload_of_another_length_than_its_head_says_is_refused(application, upload, body, more):
     length = len(body) + more
-    if length < 0:
-        pytest.skip("there is no such length")
     before = stored_files(application.folder / "block")
     status, sent = upload(application, body, length)
     assert status == 400, sent
