@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+STAGING = "reference 'main$': reference to staging area with $"
+
 
 class Repository:
     """What the tests do again and again."""
@@ -120,9 +122,9 @@ def test_committing_a_tree_that_exists(sea):
         ("commits/nope", 404, "commit not found"),
         ("commits/main~5", 404, "commit not found"),
         ("commits/main^x", 400, None),
-        ("commits/main$", 400, "reference to staging area with $ is not a commit"),
+        ("commits/main$", 400, f"{STAGING} is not a commit"),
         ("refs/nope/commits", 404, "ref: not found"),
-        ("refs/main$/commits", 400, "reference to staging area with $ is not a commit"),
+        ("refs/main$/commits", 400, f"ref: {STAGING} is not a commit"),
         ("refs/main/commits?since=yesterday", 400, None),
         ("refs/main/diff/nope", 404, "get commit by ref nope: not found"),
         ("refs/nope/diff/main", 404, "get commit by branch nope: not found"),

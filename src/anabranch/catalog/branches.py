@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch.catalog.protection import Protection
-from anabranch.catalog.wording import reference_errors, update_errors
+from anabranch.catalog.wording import name_is_a_tag, reference_errors, update_errors
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
@@ -18,6 +18,7 @@ from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.extra_writes import Beside, ExtraWrites, all_of
+from anabranch.versioning.merge import check_parent_number
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
 
@@ -46,8 +47,14 @@ class Branches:
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             check_branch(name)
-            with reference_errors(f"source reference '{source}'"):
-                commit = self._core.references.commit(found, source)
+            try:
+                with reference_errors(f"source reference '{source}'"):
+                    commit = self._core.references.commit(found, source)
+            except (NotFound, Invalid):
+                # of the two faults, lakeFS reports this one
+                if self._core.tags.find(found, name) is not None:
+                    raise name_is_a_tag(name) from None
+                raise
             admit = self._core.pins.admission(found, commit.id)
             return self._core.branches.create(
                 found, name, commit.id, hidden=hidden, beside=all_of(beside, admit)
@@ -118,9 +125,10 @@ class Branches:
         self._protection.require_unprotected(found, name)
 
         def target(stored: StoredBranch, _: Commit) -> Commit:
-            self._core.committing.require_clean(found, stored.branch)
             with reference_errors(f"hard-reset {name} to {reference}"):
-                return self._core.references.commit(found, reference)
+                commit = self._core.references.commit(found, reference)
+            self._core.committing.require_clean(found, stored.branch)
+            return commit
 
         def admit(commit: Commit) -> ExtraWrites:
             return self._core.pins.admit_commits(found, [commit.id])
@@ -168,6 +176,7 @@ class Branches:
         """Undoes a commit's changes by a new commit; `beside` adds writes."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        check_parent_number(parent_number, least=0)
         with self._applying(found, reference):
             return self._core.merging.revert(
                 found,
@@ -197,6 +206,8 @@ class Branches:
         """Makes one commit's changes again by a new commit."""
         found = self._core.repositories.get(repository)
         check_writable(found, force=force)
+        if parent_number is not None:
+            check_parent_number(parent_number, least=1)
         with self._applying(found, reference):
             return self._core.merging.cherry_pick(
                 found,

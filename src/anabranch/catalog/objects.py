@@ -351,7 +351,7 @@ class Objects:
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch; one that is not there is passed over."""
         with self._core.foreseen(("delete", repository, branch), key_of(path)):
-            found, known = self._writes.writable_branch(repository, branch, path, force=force)
+            found, known = self._writes.changeable_branch(repository, branch, path, force=force)
             self._core.changes.delete(found, branch, [path], known=known)
 
     def delete_many(
@@ -410,11 +410,14 @@ class Objects:
         """Puts what `change` makes of an object's user metadata in its place; it may be called
         again when another writer came first. Raises NotFound.
         """
-        found = self._writes.writable(repository, branch, path, force=force)
+        found, _ = self._writes.changeable_branch(repository, branch, path, force=force)
 
         def described(entry: Entry | None) -> Entry:
             if entry is None:
-                raise NotFound("not found", kind="object_not_found")
+                raise NotFound(
+                    f"update user metadata on {repository}/{branch}/{path}: not found",
+                    kind="object_not_found",
+                )
             return msgspec.structs.replace(
                 entry, metadata=user_metadata(change(dict(entry.metadata)))
             )

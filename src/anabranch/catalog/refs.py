@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.catalog.wording import reference_errors
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.expression import parse_expression
@@ -43,10 +44,14 @@ class Refs:
         """
         core = self._core
         found = core.repositories.get(repository)
-        with reference_errors(f"get commit by ref {right}"):
-            resolved = self._right_side(found, right)
-        with reference_errors(f"get commit by branch {left}"):
+        if two_dot:
             left_commit = core.references.commit(found, left)
+            resolved = self._right_side(found, right)
+        else:
+            with reference_errors(f"get commit by ref {right}"):
+                resolved = self._right_side(found, right)
+            with reference_errors(f"get commit by branch {left}"):
+                left_commit = core.references.commit(found, left)
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with (
             core.difference.tree_at(found, Resolved(left_commit.id)) as ours,
@@ -83,7 +88,8 @@ class Refs:
         """Merges a reference into a branch; returns the id of the new commit. `beside` adds writes
         to the commit's.
 
-        Raises MergeConflict, with the paths, when both sides changed the same ones.
+        Raises DirtyBranch if there are uncommitted changes, even where there is no source;
+        MergeConflict, with the paths, when both sides changed the same ones.
         """
         sides = keys.branch(destination), keys.branch(source)
         with self._core.foreseen(("merge", repository), *sides):
@@ -91,8 +97,13 @@ class Refs:
             check_writable(found, force=force)
             check_strategy(strategy)
             known = self._core.branches.read(found, destination)
-            with reference_errors(f"update branch {destination}: get commit by ref {source}"):
-                theirs = self._core.references.commit(found, source)
+            try:
+                with reference_errors(f"update branch {destination}: get commit by ref {source}"):
+                    theirs = self._core.references.commit(found, source)
+            except (NotFound, Invalid):
+                # of the two faults, lakeFS reports this one
+                self._core.committing.require_unstaged(found, known.branch)
+                raise
         return self._core.merging.merge(
             found,
             theirs,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from anabranch.catalog.wording import name_is_a_branch
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
 from anabranch.model.tag import Tag
@@ -33,7 +35,13 @@ class Tags:
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             check_tag(name)
-            commit = self._core.references.commit(found, reference)
+            try:
+                commit = self._core.references.commit(found, reference)
+            except (NotFound, Invalid):
+                # of the two faults, lakeFS reports this one
+                if self._core.branches.find(found, name) is not None:
+                    raise name_is_a_branch(name) from None
+                raise
             admit = self._core.pins.admission(found, commit.id)
             return self._core.tags.create(found, name, commit.id, beside=all_of(beside, admit))
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from anabranch.errors import Invalid, MergeConflict, NoChanges, NotFound
+from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges, NotFound
 
-__all__ = ["reference_errors", "update_errors"]
+__all__ = ["name_is_a_branch", "name_is_a_tag", "reference_errors", "update_errors"]
 
 _NOT_FOUND = "not found"
 
@@ -24,12 +24,11 @@ def reference_errors(step: str) -> Iterator[None]:
     except NotFound as error:
         if error.kind not in {"reference_not_found", "commit_not_found"}:
             raise
-        raise NotFound(f"{step}: {_NOT_FOUND}", kind=error.kind, hint=_details(error)) from error
+        raise NotFound(f"{step}: {_NOT_FOUND}", kind=error.kind, hint=error.hint) from error
     except Invalid as error:
-        if error.kind != "parent_out_of_range":
+        if error.kind not in {"invalid_reference", "parent_out_of_range"}:
             raise
-        message = f"{step}: ref: invalid value: validation error"
-        raise Invalid(message, kind=error.kind, hint=_details(error)) from error
+        raise Invalid(f"{step}: {error.message}", kind=error.kind, hint=error.hint) from error
 
 
 @contextmanager
@@ -44,7 +43,11 @@ def update_errors() -> Iterator[None]:
         raise MergeConflict(message, paths=error.paths, count=error.count) from error
 
 
-def _details(error: NotFound | Invalid) -> str:
-    if error.message == _NOT_FOUND:
-        return error.hint
-    return f"{error.message[:1].upper()}{error.message[1:]}. {error.hint}".rstrip()
+def name_is_a_branch(name: str) -> Conflict:
+    """Returns the error of a tag that cannot have the name of a branch."""
+    return Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
+
+
+def name_is_a_tag(name: str) -> Conflict:
+    """Returns the error of a branch that cannot have the name of a tag."""
+    return Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")

@@ -53,6 +53,21 @@ class Writes:
             self._protection.require_writable(found, branch)
         return found, stored
 
+    def changeable_branch(
+        self, repository: str, branch: str, path: str, *, force: bool = False
+    ) -> tuple[Repository, StoredBranch]:
+        """Returns the repository and the branch if an object that is there may be changed.
+
+        Raises the same as `writable_branch`, but looks at the protection first, as lakeFS does.
+        """
+        with self._core.foreseen(("writable", repository, branch)):
+            found = self._core.repositories.get(repository)
+            check_writable(found, force=force)
+            check_path(path)
+            self._protection.require_writable(found, branch)
+            stored = self._core.branches.read(found, branch)
+        return found, stored
+
     def branch_of_upload(self, repository: str, branch: str, path: str) -> Repository:
         """Returns the repository if there is such a branch, whether it may be written to or not.
 

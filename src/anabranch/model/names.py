@@ -86,9 +86,10 @@ def check_path(path: str) -> None:
         ) from None
     if length > MAX_PATH_BYTES:
         raise Invalid(
-            f"argument path: {length} bytes, at most {MAX_PATH_BYTES}: "
-            "invalid value: validation error",
+            f"argument path: invalid value: validation error: {length} is above maximum length "
+            f"({MAX_PATH_BYTES})",
             kind="invalid_path",
+            hint=f"A path has at most {MAX_PATH_BYTES} bytes of UTF-8.",
         )
 
 

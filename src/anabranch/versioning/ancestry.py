@@ -52,9 +52,10 @@ def _first_parent_ancestor(read: ReadCommit, commit: Commit, count: int) -> Comm
     while passed < count:
         if not commit.parents:
             raise NotFound(
-                f"commit {commit.id} has no parent: not found",
+                "not found",
                 kind="commit_not_found",
-                hint=f"The history begins {passed} commits back, which is as far as ~ goes.",
+                hint=f"Commit {commit.id} has no parent. The history begins {passed} commits "
+                "back, which is as far as ~ goes.",
             )
         commit = read(commit.parents[0])
         passed += 1
@@ -64,7 +65,7 @@ def _first_parent_ancestor(read: ReadCommit, commit: Commit, count: int) -> Comm
 def _parent(read: ReadCommit, commit: Commit, number: int) -> Commit:
     if number > len(commit.parents):
         raise Invalid(
-            f"parent {number}: given commit does not have the given parent number",
+            "ref: invalid value: validation error",
             kind="parent_out_of_range",
             hint=f"Commit {commit.id} has {len(commit.parents)} parents; ^1 is the first.",
         )

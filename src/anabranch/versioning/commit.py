@@ -30,6 +30,8 @@ from anabranch.versioning.turns import Turns
 
 __all__ = ["Committing"]
 
+_DIRTY = "uncommitted changes (dirty branch)"
+
 
 class Committing:
     """Moves branches: by commits of staged changes, and to commits that others have made.
@@ -178,11 +180,16 @@ class Committing:
         self,
         repository: Repository,
         branch: Branch,
-        message: str = "uncommitted changes (dirty branch)",
+        message: str = _DIRTY,
     ) -> None:
         """Raises DirtyBranch if a sealed change differs from what the branch's head holds."""
         if self._difference.is_dirty(repository, branch.commit_id, branch.sealed_tokens):
             raise DirtyBranch(message)
+
+    def require_unstaged(self, repository: Repository, branch: Branch) -> None:
+        """Raises DirtyBranch if a staged change, sealed or not, differs from the branch's head."""
+        if self._difference.is_dirty(repository, branch.commit_id, branch.tokens):
+            raise DirtyBranch(_DIRTY)
 
     def _seal(
         self, repository: Repository, branch: str, known: StoredBranch | None

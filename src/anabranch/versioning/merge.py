@@ -30,7 +30,7 @@ from anabranch.versioning.pins import Pins
 from anabranch.versioning.references import References
 from anabranch.versioning.trees import Trees
 
-__all__ = ["MAX_CONFLICTS", "Merging", "check_strategy"]
+__all__ = ["MAX_CONFLICTS", "Merging", "check_parent_number", "check_strategy"]
 
 MAX_CONFLICTS = 1000
 STRATEGY_KEY = ".lakefs.merge.strategy"
@@ -46,10 +46,20 @@ def check_strategy(text: str) -> Strategy:
         if text == strategy:
             return strategy
     raise Invalid(
-        f"argument strategy: invalid value {text!r}: validation error",
+        "argument strategy: invalid value: validation error",
         kind="invalid_strategy",
-        hint="source-wins or dest-wins, or none.",
+        hint=f"source-wins or dest-wins, or none, not {text!r}.",
     )
+
+
+def check_parent_number(number: int, *, least: Literal[0, 1]) -> None:
+    """Raises Invalid for the number of a parent below the least."""
+    if number < least:
+        reason = "" if least == 0 else "value should be greater than 0: "
+        raise Invalid(
+            f"argument parentNumber: {reason}invalid value: validation error",
+            kind="parent_out_of_range",
+        )
 
 
 class Merging:
@@ -140,6 +150,7 @@ class Merging:
         Without a parent number, a commit that has no parent is undone as one of an empty tree is.
         Raises Conflict for a merge commit without a parent number (1 is the first).
         """
+        check_parent_number(parent_number, least=0)
         undone = self._references.commit(repository, reference)
         if undone.is_merge and not parent_number:
             raise Conflict(
@@ -193,12 +204,8 @@ class Merging:
         `metadata`, unless empty, takes the place of the commit's.
         Raises Invalid for a merge commit without a parent number (1 is the first).
         """
-        if parent_number is not None and parent_number < 1:
-            raise Invalid(
-                "argument parentNumber: value should be greater than 0: invalid value: "
-                "validation error",
-                kind="parent_out_of_range",
-            )
+        if parent_number is not None:
+            check_parent_number(parent_number, least=1)
         picked = self._references.commit(repository, reference)
         if picked.is_merge and parent_number is None:
             raise Invalid(

@@ -11,7 +11,7 @@ import msgspec
 
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commit import Commit
-from anabranch.model.expression import parse_expression
+from anabranch.model.expression import Expression, parse_expression
 from anabranch.model.repository import Repository
 from anabranch.versioning.ancestry import walk
 from anabranch.versioning.branches import Branches, StoredBranch
@@ -22,6 +22,8 @@ __all__ = ["COMMITTED", "STAGING", "References", "Resolved"]
 
 COMMITTED = "@"
 STAGING = "$"
+INVALID = "ref: invalid value: validation error"
+"""lakeFS's text for a reference that cannot be one; what is wrong with it is in the hint."""
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -51,10 +53,14 @@ class References:
         """
         if self._is_commit(repository, text):
             return Resolved(text)
-        expression = parse_expression(text)
+        expression = _expression(text)
         base = self._base(repository, expression.base)
         if expression.view and base.branch is None:
-            raise Invalid(f"{text}: only a branch has a staging area", kind="invalid_reference")
+            raise Invalid(
+                INVALID,
+                kind="invalid_reference",
+                hint=f"{expression.base} is no branch: only a branch has a staging area.",
+            )
         if expression.view == COMMITTED:
             return Resolved(base.commit_id)
         if not expression.modifiers:
@@ -67,11 +73,13 @@ class References:
 
         Raises NotFound, and Invalid for what is no commit.
         """
-        if parse_expression(text).view == STAGING:
+        resolved = self.resolve(repository, text)
+        if resolved.branch is not None and text.endswith(STAGING):
             raise Invalid(
-                "reference to staging area with $ is not a commit", kind="invalid_reference"
+                f"reference '{text}': reference to staging area with $ is not a commit",
+                kind="invalid_reference",
             )
-        return self._commits.get(repository, self.resolve(repository, text).commit_id)
+        return self._commits.get(repository, resolved.commit_id)
 
     def _is_commit(self, repository: Repository, name: str) -> bool:
         """Returns whether a name is a commit's full id."""
@@ -94,3 +102,11 @@ class References:
                 hint=f"There is no branch, tag or commit {name!r} in {repository.id}.",
             )
         return Resolved(commit.id)
+
+
+def _expression(text: str) -> Expression:
+    try:
+        return parse_expression(text)
+    except Invalid as error:
+        hint = f"{error.message}. {error.hint}"
+        raise Invalid(INVALID, kind=error.kind, hint=hint[:1].upper() + hint[1:]) from error
