@@ -108,6 +108,52 @@ def test_what_is_not_there(api, home, path, message):
     assert (answer.status_code, answer.json()) == (404, {"message": message})
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("reset", "branch not found"),
+        ("common_prefix", "branch not found"),
+        ("object", "getting branch: branch not found"),
+    ],
+)
+def test_a_reset_of_a_missing_branch(api, home, kind, message):
+    answer = api.put(f"{home}/branches/nope", json={"type": kind, "path": "a"})
+    assert (answer.status_code, answer.json()) == (404, {"message": message})
+
+
+def test_a_dirty_branch_is_told_before_a_missing_source(api, home):
+    merge = f"{home}/refs/nope/merge/dev"
+    api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
+    dirty = api.post(merge, json={})
+    assert (dirty.status_code, dirty.json()["message"]) == (
+        400,
+        "uncommitted changes (dirty branch)",
+    )
+    api.put(f"{home}/branches/dev", json={"type": "reset"})
+    clean = api.post(merge, json={})
+    assert (clean.status_code, clean.json()["message"]) == (
+        404,
+        "update branch dev: get commit by ref nope: not found",
+    )
+
+
+def test_a_missing_reference_is_told_before_a_hard_reset_of_a_dirty_branch(api, home):
+    api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
+    reset = f"{home}/branches/dev/hard_reset"
+    assert api.put(reset, params={"ref": "nope"}).status_code == 404
+    assert api.put(reset, params={"ref": "main"}).status_code == 400
+    api.put(f"{home}/branches/dev", json={"type": "reset"})
+
+
+@pytest.mark.parametrize("source", ["nope", "main^2", "main$"])
+def test_the_conflict_of_a_name_is_told_before_a_source_that_is_none(api, home, source):
+    api.post(f"{home}/tags", json={"id": "taken", "ref": "main"})
+    branch = api.post(f"{home}/branches", json={"name": "taken", "source": source})
+    assert (branch.status_code, branch.json()["message"]) == (409, "tag ID taken: conflict found")
+    tag = api.post(f"{home}/tags", json={"id": "dev", "ref": source})
+    assert (tag.status_code, tag.json()["message"]) == (409, "branch name dev: conflict found")
+
+
 def test_what_is_left_out_of_the_message_is_in_the_hint(api, home):
     hint = api.get(f"{home}/refs/main~99/commits").headers["x-anabranch-hint"]
     assert "has no parent" in hint

@@ -105,7 +105,13 @@ class Branches:
             found = self._core.repositories.get(repository)
             check_writable(found, force=force)
             self._protection.require_writable(found, name)
-            self._core.reset.reset(found, name, kind, path)
+            try:
+                self._core.reset.reset(found, name, kind, path)
+            except NotFound as error:
+                if kind != "object":
+                    raise
+                message = f"getting branch: {error.message}"
+                raise NotFound(message, kind=error.kind, hint=error.hint) from error
 
     def hard_reset(
         self,

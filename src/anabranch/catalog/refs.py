@@ -8,7 +8,6 @@ from anabranch.catalog.wording import reference_errors
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
-from anabranch.model.expression import parse_expression
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning import keys
@@ -66,7 +65,7 @@ class Refs:
 
     def _right_side(self, repository: Repository, right: str) -> Resolved:
         """Returns what the right side means: staged changes count only where `$` asks for them."""
-        if parse_expression(right).view == STAGING:
+        if right.endswith(STAGING):
             return self._core.references.resolve(repository, right)
         return Resolved(self._core.references.commit(repository, right).id)
 

@@ -46,6 +46,9 @@ _WANTED = {
     "array": "value must be an array",
 }
 
+_PARSED = {"bool": "boolean", "int": "integer"}
+"""The types of parameters that are read from their text."""
+
 _REASONS = tuple(
     (re.compile(pattern, re.DOTALL), words)
     for pattern, words in (
@@ -101,7 +104,7 @@ class ParamsDecoder(Generic[T]):
         try:
             return msgspec.convert(values, self._struct, strict=False)
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(str(error), values) from None
 
     def _add_query(self, values: dict[str, Any], query: str) -> None:
         for name, value in parse_query_string(query, keep_blank=True).items():
@@ -117,7 +120,7 @@ class ParamsDecoder(Generic[T]):
             if _REPLACEMENT in str(value) and not _is_utf8(query):
                 raise _refused(self._by_name[name], "value is not UTF-8")
 
-    def _refusal(self, message: str) -> Invalid:
+    def _refusal(self, message: str, values: Mapping[str, Any]) -> Invalid:
         missing = _MISSING.fullmatch(message)
         if missing is not None:
             name, reason = missing[1], "value is required but missing"
@@ -125,7 +128,7 @@ class ParamsDecoder(Generic[T]):
             place = _AT.fullmatch(message)
             text, path = (place[1], place[2]) if place else (message, "$.")
             name = path.removeprefix("$.").partition("[")[0]
-            reason = "empty value is not allowed" if text == _EMPTY else _reason(text)
+            reason = _reason_of_value(text, values[name])
         return _refused(self._by_name[name], reason)
 
 
@@ -204,6 +207,15 @@ def _reason(text: str) -> str:
         if match is not None:
             return words.format(*match.groups())
     return text
+
+
+def _reason_of_value(text: str, value: object) -> str:
+    """Returns kin-openapi's words for what msgspec found wrong with the value of a parameter."""
+    wrong_type = _TYPE.match(text)
+    wanted = _PARSED.get(wrong_type["wanted"]) if wrong_type is not None else None
+    if text == _EMPTY or (wanted and not value):
+        return "empty value is not allowed"
+    return f"value {value}: an invalid {wanted}: invalid syntax" if wanted else _reason(text)
 
 
 def _refused(parameter: Parameter, reason: str) -> Invalid:
