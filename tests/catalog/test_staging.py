@@ -20,6 +20,16 @@ def link(lake, address, *, path="a", branch="main", **by):
     return lake.staging.link("sea", branch, path, address=address, checksum="c", size=4, **by)
 
 
+def uploaded_address(lake, body=b"body"):
+    address = lake.staging.new_address("sea", "main", "a")
+    upload_to(lake, address, body)
+    return address
+
+
+def assert_nothing_staged(lake):
+    assert not lake.branches.changes("sea", "main", amount=10).items
+
+
 def test_an_address_is_linked_and_read(lake):
     address = lake.staging.new_address("sea", "main", "a")
     upload_to(lake, address)
@@ -57,6 +67,7 @@ def test_tokens_hold_for_one_place_and_a_day(lake, clock):
         with pytest.raises(Invalid, match="link address invalid"):
             link(lake, wrong.pop("address", address), **wrong)
     clock.advance(24 * 3600 - 1)
+    upload_to(lake, address)
     link(lake, address)
     clock.advance(2)
     with pytest.raises(Invalid, match="link address expired"):
@@ -66,7 +77,39 @@ def test_tokens_hold_for_one_place_and_a_day(lake, clock):
 def test_if_absent(lake):
     lake.objects.upload("sea", "main", "a", [b"1"])
     with pytest.raises(PreconditionFailed):
-        link(lake, lake.staging.new_address("sea", "main", "a"), if_absent=True)
+        link(lake, uploaded_address(lake), if_absent=True)
+
+
+def test_an_address_without_bytes_is_not_linked(lake):
+    address = lake.staging.new_address("sea", "main", "a")
+    for each in (address, "local://elsewhere/none", "local://sea/data"):
+        with pytest.raises(Invalid, match="no object is stored at") as caught:
+            link(lake, each)
+        assert caught.value.kind == "link_address_empty"
+    assert_nothing_staged(lake)
+    upload_to(lake, address)
+    link(lake, address)
+
+
+def test_an_address_with_other_bytes_than_stated_is_not_linked(lake):
+    lake.blocks.put("local://elsewhere/x", [b"other"])
+    for address in (
+        uploaded_address(lake, b"bod"),
+        uploaded_address(lake, b""),
+        "local://elsewhere/x",
+    ):
+        with pytest.raises(Invalid, match="link size mismatch") as caught:
+            link(lake, address)
+        assert caught.value.kind == "link_size_mismatch"
+    assert_nothing_staged(lake)
+
+
+def test_an_upload_removed_before_it_is_linked_is_not_linked(lake):
+    address = uploaded_address(lake)
+    lake.blocks.delete([lake.blocks.unqualify(address)])
+    with pytest.raises(Invalid, match="no object is stored at"):
+        link(lake, address)
+    assert_nothing_staged(lake)
 
 
 def test_a_checksum_is_needed(lake):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import lakefs_sdk
 import pytest
@@ -12,10 +13,28 @@ CHECKSUM = hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()
 
 
 @pytest.fixture
-def located(repo):
-    """An address for `a`."""
+def store(request):
+    """Returns a function that writes the content to an address, as clients of the store do."""
+
+    def write(location):
+        scheme, _, place = location.physical_address.partition("://")
+        if scheme == "s3":
+            service = request.getfixturevalue("s3_service")
+            service.blocks().put(location.physical_address, [CONTENT])
+            return
+        file = Path(place)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(CONTENT)
+
+    return write
+
+
+@pytest.fixture
+def located(repo, store):
+    """An address for `a`, with the content stored at it."""
     location = repo.sdk.staging_api.get_physical_address(repo.id, "main", "a")
     assert location.presigned_url is None
+    store(location)
     return location
 
 
@@ -65,8 +84,21 @@ def test_a_link_needs_a_checksum(repo, located, refused):
     assert repo.paths() == []
 
 
-def test_a_link_needs_a_branch(repo, refused):
+def test_a_link_needs_the_bytes(repo, store, refused):
+    location = repo.sdk.staging_api.get_physical_address(repo.id, "main", "a")
+    with refused(400, f"link address empty: no object is stored at {location.physical_address}"):
+        link(repo, location)
+    store(location)
+    stated = len(CONTENT) + 1
+    message = f"the stored object has {len(CONTENT)} bytes, the request says {stated}"
+    with refused(400, f"link size mismatch: {message}"):
+        link(repo, location, size_bytes=stated)
+    assert repo.paths() == []
+
+
+def test_a_link_needs_a_branch(repo, store, refused):
     location = repo.sdk.staging_api.get_physical_address(repo.id, "later", "a")
+    store(location)
     metadata = lakefs_sdk.StagingMetadata(
         staging=location, checksum=CHECKSUM, size_bytes=len(CONTENT)
     )

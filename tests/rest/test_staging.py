@@ -57,6 +57,7 @@ def test_an_object_that_its_client_stored(api, backing, repository):
 def test_links_on_condition(api, backing):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
     absent = {"if-none-match": "*"}
+    store(address, b"hello")
     assert link(api, backing, address, headers=absent).status_code == 200
     assert link(api, backing, address, headers=absent).status_code == 412
     assert link(api, backing, address, headers={"if-match": "x"}).status_code == 501
@@ -99,9 +100,25 @@ def test_a_branch_is_refused_at_the_link_and_first(api, repository):
             assert (refused.status_code, refused.json()) == (status, {"message": message})
 
 
-def test_what_was_linked_and_never_stored_is_gone(api, backing, repository):
+def test_what_was_never_stored_is_not_linked(api, backing, repository):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
+    refused = link(api, backing, address)
+    assert refused.status_code == 400
+    message = f"link address empty: no object is stored at {address}"
+    assert refused.json() == {"message": message}
+    store(address, b"hell")
+    refused = link(api, backing, address)
+    message = "link size mismatch: the stored object has 4 bytes, the request says 5"
+    assert (refused.status_code, refused.json()) == (400, {"message": message})
+    got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "a"})
+    assert got.status_code == 404
+
+
+def test_what_was_removed_after_its_link_is_gone(api, backing, repository):
+    address = api.get(backing, params={"path": "a"}).json()["physical_address"]
+    store(address, b"hello")
     assert link(api, backing, address).status_code == 200
+    Path(address.removeprefix("local://")).unlink()
     got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "a"})
     assert got.status_code == 410
     assert set(got.json()) == {"message"}

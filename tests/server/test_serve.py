@@ -62,6 +62,9 @@ def test_two_servers_on_one_folder_are_one(tmp_path):
         address = first.get(
             "/repositories/sea/branches/main/staging/backing", params={"path": "a"}
         ).json()["physical_address"]
+        stored = Path(address.removeprefix("local://"))
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        stored.write_bytes(b"1")
         body = {"staging": {"physical_address": address}, "checksum": "c", "size_bytes": 1}
         linked = second.put(
             "/repositories/sea/branches/main/staging/backing", params={"path": "a"}, json=body

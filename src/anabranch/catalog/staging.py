@@ -83,8 +83,9 @@ class Staging:
         """Stages an object whose bytes a client stored at an address that we gave it.
 
         Raises ReadOnlyRepository without `force`, ProtectedBranch, NotFound for the branch;
-        Invalid for an address with a wrong or old token, and without a checksum; Conflict (kind
-        being_removed) while garbage collection removes the object.
+        Invalid for an address with a wrong or old token, without a checksum, and where no object
+        of that size is stored at the address (kinds link_address_empty, link_size_mismatch);
+        Conflict (kind being_removed) while garbage collection removes the object.
         """
         with self._core.foreseen(("writable", repository, branch)):
             found = self._core.repositories.get(repository)
@@ -97,6 +98,7 @@ class Staging:
         relative = _relative(found, known)
         if relative is not None:
             self._verify(repository, branch, path, relative)
+        self._require_stored(known, size)
         entry = self._entry(found, known, checksum, size, mtime, metadata, content_type)
         self._core.changes.put(
             found,
@@ -199,6 +201,23 @@ class Staging:
         age = (int(self._clock()) - _xid_seconds(unsigned)) % _WRAP
         if age > _LIFETIME_SECONDS:
             raise Invalid("link address expired", kind="link_address_expired")
+
+    def _require_stored(self, address: str, size: int) -> None:
+        """Raises Invalid unless an object of `size` bytes is stored at an address."""
+        block = self._blocks.stat(address)
+        if block is None:
+            raise Invalid(
+                f"link address empty: no object is stored at {self._blocks.qualify(address)}",
+                kind="link_address_empty",
+                hint="Store the object at the address first, then link it.",
+            )
+        if block.size != size:
+            raise Invalid(
+                f"link size mismatch: the stored object has {block.size} bytes, "
+                f"the request says {size}",
+                kind="link_size_mismatch",
+                hint="Link the object with the number of bytes that were stored.",
+            )
 
     def _token(self, repository: str, branch: str, path: str, address: str) -> str:
         text = json.dumps(
