@@ -171,3 +171,21 @@ def test_a_lost_range_fails_by_name(run, folder):
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep", "-y")
     assert (ran.code, lost.id in ran.err) == (1, True)
     assert len(data_files(folder)) == 2
+
+
+def test_missing_objects_are_named_and_fail_the_command(run, folder):
+    assert run("gc", "lakefs://sea", "--data", folder, "--check-only").code == 0
+    lost = f"data/{'c' * 20}/{'c' * 20}"  # named in 2022
+    with anabranch.open(folder) as lake:
+        lake.staging.stage(
+            *("sea", "main", "lost/a"), address=f"local://sea/{lost}", checksum="0" * 32, size=1
+        )
+    for words in ((), ("--check-only",)):
+        ran = run("gc", "lakefs://sea", "--data", folder, *words)
+        assert ran.code == 1
+        assert f"Missing: {lost}, at lakefs://sea: lost/a, needed by staged on main" in ran.out
+    ran = run("gc", "lakefs://sea", "--data", folder, "--check-only", "--json")
+    assert (ran.code, ran.json["missing"]["objects"], ran.json["state"]) == (1, 1, "checked")
+    assert len(data_files(folder)) == 2
+    for words in (("--sweep", "--yes"), ("--engine", "spark")):
+        assert run("gc", "lakefs://sea", "--data", folder, "--check-only", *words).code == 2

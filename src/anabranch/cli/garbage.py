@@ -18,7 +18,7 @@ from anabranch.cli.engines import (
     server_settings,
     spark,
 )
-from anabranch.cli.failure import Usage, file_failure
+from anabranch.cli.failure import Failure, Usage, file_failure
 from anabranch.cli.garbage_rules import REPOSITORY, RULES
 from anabranch.cli.steps import Relay, steps
 from anabranch.cli.summary import SUMMARY, summarised
@@ -36,9 +36,15 @@ _DAY = 24 * _HOUR
 _OLD_UPLOADS = 7
 """An upload in parts that is so many days old is told of."""
 
+_PRINTED_REFERENCES = 20
 
-def _run(call: Call) -> None:
+
+def _run(call: Call) -> int:
     given = call.arguments
+    if given.check_only and given.sweep:
+        raise Usage("--check-only removes nothing", hint="Leave out --sweep.")
+    if given.check_only and given.engine == "spark":
+        raise Usage("Spark does not look for missing objects", hint="Leave out --engine.")
     if given.sweep and call.output.json and not given.yes:
         raise Usage("--json asks no questions", hint="Add --yes to agree to the sweep.")
     chosen = Chosen("local", "which works in this process")
@@ -47,6 +53,7 @@ def _run(call: Call) -> None:
     announce(call, chosen)
     with summarised(call, "gc", chosen) as summary:
         summary.result = _collect(call, summary.printed)
+    return Failure.exit_code if summary.result["missing"]["objects"] else 0
 
 
 def _collect(call: Call, quiet: bool) -> Any:
@@ -71,6 +78,7 @@ def _collect(call: Call, quiet: bool) -> Any:
                 window_seconds=given.window * _HOUR,
                 uploads_seconds=(given.end_uploads or _OLD_UPLOADS) * _DAY,
                 engine=engine,
+                check_only=given.check_only,
             )
         with run:
             if not (quiet or (call.output.json and given.sweep)):
@@ -131,8 +139,21 @@ def _page(call: Call, summary: Summary) -> None:
 
 
 def _report(call: Call, summary: Summary) -> None:
+    from anabranch.pipelines.garbage.missing import missing_text  # noqa: PLC0415  not for --help
+
     found = summary.found
-    pairs: list[tuple[str, Any, str]] = [
+    missing: list[tuple[str, Any, str]] = [("missing", missing_text(summary.missing), "")]
+    missing += [("missing in", summary.missing.location, "")] if summary.missing.location else []
+    if summary.state == "checked":
+        pairs = [
+            ("repository", summary.repository, "name"),
+            ("listed", _amount(summary.listed), ""),
+            *missing,
+            ("page", summary.page_location, ""),
+        ]
+        _details(call, summary, pairs)
+        return
+    pairs = [
         ("repository", summary.repository, "name"),
         ("commits", f"{found.active_commits} of {found.commits} are active", ""),
         ("listed", _amount(summary.listed), ""),
@@ -148,7 +169,21 @@ def _report(call: Call, summary: Summary) -> None:
         pairs.append(("more from", summary.next_due_at, "time"))
     pairs.append(("candidates", summary.candidates_location, ""))
     pairs.append(("page", summary.page_location, ""))
+    _details(call, summary, [*pairs, *missing])
+
+
+def _details(call: Call, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
+    """Prints a report, and the first references to missing objects below it."""
+    from anabranch.pipelines.garbage.missing import needed_by  # noqa: PLC0415  not for --help
+
     call.output.details(pairs, _document(summary))
+    if call.output.json:
+        return
+    for each in summary.missing.shown[:_PRINTED_REFERENCES]:
+        place = f"lakefs://{each.repository}: {each.path}"
+        call.output.line(f"Missing: {each.address}, at {place}, needed by {needed_by(each)}")
+    if (left := summary.missing.references - _PRINTED_REFERENCES) > 0:
+        call.output.line(f"and {left:,} more references to missing objects")
 
 
 def _document(summary: Summary) -> Any:
@@ -199,6 +234,10 @@ COMMAND = Group(
                 Option("--sweep", "Remove what has been dead for the restore window, after asking"),
                 YES,
                 Option(
+                    "--check-only",
+                    "Look only for objects that are referred to and missing in the store",
+                ),
+                Option(
                     "--grace",
                     "Leave objects alone that are younger; an upload can be linked for 24 hours",
                     "HOURS",
@@ -235,11 +274,13 @@ COMMAND = Group(
                 ),
             ),
             details="Run it with the server's settings; its servers may go on. Nothing is removed "
-            "without --sweep, and then only what is still dead. It needs "
+            "without --sweep, and then only what is still dead. It exits with 1 if objects are "
+            "missing that something refers to. It needs "
             "`pip install 'anabranch[gc]'`, or `'anabranch[spark]'` for Spark.",
             examples=(
                 "gc lakefs://flights",
                 "gc lakefs://flights --sweep --yes",
+                "gc lakefs://flights --check-only",
                 "gc lakefs://flights --through https://lake.example.com -c store.toml",
             ),
             connects=False,

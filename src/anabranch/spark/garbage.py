@@ -138,6 +138,9 @@ class SparkEngine:
                 [*columns, hashes], schema=LISTING.append(pa.field("hash", pa.uint64()))
             )
 
+    def absent(self, living: Living, watching: Watching) -> None:
+        """Returns None: this engine does not look for missing objects."""
+
     def sweeping(
         self, place: Place, living: Living, watching: Watching, rate: float | None
     ) -> SparkSweep:

@@ -11,6 +11,8 @@
 | engine | what does the work: this process, or another |
 | candidates | what is dead, and since when that is known |
 | sweep | removes candidates that still are |
+| range_tree | a range opened by itself |
+| missing | what is referred to and is not there |
 | origins | whose data it was that is dead |
 | report_page, report_plots | a page about all of it, for people |
 | run | what has been found, and its sweep |

@@ -17,7 +17,7 @@ import pyarrow as pa
 from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of, texts_of_length
 from anabranch.pipelines.garbage.listing import LISTING
 
-__all__ = ["CANDIDATES", "NONE_KNOWN", "Known", "candidates", "known_of"]
+__all__ = ["CANDIDATES", "NONE_KNOWN", "Known", "candidates", "known_of", "named_at"]
 
 CANDIDATES = LISTING.append(pa.field("since", pa.int64(), nullable=False))
 """A candidate: `since` is when a run first found it dead, in seconds since 1970."""
@@ -70,7 +70,7 @@ def candidates(
     since when they are known to be dead, at most `now`.
     """
     for batch in dead:
-        named = _named_at(batch.column("address"))
+        named = named_at(batch.column("address"))
         old = batch.filter(pa.array((named >= 0) & (named < before)))
         since = known.since_of(old.column("hash").to_numpy(), now)
         columns = [old.column(field.name) for field in LISTING]
@@ -79,7 +79,7 @@ def candidates(
         )
 
 
-def _named_at(addresses: pa.StringArray) -> npt.NDArray[np.int64]:
+def named_at(addresses: pa.StringArray) -> npt.NDArray[np.int64]:
     """Returns the times in the XIDs of addresses, in seconds since 1970; -1 for those that do not
     look like ours.
     """

@@ -75,11 +75,13 @@ class Collector:
         uploads_seconds: float = UPLOADS_SECONDS,
         listing: Iterable[pa.RecordBatch] | None = None,
         engine: Engine | None = None,
+        check_only: bool = False,
     ) -> Run:
         """Finds what is dead and writes it down; returns the run, to be closed. `listing` takes
         the place of listing the store: batches as `LISTING` has them, made before this is called.
         `engine` is another than that of this process, and brings its own. Uploads in parts are
-        counted that began `uploads_seconds` ago and have not ended.
+        counted that began `uploads_seconds` ago and have not ended. With `check_only` nothing is
+        looked for but missing objects, which are in the summary of every run.
 
         Raises NotFound, and Gone and Corrupt for metadata that is missing or damaged.
         """
@@ -105,6 +107,9 @@ class Collector:
         with run.failing():
             now = run.earliest_now()
             run.living = Living(self._installation, found, namespace, marks, now, self._watching)
-            run.mark()
+            if check_only:
+                run.check()
+            else:
+                run.mark()
             run.living.forget_unused()
         return run

@@ -11,11 +11,12 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.pipelines.garbage.address_hashes import Hashes
 from anabranch.pipelines.garbage.listing import Listing, listed, write_listing
 from anabranch.pipelines.garbage.living import Living
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.sweep import Removed, Sweep
-from anabranch.pipelines.garbage.unmarked import SHARE, unmarked
+from anabranch.pipelines.garbage.unmarked import SHARE, absent, unmarked
 from anabranch.pipelines.garbage.watching import Watching
 
 __all__ = ["Engine", "Listed", "LocalEngine", "Place", "Sweeping"]
@@ -65,6 +66,11 @@ class Engine(Protocol):
         the address' hash.
         """
 
+    def absent(self, living: Living, watching: Watching) -> Hashes | None:
+        """Returns the sorted hashes that live and that no listed object has, after a look; None
+        from an engine that does not tell.
+        """
+
     def sweeping(
         self, place: Place, living: Living, watching: Watching, rate: float | None
     ) -> Sweeping:
@@ -95,6 +101,11 @@ class LocalEngine:
         assert self._listing is not None  # noqa: S101  it lists first
         living.look()
         return unmarked(self._listing, living.hashes, watching, self._share)
+
+    def absent(self, living: Living, watching: Watching) -> Hashes:
+        """Returns the sorted hashes that live and that no listed object has."""
+        assert self._listing is not None  # noqa: S101  it lists first
+        return absent(self._listing, living.hashes, watching, self._share)
 
     def sweeping(
         self, place: Place, living: Living, watching: Watching, rate: float | None

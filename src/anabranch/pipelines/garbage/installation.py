@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
 from anabranch import _kernel as kernel
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
 from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes
 from anabranch.pipelines.garbage.namespace import Namespace
-from anabranch.pipelines.garbage.roots import Past, Roots
+from anabranch.pipelines.garbage.roots import Active, Past, Roots
 
 __all__ = ["Installation"]
 
@@ -45,6 +47,14 @@ class Installation(Protocol):
         Raises Gone for a commit that is named and not there, also where a repository is deleted
         meanwhile.
         """
+
+    def staged(self, repository: Repository) -> Iterable[tuple[str, pa.RecordBatch]] | None:
+        """Returns the entries staged on branches, with the branch of each batch; None where that
+        cannot be told. Raises Corrupt.
+        """
+
+    def active(self, repository: Repository, now: float) -> Iterable[Active]:
+        """Returns the active commits, looking anew; `now` in seconds since 1970."""
 
     def past(self, repository: Repository, now: float) -> Iterable[Past]:
         """Returns the commits that are active no more."""

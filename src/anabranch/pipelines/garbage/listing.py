@@ -7,7 +7,7 @@ in batches, as often as they need. Who has an inventory of the store gives its b
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.pipelines.garbage.address_hashes import hashes_of
+from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.watching import Watching
 from anabranch.pipelines.side_by_side import side_by_side
@@ -45,6 +45,8 @@ class Listing(NamedTuple):
     objects: int
     size: int
     young: int
+    young_hashes: Sequence[Hashes] = ()
+    """The hashes of the objects that are not in the file."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the objects, with the hashes of their addresses."""
@@ -85,19 +87,26 @@ def write_listing(
     watching.begin("listing the store", 0)
     objects = size = too_young = 0
 
-    def hashed(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int, int]:
+    young_hashes: list[Hashes] = []
+
+    def hashed(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Hashes, int, int]:
         newest = pc.max(batch.column("mtime")).as_py()
         young = newest is not None and newest >= before
-        old = batch.filter(pc.less(batch.column("mtime"), before)) if young else batch
+        is_old = pc.less(batch.column("mtime"), before)
+        old = batch.filter(is_old) if young else batch
+        young_rows = batch.filter(pc.invert(is_old)) if young else batch[:0]
+        others = hashes_of(young_rows.column("address"))
         hashes = pa.array(hashes_of(old.column("address")), pa.uint64())
         kept = pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED)
-        return kept, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
+        return kept, others, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
 
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _HASHED) as writer:
-        for kept, rows, bytes_there in side_by_side(hashed, batches):
+        for kept, others, rows, bytes_there in side_by_side(hashed, batches):
             writer.write_batch(kept)
+            if len(others):
+                young_hashes.append(others)
             objects += rows
             too_young += rows - kept.num_rows
             size += bytes_there
             watching.advance(rows)
-    return Listing(path, objects, size, too_young)
+    return Listing(path, objects, size, too_young, young_hashes)

@@ -24,9 +24,11 @@ from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installation import Installation
 from anabranch.pipelines.garbage.marks import Marks
+from anabranch.pipelines.garbage.missing import MissingReference, MissingTracer
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.origins import Origins, Tracing
 from anabranch.pipelines.garbage.roots import Roots
+from anabranch.pipelines.garbage.unmarked import intersect
 from anabranch.pipelines.garbage.watching import Watching
 from anabranch.pipelines.side_by_side import side_by_side
 
@@ -79,6 +81,7 @@ class Living:
         self.found = Found()
         self.hashes: list[Hashes] = []
         self._read_ranges: ReadRanges = self._read_marks
+        self._hashes_by_range: list[tuple[str, kernel.RangeInfo, Hashes]] = []
 
     def look(self) -> None:
         """Looks at all repositories until two looks agree, at most five times. Raises Gone and
@@ -116,6 +119,30 @@ class Living:
         reading = self._namespace.reading(self._collected)
         tracing = Tracing(self._installation, self._collected, reading)
         return tracing.trace(dead, total, self._now, living)
+
+    def missing(
+        self, absent: Hashes, before: int, is_there: Callable[[str], bool]
+    ) -> tuple[MissingTracer, list[MissingReference]]:
+        """Returns the references to missing objects, and what has traced them; see
+        `MissingTracer`. Raises what a look raises.
+        """
+        tracer = MissingTracer(self._installation, absent, before, is_there)
+        found: list[MissingReference] = []
+        if not len(absent):
+            return tracer, found
+        for repository in self._installation.repositories():
+            ranges = [
+                info
+                for partition, info, hashes in self._hashes_by_range
+                if partition == repository.partition and intersect(hashes, absent)
+            ]
+            reading = self._namespace.reading(repository)
+            try:
+                found += tracer.trace(repository, reading, ranges, self._now)
+            except (Gone, NotFound):
+                if self._is_there(repository):
+                    raise
+        return tracer, found
 
     def old_uploads(self, before: float) -> Sequence[Upload]:
         """Returns the uploads in parts that began before a time and have not ended."""
@@ -186,7 +213,8 @@ class Living:
         self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
     ) -> Iterator[Hashes]:
         marks = self._marks_for(repository)
-        for hashes, read in side_by_side(marks.of, ranges):
+        for info, (hashes, read) in zip(ranges, side_by_side(marks.of, ranges), strict=True):
+            self._hashes_by_range.append((repository.partition, info, hashes))
             self.found.ranges_read += read
             self.found.addresses += len(hashes)
             self._watching.advance(1)

@@ -8,9 +8,7 @@ nobody from collecting: what it named is not told apart then.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -25,7 +23,7 @@ from anabranch.pipelines.garbage.address_hashes import hashes_of
 from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.installation import Installation
 from anabranch.pipelines.garbage.namespace import Reading
-from anabranch.versioning.trees import translated
+from anabranch.pipelines.garbage.range_tree import range_tree
 
 __all__ = ["Origins", "Tracing"]
 
@@ -118,19 +116,11 @@ class Tracing:
         self._seen.add(each.id)
         self._room -= each.count
         try:
-            with self._tree(each) as tree:
+            with range_tree(self._installation, self._repository, each) as tree:
                 for batch in pa.RecordBatchReader.from_stream(tree.scan()):
                     self._count(batch, found, branch)
         except (Gone, Corrupt, pa.ArrowInvalid):
             self._whole = False
-
-    @contextmanager
-    def _tree(self, each: kernel.RangeInfo) -> Iterator[kernel.Tree]:
-        place = self._installation.locate(self._repository, each.id)
-        with tempfile.TemporaryDirectory(prefix="anabranch-gc-") as folder, translated():
-            metarange_id = kernel.write_metarange([each], folder)
-            paths = {metarange_id: f"{folder}/{metarange_id}", each.id: place}
-            yield kernel.Tables().tree(metarange_id, paths.__getitem__)
 
     def _count(self, batch: pa.RecordBatch, found: Origins, branch: str) -> None:
         """Counts what a batch of entries names for the first time."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from anabranch.pipelines.garbage.amount import Amount
+from anabranch.pipelines.garbage.missing import missing_text, needed_by
 from anabranch.pipelines.garbage.report_plots import Bar, bars, columns, shown, size_text
 from anabranch.pipelines.garbage.summary import Summary
 
@@ -42,6 +43,7 @@ def html_page(summary: Summary) -> bytes:
         f"<title>{shown(title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{shown(title)}</h1>",
         *_about(summary),
+        *_missing(summary),
         *_section("How much", "", _amounts(summary), bars),
         *_section("By age", "By the month in which they were stored.", _months(summary), columns),
         *_section(
@@ -78,11 +80,29 @@ def _about(summary: Summary) -> Iterator[str]:
         ("Uploads in parts", _uploads(summary)),
         ("More may be removed from", _time(summary.next_due_at) if summary.next_due_at else "—"),
         ("Candidates", summary.candidates_location),
+        ("Missing", missing_text(summary.missing)),
     ]
     yield "<table>"
     for name, text in rows:
         yield f"<tr><th>{shown(name)}</th><td><bdi>{shown(text)}</bdi></td></tr>"
     yield "</table>"
+
+
+def _missing(summary: Summary) -> Iterator[str]:
+    """Yields the references to missing objects, if there are any."""
+    if not summary.missing.objects:
+        return
+    yield "<section><h2>Missing</h2>"
+    yield (
+        f'<p class="note">Referred to, and not in the store; '
+        f"all references are in {shown(summary.missing.location)}.</p>"
+    )
+    yield "<table><tr><th>Object</th><th>Repository</th><th>Path</th><th>Needed by</th></tr>"
+    for each in summary.missing.shown:
+        texts = (each.address, each.repository, each.path, needed_by(each))
+        cells = "".join(f"<td><bdi>{shown(text)}</bdi></td>" for text in texts)
+        yield f"<tr>{cells}</tr>"
+    yield "</table></section>"
 
 
 def _amounts(summary: Summary) -> Iterator[Bar]:

@@ -19,7 +19,16 @@ from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.versioning.core import Core
 from anabranch.versioning.retention import active_commits, lines_of
 
-__all__ = ["Past", "Roots", "past_of", "roots_of", "staging_areas", "upload_addresses"]
+__all__ = [
+    "Active",
+    "Past",
+    "Roots",
+    "active_of",
+    "past_of",
+    "roots_of",
+    "staging_areas",
+    "upload_addresses",
+]
 
 
 class Roots(NamedTuple):
@@ -40,6 +49,16 @@ class Past(NamedTuple):
 
     branch: str
     tree: str
+
+
+class Active(NamedTuple):
+    """An active commit, its tree, and what names the commit itself: `branch NAME`, `tag NAME`,
+    `pin`.
+    """
+
+    commit: str
+    tree: str
+    references: tuple[str, ...] = ()
 
 
 def upload_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
@@ -75,6 +94,29 @@ def roots_of(core: Core, repository: Repository, rules: RetentionRules | None, n
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
     references = frozenset(heads | set(tagged.items()) | pinned)
     return Roots(references, trees, len(lines), len(active))
+
+
+def active_of(
+    core: Core, repository: Repository, rules: RetentionRules | None, now: float
+) -> list[Active]:
+    """Returns the active commits, those that something names first; `now` in seconds since 1970.
+    Raises Gone for a commit that is named and not there.
+    """
+    pinned = core.pins.commits(repository)
+    branches = list(core.branches.all(repository))
+    tags = list(core.tags.all(repository))
+    lines = lines_of(core.commits, repository)
+    active = active_commits(lines, branches, [tag.commit_id for tag in tags], rules, now)
+    active |= pinned & lines.keys()
+    names: dict[str, list[str]] = {}
+    for branch in branches:
+        names.setdefault(branch.commit_id, []).append(f"branch {branch.id}")
+    for tag in tags:
+        names.setdefault(tag.commit_id, []).append(f"tag {tag.id}")
+    for commit_id in pinned:
+        names.setdefault(commit_id, []).append("pin")
+    order = sorted(active, key=lambda commit_id: (commit_id not in names, commit_id))
+    return [Active(name, lines[name].metarange_id, tuple(names.get(name, ()))) for name in order]
 
 
 def past_of(

@@ -19,6 +19,7 @@ from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.candidates import candidates, known_of
 from anabranch.pipelines.garbage.engine import Engine, Listed, Place
 from anabranch.pipelines.garbage.living import Living
+from anabranch.pipelines.garbage.missing import CLOCK_SECONDS, SHOWN_REFERENCES, Missing
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.report_page import html_page
 from anabranch.pipelines.garbage.run_files import RunFiles
@@ -74,7 +75,18 @@ class Run:
         self.summary.origins = self.living.origins(
             self._files.candidates(), self.summary.candidates
         )
+        self._find_missing()
         self._report(there)
+
+    def check(self) -> None:
+        """Finds the missing objects and nothing else; no candidates are written."""
+        there = self._engine.list(self._place, int(self._now), self._watching)
+        self.living.look()
+        self._find_missing()
+        self.summary.listed = Amount(there.objects, there.size)
+        self.summary.found = self.living.found
+        self.summary.page_location = self._files.page_location
+        self._end("checked")
 
     def due(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates that may be removed by now."""
@@ -160,6 +172,25 @@ class Run:
                 self.summary.by_month.setdefault(month, Amount()),
                 batch.filter(pc.equal(months, month)),
             )
+
+    def _find_missing(self) -> None:
+        absent = self._engine.absent(self.living, self._watching)
+        if absent is None:
+            return
+        stem = self._place.namespace.stem
+        tracer, found = self.living.missing(
+            absent,
+            int(self._now) - CLOCK_SECONDS,
+            lambda address: self._place.blocks.stat(stem + address) is not None,
+        )
+        self.summary.missing = Missing(
+            checked=tracer.checked,
+            objects=len({reference.address for reference in found}),
+            references=len(found),
+            complete=tracer.complete,
+            location=self._files.write_missing(found) if found else "",
+            shown=found[:SHOWN_REFERENCES],
+        )
 
     def _report(self, there: Listed) -> None:
         self.summary.listed = Amount(there.objects, there.size)

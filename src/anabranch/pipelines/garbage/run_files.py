@@ -2,14 +2,15 @@
 
     candidates.parquet  what the run has found dead: address, size, mtime, since
     summary.json        what it has found and done
-  report.html         the same for people
+    missing.parquet     references to objects that are missing, if there are any
+    report.html         the summary for people
 
 A run's id sorts before those of earlier runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.candidates import CANDIDATES
+from anabranch.pipelines.garbage.missing import MISSING, MissingReference
 from anabranch.pipelines.garbage.namespace import Namespace
 from anabranch.pipelines.garbage.summary import Summary
 from anabranch.versioning.stored_rules import RETENTION
@@ -26,7 +28,8 @@ from anabranch.versioning.stored_rules import RETENTION
 __all__ = ["RunFiles"]
 
 _RUNS = f"{RETENTION}/anabranch/"
-_CANDIDATES, _SUMMARY, _PAGE = "candidates.parquet", "summary.json", "report.html"
+_CANDIDATES, _MISSING = "candidates.parquet", "missing.parquet"
+_SUMMARY, _PAGE = "summary.json", "report.html"
 _HOW = {"compression": "zstd", "use_dictionary": ["size", "mtime", "since"]}
 """No two addresses are the same: to look for such takes time."""
 
@@ -79,6 +82,14 @@ class RunFiles:
             for batch in batches:
                 writer.write_batch(batch)
         self._blocks.put(self._run + _CANDIDATES, _pieces(path))
+
+    def write_missing(self, references: Sequence[MissingReference]) -> str:
+        """Writes the references to missing objects; returns the file's full address."""
+        rows = [msgspec.to_builtins(reference) for reference in references]
+        path = self._folder / _MISSING
+        pq.write_table(pa.Table.from_pylist(rows, schema=MISSING), path, compression="zstd")
+        self._blocks.put(self._run + _MISSING, _pieces(path))
+        return self._blocks.qualify(self._run + _MISSING)
 
     def candidates(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates of this run."""

@@ -24,7 +24,7 @@ from anabranch.model.retention import RetentionRules
 from anabranch.model.upload import Upload
 from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
 from anabranch.pipelines.garbage.namespace import Namespace
-from anabranch.pipelines.garbage.roots import Past, Roots
+from anabranch.pipelines.garbage.roots import Active, Past, Roots
 from anabranch.versioning.identifiers import Identifiers, descending_time
 from anabranch.versioning.trees import translated
 
@@ -139,6 +139,14 @@ class ServedInstallation:
             len(commits),
             len(active),
         )
+
+    def staged(self, repository: Repository) -> None:
+        """Returns None: a server does not tell which paths staged addresses are at."""
+
+    def active(self, repository: Repository, now: float) -> Iterable[Active]:
+        """Returns the active commits; a server does not tell what names them."""
+        commits = self._commits(repository, now)
+        return [Active(each.id, each.metarange_id) for each in commits if not each.expired]
 
     def past(self, repository: Repository, now: float) -> Iterable[Past]:
         """Yields the commits that are active no more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -16,8 +17,10 @@ from anabranch.pipelines.garbage.address_hashes import Hashes, hashes_of
 from anabranch.pipelines.garbage.marks import marks_of_tree
 from anabranch.pipelines.garbage.namespace import Namespace, Reading
 from anabranch.pipelines.garbage.roots import (
+    Active,
     Past,
     Roots,
+    active_of,
     past_of,
     roots_of,
     staging_areas,
@@ -65,6 +68,22 @@ class StoredInstallation:
     def roots(self, repository: Repository, now: float) -> Roots:
         """Returns what references reach. Raises Gone."""
         return roots_of(self._core, repository, self.rules(repository), now)
+
+    def staged(self, repository: Repository) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yields the entries staged on branches, area by area. Raises Corrupt."""
+        for branch in staging_areas(self._core, repository):
+            for token in branch.tokens:
+                rows = self._core.staging.rows([token])
+                with (
+                    _readable(repository, branch.id),
+                    self._core.trees.overlaid(repository, kernel.EMPTY_TREE_ID, rows) as tree,
+                ):
+                    for batch in pa.RecordBatchReader.from_stream(tree.scan()):
+                        yield branch.id, batch
+
+    def active(self, repository: Repository, now: float) -> Iterable[Active]:
+        """Returns the active commits, those that something names first. Raises Gone."""
+        return active_of(self._core, repository, self.rules(repository), now)
 
     def past(self, repository: Repository, now: float) -> Iterable[Past]:
         """Returns the commits that are active no more. Raises Gone."""
@@ -138,10 +157,19 @@ class StoredInstallation:
         """Returns what lies in one staging area: the kernel makes a tree of it to read."""
         rows = self._core.staging.rows([token])
         empty = kernel.EMPTY_TREE_ID
-        try:
-            with self._core.trees.overlaid(repository, empty, rows) as tree:
-                return marks_of_tree(tree, reading, f"staged changes of branch {branch}")[0]
-        except kernel.KernelError as error:
-            raise Corrupt(
-                f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
-            ) from error
+        with (
+            _readable(repository, branch),
+            self._core.trees.overlaid(repository, empty, rows) as tree,
+        ):
+            return marks_of_tree(tree, reading, f"staged changes of branch {branch}")[0]
+
+
+@contextmanager
+def _readable(repository: Repository, branch: str) -> Iterator[None]:
+    """Raises Corrupt, which names the branch, for a staged change that cannot be read."""
+    try:
+        yield
+    except (kernel.KernelError, pa.ArrowInvalid) as error:
+        raise Corrupt(
+            f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
+        ) from error

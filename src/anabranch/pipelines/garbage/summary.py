@@ -8,11 +8,12 @@ import msgspec
 
 from anabranch.pipelines.garbage.amount import Amount
 from anabranch.pipelines.garbage.living import Found
+from anabranch.pipelines.garbage.missing import Missing
 from anabranch.pipelines.garbage.origins import Origins
 
 __all__ = ["State", "Summary"]
 
-State = Literal["running", "reported", "swept", "failed"]
+State = Literal["running", "checked", "reported", "swept", "failed"]
 
 
 class Summary(msgspec.Struct, kw_only=True):
@@ -22,6 +23,7 @@ class Summary(msgspec.Struct, kw_only=True):
     be from `next_due_at` on. `swept` were removed, `revived` were due and found alive at the last
     moment, `late` were left to the next run because their round took too long. `old_uploads` in
     parts have not ended though they began so many seconds ago, of which some were `ended_uploads`.
+    `missing` objects are referred to and not there; a `checked` run looked for nothing else.
     `young` and `unknown` objects were left alone: not old enough, and none of ours.
     """
 
@@ -53,5 +55,6 @@ class Summary(msgspec.Struct, kw_only=True):
     swept: Amount = msgspec.field(default_factory=Amount)
     revived: int = 0
     late: int = 0
+    missing: Missing = msgspec.field(default_factory=Missing)
     candidates_location: str = ""
     page_location: str = ""

@@ -1,4 +1,4 @@
-"""Unmarked: which objects of a listing have no living hash, in bounded memory.
+"""Unmarked: which objects of a listing have no living hash, in bounded memory; and the reverse.
 
 Living hashes are taken in shares of the number line, each sorted at once and asked for all of the
 listing that falls into it.
@@ -6,6 +6,7 @@ listing that falls into it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -13,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from anabranch.pipelines.garbage.address_hashes import Hashes
+from anabranch.pipelines.garbage.address_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.listing import Listing
 from anabranch.pipelines.garbage.watching import Watching
 from anabranch.pipelines.side_by_side import side_by_side
 
-__all__ = ["SHARE", "is_in", "unmarked"]
+__all__ = ["SHARE", "absent", "intersect", "is_in", "unmarked"]
 
 _GROUP = 1 << 20
 _TABLE_BITS = 22
@@ -49,6 +50,45 @@ def unmarked(
     for batch in listing.batches():
         yield batch.filter(pa.array(flags[first : first + batch.num_rows]))
         first += batch.num_rows
+
+
+def absent(
+    listing: Listing, living: Sequence[Hashes], watching: Watching, share: int = SHARE
+) -> Hashes:
+    """Returns the hashes of some sorted arrays, sorted, that no object of a listing has, young ones
+    included.
+    """
+    total = max(sum(len(hashes) for hashes in living), listing.objects)
+    shares = max(1, -(-total // share))
+    found: list[Hashes] = []
+    watching.begin("looking for missing objects", shares)
+    for number in range(shares):
+        low, high = _bound(number, shares), _bound(number + 1, shares)
+        known = _between(living, low, high)
+        there = _listed_between(listing, low, high)
+        found.append(known[~_find(known, there)] if len(there) else known)
+        watching.advance(1)
+    return distinct(found)
+
+
+def intersect(one: Hashes, other: Hashes) -> bool:
+    """Returns whether two sorted arrays have a hash in common."""
+    few, many = sorted((one, other), key=len)
+    return len(few) > 0 and bool(_find(few, many).any())
+
+
+def _listed_between(listing: Listing, low: int, high: int) -> Hashes:
+    """Returns the hashes of listed objects from `low` to below `high`, sorted."""
+    pieces = [np.empty(0, np.uint64)]
+    groups = (batch.column("hash").to_numpy() for batch in listing.batches())
+    for hashes in itertools.chain(groups, listing.young_hashes):
+        inside = hashes >= np.uint64(low)
+        if high < 1 << 64:
+            inside &= hashes < np.uint64(high)
+        pieces.append(hashes[inside])
+    together = np.concatenate(pieces)
+    together.sort()
+    return together
 
 
 def _groups(listing: Listing) -> Iterator[list[Hashes]]:

@@ -1,0 +1,196 @@
+"""Objects that are referred to and whose bytes are gone: found, named, and never invented."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from anabranch.access.actor import Actor
+from anabranch.access.statements import ALLOW_ALL
+from anabranch.model.lakefile_parser import parse_lakefile
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.missing import MISSING
+from anabranch.pipelines.garbage.report_page import html_page
+from anabranch.pipelines.images.planning import ImageRequest
+from anabranch.testing.garbage import DAY, commit, live_at_random, memory_lake, put, stored
+from anabranch.testing.lake import Clock
+
+ADMIN = Actor(username="admin", statements=(ALLOW_ALL,))
+HOUR = 3600
+
+
+def lose(lake, *addresses):
+    lake.blocks.delete([f"mem://sea/{address}" for address in addresses])
+
+
+def check(collector, **options):
+    with collector.mark("sea", **options) as run:
+        return run.summary.missing
+
+
+def needs(missing):
+    """What needs what, as `repository path address references`."""
+    return {
+        (each.repository, each.path, each.address, *sorted(each.references))
+        for each in missing.shown
+    }
+
+
+def test_a_lost_object_of_commits_is_named_with_what_needs_it(lake, clock, collector):
+    lost, kept = put(lake, "a"), put(lake, "b")
+    first = commit(lake)
+    lake.tags.create("sea", "v1", "main")
+    put(lake, "c")
+    second = commit(lake)
+    lake.branches.create("sea", "dev", "main")
+    clock.advance(2 * HOUR)
+    assert check(collector).objects == 0
+    lose(lake, lost)
+    with collector.mark("sea") as run:
+        missing = run.summary.missing
+        page = html_page(run.summary).decode()
+    assert (missing.objects, missing.references, missing.checked) == (1, 1, "all")
+    assert needs(missing) == {("sea", "a", lost, "branch dev", "branch main", "tag v1")}
+    assert missing.shown[0].commit in {first.id, second.id}
+    assert missing.shown[0].commits == 2
+    assert lost in page
+    assert kept not in page
+    table = pq.read_table(pa.BufferReader(lake.blocks.read(missing.location)))
+    assert table.schema.equals(MISSING)
+    assert table.column("address").to_pylist() == [lost]
+    told = json.loads(lake.blocks.read(missing.location.replace("missing.parquet", "summary.json")))
+    assert told["missing"]["shown"][0]["path"] == "a"
+
+
+def test_a_lost_staged_object_is_named_with_its_branch(lake, clock, collector):
+    lost = put(lake, "a")
+    clock.advance(2 * HOUR)
+    lose(lake, lost)
+    assert needs(check(collector)) == {("sea", "a", lost, "staged on main")}
+    lake.objects.delete("sea", "main", "a")
+    assert check(collector).objects == 0
+
+
+def test_a_lost_object_of_another_repository_and_an_image_is_named(lake, clock, collector):
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    lost = put(lake, "in/a")
+    commit(lake)
+    text = "FROM scratch\nADD lakefs://sea/main/in/ x/\n"
+    request = ImageRequest(tag="v1", lakefile=parse_lakefile(text), text=text, creator="jane")
+    lake.builds.build(request, ADMIN, wait_seconds=120)
+    lake.repositories.create("land", "mem://land")
+    entry = lake.objects.stat("sea", "main", "in/a").entry
+    lake.staging.stage(
+        *("land", "main", "b"),
+        address=f"mem://sea/{lost}",
+        checksum=entry.checksum,
+        size=entry.size,
+    )
+    lake.objects.delete("sea", "main", "in/a")
+    commit(lake)
+    clock.advance(3 * DAY)
+    lose(lake, lost)
+    found = needs(check(collector))
+    assert ("land", "b", lost, "staged on main") in found
+    (image,) = [row for row in found if row[0] != "land"]
+    assert image[:3] == ("image", "x/a", lost)
+    assert "tag v1" in image[3:]
+
+
+def test_what_nothing_active_refers_to_is_not_missing(lake, clock, collector):
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    lost = put(lake, "a")
+    commit(lake)
+    lake.objects.delete("sea", "main", "a")
+    commit(lake)
+    clock.advance(DAY - HOUR)
+    lose(lake, lost)
+    assert check(collector).objects == 1
+    clock.advance(2 * DAY)
+    assert check(collector).objects == 0
+
+
+def test_addresses_of_others_are_not_missing(lake, clock, collector):
+    for path, address in (("a", "mem://sea/data/readme.txt"), ("b", "mem://other/x")):
+        lake.staging.stage("sea", "main", path, address=address, checksum="0" * 32, size=1)
+    clock.advance(DAY)
+    assert check(collector).objects == 0
+
+
+def test_an_upload_in_parts_under_way_is_not_missing(lake, clock, collector):
+    upload = lake.uploads.create("sea", "main", "big")
+    clock.advance(3 * DAY)
+    assert f"{upload.address}" not in stored(lake, "mem://sea")
+    assert check(collector).objects == 0
+
+
+@pytest.mark.parametrize("seconds", [0, 3 * DAY])
+def test_what_is_stored_after_the_listing_is_not_missing(lake, clock, collector, seconds):
+    """Also where the address is old, as that of an upload in parts that ends meanwhile."""
+    address = lake.staging.new_address("sea", "main", "a")
+    clock.advance(seconds)
+    real = lake.blocks.list
+
+    def list_then_store(prefix, *rest):
+        found = list(real(prefix, *rest))
+        if prefix.endswith("/data/"):
+            lake.blocks.put(address, [b"1"])
+            lake.staging.stage("sea", "main", "a", address=address, checksum="0" * 32, size=1)
+            put(lake, "b")
+            commit(lake)
+        return iter(found)
+
+    lake.blocks.list = list_then_store
+    missing = check(collector)
+    lake.blocks.list = real
+    assert lake.objects.stat("sea", "main", "a").entry.size == 1
+    assert (missing.objects, missing.checked) == (0, "all")
+
+
+def test_an_object_named_in_the_last_hour_is_left_to_the_next_run(lake, clock, collector):
+    lost = put(lake, "a")
+    lose(lake, lost)
+    clock.advance(HOUR)
+    assert check(collector).objects == 0
+    clock.advance(60)
+    assert check(collector).objects == 1
+
+
+def test_check_only_writes_no_candidates_and_removes_nothing(lake, clock, collector):
+    put(lake, "a"), put(lake, "a")
+    lost = put(lake, "b")
+    clock.advance(2 * DAY)
+    lose(lake, lost)
+    before = {name for name in stored(lake, "mem://sea") if name.startswith("data/")}
+    with collector.mark("sea", check_only=True, window_seconds=0) as run:
+        summary = run.summary
+    assert (summary.state, summary.missing.objects, summary.candidates.objects) == ("checked", 1, 0)
+    after = stored(lake, "mem://sea")
+    assert {name for name in after if name.startswith("data/")} == before
+    names = {name.rsplit("/", 1)[1] for name in after if "gc/anabranch/" in name}
+    assert names == {"summary.json", "report.html", "missing.parquet"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_healthy_lake_misses_nothing_and_a_damaged_one_what_it_lost(tmp_path, seed):
+    clock, chance = Clock(), random.Random(seed)
+    with memory_lake(tmp_path, clock) as lake:
+        lake.repositories.create("sea", "mem://sea")
+        lake.repositories.create("land", "mem://land")
+        live_at_random(lake, chance, 60)
+        clock.advance(2 * DAY)
+        # shares so small that several are compared
+        collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=clock, share=5)
+        with collector.mark("sea", window_seconds=0) as run:
+            assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
+            run.sweep()
+        living = sorted(name for name in stored(lake, "mem://sea") if name.startswith("data/"))
+        lost = set(chance.sample(living, len(living) // 2))
+        lose(lake, *lost)
+        missing = check(collector, check_only=True)
+        assert {each.address for each in missing.shown} == lost
