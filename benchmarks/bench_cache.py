@@ -1,11 +1,11 @@
-"""Measures how tables of commits come from an object store to this machine: cold, warm and hot.
+"""Benchmarks the cache of commit tables over an object store: cold, warm and hot look-ups.
 
     python benchmarks/bench_cache.py [--objects N] [--delay-ms MS]
 
-Cold: a look-up in a range that is in the store alone, by way of a proxy that adds a delay each way.
-Warm: one in a range on this machine's disk that nobody has open. Hot: one in a range that is open.
-Each is done once in every range, but the hot ones many times. The store is MinIO where `make minio`
-has built it, else moto's server, in the same process: processor time is then the server's as well.
+Cold: a range that is only in the store, behind a proxy that adds a delay in each direction.
+Warm: a range on the local disk that no process has open. Hot: a range that is open.
+Cold and warm look-ups run once in every range, hot ones many times. The store is MinIO if `make
+minio` has built it, else moto's server in the same process, whose processor time is then included.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.faults.faulty_proxy import FaultyProxy
+from support.services.minio import minio_program, running_minio
+from support.services.s3_emulator import running_s3
+from support.services.s3_service import S3Service
+
 from anabranch import _kernel as kernel
-from anabranch.blocks.table_cache import TableCache
-from anabranch.testing.faulty_proxy import FaultyProxy
-from anabranch.testing.minio import minio_program, running_minio
-from anabranch.testing.s3_emulator import running_s3
-from anabranch.testing.s3_service import S3Service
+from anabranch.blocks.cache.table_cache import TableCache
 
 NAMESPACE = "s3://bench/lake"
 VERSION = Path(__file__).parent.parent / "tools" / "minio-version"

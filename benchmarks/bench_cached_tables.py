@@ -1,10 +1,10 @@
-"""Measures what a commit costs while the folder of cached tables holds few or many files.
+"""Benchmarks commits with few and with many files in the folder of cached tables.
 
     python benchmarks/bench_cached_tables.py [--files N] [--rounds N]
 
-Two lakes over stores in memory: the cache of one begins empty, that of the other with so many
-files. They commit one change each, turn by turn, so that a machine that others keep busy slows
-both. The aim is a cost within 10 % of each other.
+Two lakes use stores in memory: the cache of one is empty at first, that of the other has `--files`
+files. They commit one change each in alternating turns, so that other load on the machine slows
+both. The goal is a difference of at most 10 %.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def main() -> None:
     for index, measure in enumerate(("time", "CPU")):
         before, after = (statistics.median(pair[side][index] for pair in taken) for side in (0, 1))
         print(
-            f"commit of one change, {measure}: {before * 1e3:.2f} ms beside no cached files, "
-            f"{after * 1e3:.2f} ms beside {given.files:,}, ratio {after / before:.3f}"
+            f"commit of one change, {measure}: {before * 1e3:.2f} ms without cached files, "
+            f"{after * 1e3:.2f} ms with {given.files:,}, ratio {after / before:.3f}"
         )
 
 

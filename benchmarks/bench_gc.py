@@ -1,8 +1,9 @@
-"""Marking garbage: so many objects listed against nine tenths as many referenced, in one process.
+"""Benchmarks the mark phase of garbage collection in one process.
 
-The listing comes as record batches, as an inventory gives it: how long a store takes to list is the
-store's. References are real: a repository whose commits hold the entries, of which a tenth of the
-objects is no part. The first run reads all ranges, the second reuses the first's marks.
+The listing is read from record batches, as from an inventory, so the time of the store's own
+listing is not included. The references are the commits of a real repository, which refer to nine
+tenths of the listed objects. The first run reads all ranges, the second reuses the marks of the
+first.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
+from anabranch.pipelines.garbage.addresses.listing import LISTING
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.listing import LISTING
 from anabranch.testing.lake import lake_of
 
 BATCH = 1 << 16

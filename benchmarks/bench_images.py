@@ -1,10 +1,10 @@
-"""Benchmarks images: built of a repository's objects, by paths that stay and that do not.
+"""Benchmarks image builds from a repository's objects, with unchanged and with new paths.
 
     python benchmarks/bench_images.py                      100,000 objects, seconds
     python benchmarks/bench_images.py --objects 1000000
 
-No object has bytes: the repository's tree is written by the kernel. For each image: wall time,
-processor time of the process, objects a second of it, and the most memory so far.
+Objects have no bytes: the kernel writes the repository's tree. For each image: wall time, processor
+time of the process, objects per second of it, and the peak memory so far.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.faults.image_builds import build_image
+
 from anabranch import _kernel as kernel
 from anabranch.library import Lake, open_lake
-from anabranch.testing.image_building import build_image
 
 IMAGES = (
     ("FROM a reference", "FROM lakefs://sea/main"),

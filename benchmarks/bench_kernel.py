@@ -1,6 +1,6 @@
-"""What trees of a million entries cost, in microseconds of CPU (all threads) and of time.
+"""Benchmarks trees of a million entries: microseconds of CPU (all threads) and of wall time.
 
-The entries are as an object's: keys of 50 bytes, addresses and checksums that do not compress.
+The entries resemble those of objects: keys of 50 bytes, incompressible addresses and checksums.
 """
 
 from __future__ import annotations

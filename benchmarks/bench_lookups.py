@@ -1,15 +1,15 @@
-"""Look-ups at random in trees of many objects: microseconds of CPU and of time each, and memory.
+"""Benchmarks random look-ups in large trees: microseconds of CPU and of wall time, and memory.
 
     bench_lookups.py [--objects N] [--folder FOLDER] [--processes N]
 
-Builds a tree in FOLDER unless it is there (98 bytes an object; without FOLDER in a temporary one),
+Builds a tree in FOLDER unless it exists (98 bytes an object; the default is a temporary folder),
 opens it in each process, reads each block once, and then looks up keys in random order: with one
 call each, in batches of 1,000 in random order and in batches of 1,000 in the order of keys. All
-processes measure the same thing at the same time. Memory is what the open tables take, without
+processes measure the same operation at the same time. Memory is that of the open tables, without
 mapped files.
 
-The objects are as those of `bench_kernel.py`: keys of 52 bytes, addresses and checksums that do
-not compress.
+The objects resemble those of `bench_kernel.py`: keys of 52 bytes, incompressible addresses and
+checksums.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Benchmarks the S3 door of a server over a folder of its own: processor time, latency, throughput.
+"""Benchmarks a server's S3 gateway: processor time, latency, throughput.
 
     python benchmarks/bench_s3_server.py                     half a minute
-    python benchmarks/bench_s3_server.py --only '1 KiB'      the lines whose names hold that
+    python benchmarks/bench_s3_server.py --only '1 KiB'      the lines whose names contain that
 
-Requests are signed beforehand and repeated, so that signing them costs the client nothing; the
-server checks each one. See README.md beside this.
+Requests are signed in advance and repeated, so that the measurement does not include signing; the
+server verifies each signature. See README.md.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from api_requests import ApiRequests
-from filled import REPOSITORY, filled_folder
+from dataset import REPOSITORY, create_dataset
 from load import Load
+from proc_stats import memory_mib
+from report_table import ReportTable
 from s3_requests import S3Requests
-from table import Table
-from usage import memory_mib
 
 from anabranch.testing.server import Server, running_server
 
@@ -37,7 +37,7 @@ class Bench:
         self.server = server
         self.load = Load(server.url)
         self.s3 = S3Requests(server.url, server.auth)
-        self.table = Table(self.load, server.pid, seconds)
+        self.table = ReportTable(self.load, server.pid, seconds)
         self.only = re.compile(only)
 
     def prepare(self) -> None:
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="for each line")
     parser.add_argument("--only", default="", help="a regular expression for names of lines")
     given = parser.parse_args()
-    with filled_folder(OBJECTS) as folder, running_server(folder) as server:
+    with create_dataset(OBJECTS) as folder, running_server(folder) as server:
         Bench(server, given.seconds, given.only).run()
 
 

@@ -1,7 +1,7 @@
-"""What checking an S3 request costs: a signature in microseconds of CPU, a body in GB/s of CPU.
+"""Benchmarks the verification of S3 requests: signatures in µs of CPU, bodies in GB/s of CPU.
 
-The requests are those that boto3 sends for GET and PUT; keys are remembered, as they are for all
-requests of a day but the first.
+The requests are those that boto3 sends for GET and PUT. Signing keys are cached, as for all
+requests of a day except the first.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.signing.chunk_signatures import ChunkSignatures
 from anabranch.signing.request import Request
-from anabranch.signing.sign import Signer, presign, sign_request
+from anabranch.signing.sign import SigningCredentials, presign, sign_request
 
-SIGNER = Signer("AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), "x")
+SIGNER = SigningCredentials(
+    "AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), "x"
+)
 NOW = 1_700_000_000
 URL = "http://127.0.0.1:8000/repo/main/tables/flights/month%3D2024-01/part-00000.parquet"
 HEADERS = {
@@ -52,7 +54,7 @@ def cost(call: Callable[[], object], repeat: int) -> float:
 def received(method: str, url: str, headers: Mapping[str, str]) -> Request:
     parts = urlsplit(url)
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    return Request.received(method, parts.path.encode(), parts.query.encode(), raw)
+    return Request.from_wire(method, parts.path.encode(), parts.query.encode(), raw)
 
 
 def signatures() -> None:

@@ -1,11 +1,11 @@
-"""Benchmarks a server over a folder of its own: processor time per operation, and latency.
+"""Benchmarks a server with a folder of its own: processor time per operation, and latency.
 
     python benchmarks/bench_server.py                     10,000 objects, half a minute
-    python benchmarks/bench_server.py --objects 1000000   what the aims are about, some minutes
+    python benchmarks/bench_server.py --objects 1000000   the size of the goals, some minutes
     python benchmarks/bench_server.py --database postgres
 
-The processor time of the server's processes for each operation is the figure to compare by: it
-hardly moves when other programs are at work. Rates and latencies do. See README.md beside this.
+Compare by the server's processor time per operation: other programs hardly change it, but they
+change rates and latencies. See README.md.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 from api_requests import ApiRequests
-from filled import REPOSITORY, filled_folder, path_of
+from dataset import REPOSITORY, create_dataset, object_path
 from load import Load
-from table import Table
-from usage import memory_mib
+from proc_stats import memory_mib
+from report_table import ReportTable
+from support.services.postgres import running_cluster
 
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.testing.postgres import running_cluster
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.testing.server import Server, running_server
 
 BASE = f"/repositories/{REPOSITORY}"
@@ -37,7 +37,7 @@ class Bench:
         self.server = server
         self.load = Load(server.url)
         self.api = ApiRequests(self.load, server.url, server.auth)
-        self.table = Table(self.load, server.pid, seconds, database)
+        self.table = ReportTable(self.load, server.pid, seconds, database)
         self.objects = objects
         self.random = random.Random(1)
         self.commit = self.api.call("GET", f"{BASE}/branches/main")["commit_id"]
@@ -47,14 +47,14 @@ class Bench:
         """Returns what makes stats of random objects."""
 
         def make() -> bytes:
-            path = quote(path_of(self.random.randrange(self.objects)), safe="")
+            path = quote(object_path(self.random.randrange(self.objects)), safe="")
             return self.api.request("GET", f"{BASE}/refs/{reference}/objects/stat?path={path}")
 
         return make
 
     def page(self) -> bytes:
         """Returns a request for a page of 1,000 objects somewhere."""
-        after = quote(path_of(self.random.randrange(max(1, self.objects - 1000))), safe="")
+        after = quote(object_path(self.random.randrange(max(1, self.objects - 1000))), safe="")
         return self.api.request(
             "GET", f"{BASE}/refs/{self.commit}/objects/ls?amount=1000&after={after}"
         )
@@ -113,7 +113,7 @@ class Bench:
         checksum = f"{self.number:032x}"
 
         def make() -> bytes:
-            path = quote(path_of(next(spread)), safe="")
+            path = quote(object_path(next(spread)), safe="")
             body = {
                 "physical_address": f"local://{REPOSITORY}/data/changed/{self.number}",
                 "checksum": checksum,
@@ -207,7 +207,7 @@ def main() -> None:
     given = parser.parse_args()
     with (
         a_database(given.database) as (database, process),
-        filled_folder(given.objects, database) as folder,
+        create_dataset(given.objects, database) as folder,
         running_server(folder, workers=given.workers, database=database) as server,
     ):
         Bench(server, given.objects, given.seconds, process).run()

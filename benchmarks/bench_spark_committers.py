@@ -1,4 +1,4 @@
-"""Benchmarks how Spark's results come onto a branch: each of S3A's committers, with many files.
+"""Benchmarks the S3A committers, by which Spark writes its results to a branch, with many files.
 
     python benchmarks/bench_spark_committers.py                  200 files, a minute
     python benchmarks/bench_spark_committers.py --files 1000
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lakefs
 from lakefs.client import Client
-from usage import cpu_seconds
+from proc_stats import cpu_seconds
+from support.services.spark import settings_of, spark_session
 
 from anabranch.testing.server import Server, running_server
-from anabranch.testing.spark import settings_of, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

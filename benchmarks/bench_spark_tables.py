@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from usage import cpu_seconds
+from proc_stats import cpu_seconds
+from support.services.spark import spark_session
 
 import anabranch.spark
 from anabranch._kernel import encode_entry, write_tree
 from anabranch.blocks.table_addresses import tables_address
-from anabranch.testing.spark import spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,10 +1,10 @@
-"""Measures the stores of one machine: SQLite for references, a local folder for blocks.
+"""Benchmarks the stores of a single machine: SQLite for references, a local folder for blocks.
 
     python benchmarks/bench_stores.py [--folder DIR] [--seconds S]
 
-Each line is one kind of work: operations a second, CPU-microseconds of this process for each, and
-the time one takes. Durable work waits for the disk, so its rates are the disk's: the first line
-says what one append and sync costs on it just now.
+Each line is one kind of operation: operations per second, microseconds of this process's CPU per
+operation, and the latency. Durable operations wait for the disk, so their rates are the disk's: the
+first line is the current cost of one append and sync.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 KEYS = 100_000
 VALUE_BYTES = 200

@@ -7,11 +7,11 @@ import time
 import zlib
 from base64 import b64encode
 
-from filled import REPOSITORY
+from dataset import REPOSITORY
 
 from anabranch.model.secret import Secret
 from anabranch.signing.canonical_v4 import UNSIGNED
-from anabranch.signing.sign import Signer, sign_request
+from anabranch.signing.sign import SigningCredentials, sign_request
 
 __all__ = ["S3Requests"]
 
@@ -21,7 +21,7 @@ class S3Requests:
 
     def __init__(self, url: str, auth: tuple[str, str]) -> None:
         self._bucket = f"{url}/{REPOSITORY}"
-        self._signer = Signer(auth[0], Secret(auth[1]), "us-east-1")
+        self._signer = SigningCredentials(auth[0], Secret(auth[1]), "us-east-1")
 
     def request(
         self,

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from support.services.azure_emulator import EmulatedAzure, azurite_program, running_azure
+from support.services.minio import minio_program, running_minio
+from support.services.postgres import Cluster, postgres_programs, running_cluster
+from support.services.s3_emulator import EmulatedS3, running_s3
+from support.services.s3_service import S3Service
+from support.services.spark import settings_of, spark_session
 from xdist.scheduler import LoadScopeScheduling
 
 import anabranch
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.testing.azure_emulator import EmulatedAzure, azurite_program, running_azure
-from anabranch.testing.minio import minio_program, running_minio
-from anabranch.testing.postgres import Cluster, postgres_programs, running_cluster
-from anabranch.testing.s3_emulator import EmulatedS3, running_s3
-from anabranch.testing.s3_service import S3Service
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.testing.server import Server, running_server
-from anabranch.testing.spark import settings_of, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,9 +49,10 @@ hypothesis.settings.load_profile("patient")
 
 @pytest.fixture(autouse=True, scope="session")
 def _programs_find_the_package() -> Iterator[None]:
-    """Python programs that tests start import the package that is tested, installed or not."""
+    """Python programs that tests start import this checkout's package, and `support`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(anabranch.__file__).parent.parent))
+        paths = (Path(anabranch.__file__).parent.parent, Path(__file__).parent)
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         yield
 
 

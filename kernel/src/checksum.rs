@@ -1,8 +1,8 @@
-//! Checksums that uploads carry besides the ones Python has: CRC-32C and CRC-64/NVME.
+//! The checksums of uploads that Python does not have: CRC-32C and CRC-64/NVME.
 //!
-//! Both continue: the checksum of a whole is that of its last piece, given that of the pieces
-//! before it. CRC-64/NVME is computed from tables, 16 bytes at a step ("slicing"): table `k` says
-//! what a byte does to the checksum when `k` more bytes follow it.
+//! Both are incremental: they continue from the checksum of the preceding bytes. CRC-64/NVME uses
+//! tables and processes 16 bytes per step ("slicing-by-16"): table `k` has the contribution of a
+//! byte that is followed by `k` more bytes.
 
 use crc32c::crc32c_append;
 
@@ -38,12 +38,12 @@ const fn tables() -> [[u64; 256]; STEP] {
     tables
 }
 
-/// Returns the CRC-32C of what `value` is the checksum of, followed by `data`; 0 to begin.
+/// Continues a CRC-32C with `data`; `value` is the checksum so far, 0 to begin.
 pub fn crc32c(data: &[u8], value: u32) -> u32 {
     crc32c_append(value, data)
 }
 
-/// Returns the CRC-64/NVME of what `value` is the checksum of, followed by `data`; 0 to begin.
+/// Continues a CRC-64/NVME with `data`; `value` is the checksum so far, 0 to begin.
 pub fn crc64nvme(data: &[u8], value: u64) -> u64 {
     let (steps, rest) = data.as_chunks::<STEP>();
     let mut crc = !value;

@@ -5,37 +5,37 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// Whatever can go wrong with tables and trees.
+/// An error of an operation on tables or trees.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Stored bytes are not what they must be.
+    /// Stored bytes are invalid.
     #[error("{path}: {reason}")]
     Corrupt { path: String, reason: String },
-    /// There is no file for a table.
+    /// The file of a table does not exist.
     #[error("no table {table_id} at {path}")]
     Missing { table_id: String, path: String },
-    /// The disk or the operating system refused.
+    /// The disk or the operating system reported an error.
     #[error("{path}: {source}")]
     Io { path: String, source: io::Error },
-    /// Keys came out of order or twice.
+    /// Keys are not in order or repeated.
     #[error("{0}")]
     Order(String),
-    /// A request that makes no sense, or bytes given by the caller that are malformed.
+    /// An invalid argument, or malformed bytes from the caller.
     #[error("{0}")]
     Invalid(String),
-    /// The caller's own code, which finds the files of tables, failed.
+    /// The caller's function that locates table files failed.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What is wrong with some bytes, before it is known which file they belong to.
+/// The reason why bytes are invalid, without the file that they belong to.
 pub type Fault = &'static str;
 
 impl Error {
-    /// Returns the error for a file operation; a file that is not there is a missing table.
+    /// Returns the error of a file operation; a file that does not exist is a missing table.
     pub fn from_io(path: &Path, source: io::Error) -> Error {
         let shown = path.display().to_string();
         if source.kind() == io::ErrorKind::NotFound {
@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for bytes of the file `path` that are not what they must be.
+    /// Returns the error for invalid bytes in the file `path`.
     pub fn corrupt(path: &str, reason: impl Into<String>) -> Error {
         Error::Corrupt {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Small questions to the system about files, asked once for each request.
+//! System calls on files that each request makes once.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Returns whether an open file has a name in some folder.
+/// Returns whether an open file still has a name in a directory.
 pub fn has_name(descriptor: RawFd) -> Result<bool> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the place has the size that the system fills.
@@ -18,11 +18,11 @@ pub fn has_name(descriptor: RawFd) -> Result<bool> {
     Ok(unsafe { status.assume_init() }.st_nlink > 0)
 }
 
-/// Fills the buffer with a file's bytes from `start` on if the system has them in its memory, and
-/// returns whether it did; not where the file ends before, and not on systems that cannot tell.
-/// A link is not followed.
+/// Fills the buffer with a file's bytes from `start` if all of them are in the page cache, and
+/// returns whether it did. Returns false if the file is too short, or if the system cannot read
+/// from the page cache only. Does not follow a symbolic link.
 pub fn read_cached(path: &Path, start: u64, buffer: &mut [u8]) -> Result<bool> {
-    // a named pipe in the file's place must not block who opens it
+    // opening must not block if there is a named pipe instead of the file
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
@@ -35,8 +35,8 @@ const SCHEME: &str = "local://";
 const LONGEST_ORDINARY: usize = 255;
 
 /// Returns the folder and the name of an address of a local store, relative to its root, if the
-/// address is ordinary: it names no root, has no name that is empty or begins with a dot, and is
-/// of at most 255 bytes of ASCII. `None` says nothing: others may be good, too.
+/// address is ordinary: it names no root, no name in it is empty or begins with a dot, and it has
+/// at most 255 bytes, all ASCII. `None` does not mean that the address is invalid.
 pub fn ordinary_place(address: &str) -> Option<(&str, &str)> {
     let path = address.strip_prefix(SCHEME)?;
     if path.len() > LONGEST_ORDINARY {
@@ -55,17 +55,17 @@ pub fn ordinary_place(address: &str) -> Option<(&str, &str)> {
     Some(path.rsplit_once('/').unwrap_or(("", path)))
 }
 
-/// What tells a file from others and from what it was before somebody changed it.
+/// The state of a file, by which a changed or replaced file is recognized.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub struct FileState {
     /// In bytes.
     pub size: u64,
-    /// A digest of device, number, size, and times of change: another one after the file was
-    /// written to, replaced or restored.
+    /// A digest of device, inode, size and times of change, which differs after the file was
+    /// written, replaced or restored.
     pub identity: u64,
 }
 
-/// Returns the state of a regular file, `None` where there is none. A link is not followed.
+/// Returns the state of a regular file, `None` if there is none. Does not follow a symbolic link.
 pub fn state(path: &Path) -> Result<Option<FileState>> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -80,14 +80,14 @@ pub fn open_state(descriptor: RawFd) -> Result<FileState> {
     if descriptor < 0 {
         return Err(Error::from_raw_os_error(libc::EBADF));
     }
-    // SAFETY: the descriptor stays the caller's: it is not closed here.
+    // SAFETY: the caller keeps ownership of the descriptor, which is not closed here.
     let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
     Ok(state_from(&file.metadata()?))
 }
 
-/// Fills the buffer with all of a file's bytes if the system has them in its memory and the file
-/// is as long as the buffer, and returns its identity from before; `None` otherwise. A link is not
-/// followed.
+/// Fills the buffer with all of a file's bytes if they are in the page cache and the file is as long
+/// as the buffer. Returns the file's identity from before the read, `None` otherwise. Does not follow
+/// a symbolic link.
 pub fn read_whole_cached(path: &Path, buffer: &mut [u8]) -> Result<Option<u64>> {
     // as above
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -95,7 +95,7 @@ pub fn read_whole_cached(path: &Path, buffer: &mut [u8]) -> Result<Option<u64>> 
         .read(true)
         .custom_flags(flags)
         .open(path)?;
-    // looked at before it is read: a later change gives another identity
+    // taken before the read, so that a concurrent change results in another identity
     let state = state_from(&file.metadata()?);
     if state.size != buffer.len() as u64 || read_at_once(&file, 0, buffer)? != buffer.len() {
         return Ok(None);
@@ -120,8 +120,8 @@ fn state_from(metadata: &Metadata) -> FileState {
     FileState { size, identity }
 }
 
-/// Returns the output of SplitMix64 for a state: a bijection in which each bit decides on all
-/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Returns the output of SplitMix64 for a state: a bijection in which each input bit affects all
+/// output bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 fn scrambled(state: u64) -> u64 {
     let mut value = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -133,14 +133,14 @@ fn is_absence(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Writes a file that is new, and syncs nothing. One that could not be written whole does not stay.
-/// A link in its place is not followed.
+/// Creates a file without syncing it, and removes it if it cannot be written completely. Does not
+/// follow a symbolic link.
 pub fn write_new(path: &Path, body: &[u8]) -> Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut file = options.custom_flags(libc::O_NOFOLLOW).open(path)?;
     file.write_all(body).inspect_err(|_| {
-        // what is told is why it was not written
+        // report the error of the write, not that of the removal
         let _ = fs::remove_file(path);
     })
 }
@@ -154,7 +154,7 @@ fn read_at_once(file: &File, start: u64, buffer: &mut [u8]) -> Result<usize> {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
     };
-    // SAFETY: the buffer is ours to write, of that length, and stays until the call returns.
+    // SAFETY: the buffer is writable, has that length, and outlives the call.
     let read = unsafe { libc::preadv2(file.as_raw_fd(), &place, 1, start, libc::RWF_NOWAIT) };
     usize::try_from(read).map_err(|_| Error::last_os_error())
 }

@@ -1,18 +1,18 @@
 //! Tables and trees of Anabranch: the RocksDB-compatible SSTables that hold object metadata,
 //! and the walks over them.
 //!
-//! - [`checksum`]: checksums that uploads carry.
-//! - [`codec`]: what lies inside a record: identities, values, protobuf messages.
-//! - [`table`]: one SSTable file, written byte for byte as Pebble writes it, and read.
-//! - [`key_tree`]: sorted keys in little memory, searched.
-//! - [`prefetch`]: hints about memory that is read soon.
-//! - [`ranges`]: how a sequence of records is cut into tables, and the table that lists them.
-//! - [`tree`]: all records of one commit, and what is done with them.
-//! - [`arrow`]: records as columns, to and from whoever works with those.
-//! - [`signing`]: signatures over requests of S3.
-//! - [`files`]: small questions to the system about files.
-//! - [`http`]: plain messages of HTTP.
-//! - [`text`]: how numbers, times and keys are written for those who read text.
+//! - [`checksum`]: checksums of uploads.
+//! - [`codec`]: the contents of a record: identities, values, protobuf messages.
+//! - [`table`]: reader and writer of SSTable files, byte for byte as Pebble writes them.
+//! - [`key_tree`]: a compact index of sorted keys.
+//! - [`prefetch`]: prefetch hints to the processor.
+//! - [`ranges`]: splits a sequence of records into tables, and writes the table that lists them.
+//! - [`tree`]: all records of one commit, and the operations on them.
+//! - [`arrow`]: conversion of records to and from Arrow columns.
+//! - [`signing`]: signatures of S3 requests.
+//! - [`files`]: system calls on files.
+//! - [`http`]: reader and writer of HTTP/1.1 messages.
+//! - [`text`]: numbers, times and keys as text.
 
 pub mod arrow;
 pub mod checksum;

@@ -11,7 +11,7 @@ use _kernel::ranges::RangeWriter;
 use _kernel::table::footer::{FOOTER_LEN, Footer};
 use _kernel::table::stored_block::TRAILER_LEN;
 use _kernel::table::verify::verify;
-use _kernel::table::{BlockSurvey, RawBlock, Table};
+use _kernel::table::{BlockScan, RawBlock, Table};
 use samples::{Random, sample_records, table_bytes};
 
 /// No table in this file justifies more at once.
@@ -55,9 +55,9 @@ fn exercise(bytes: Vec<u8>, random: &mut Random) {
             let _ = cursor.next();
         }
     }
-    let mut survey = BlockSurvey::default();
+    let mut scan = BlockScan::default();
     for block in 0..table.block_count().min(8) {
-        let _ = survey.load(&table, block);
+        let _ = scan.load(&table, block);
     }
     let folder = tempfile::tempdir().unwrap();
     let mut writer = RangeWriter::new(folder.path());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use _kernel::Error;
 use _kernel::table::verify::verify;
-use _kernel::table::{BlockSurvey, Kind, Table, TableWriter};
+use _kernel::table::{BlockScan, Kind, Table, TableWriter};
 use proptest::prelude::*;
 use samples::foreign::{self, Manner, OURS};
 use samples::{Records, open, records, sample_records, table_bytes, walk};
@@ -34,16 +34,16 @@ fn expect_walks_and_look_ups(records: &Records, others: &Records) {
 /// Adds each table's records to one writer, whole blocks where `whole` says so.
 fn rewrite(tables: &[Arc<Table>], mut whole: impl FnMut() -> bool) -> Vec<u8> {
     let mut writer = TableWriter::new(Kind::Ranges);
-    let mut survey = BlockSurvey::default();
+    let mut scan = BlockScan::default();
     for table in tables {
         for block in 0..table.block_count() {
-            survey.load(table, block).unwrap();
+            scan.load(table, block).unwrap();
             if whole() {
                 let sealed = table.sealed_block(block).unwrap();
-                writer.add_block(&survey, sealed).unwrap();
+                writer.add_block(&scan, sealed).unwrap();
             } else {
-                for number in 0..survey.records() {
-                    let (key, value) = survey.record(number);
+                for number in 0..scan.records() {
+                    let (key, value) = scan.record(number);
                     writer.add(key, value).unwrap();
                 }
             }
@@ -115,11 +115,11 @@ proptest! {
     #[test]
     fn blocks_of_our_own_can_be_copied(records in records()) {
         let table = open(table_bytes(&records));
-        let mut survey = BlockSurvey::default();
+        let mut scan = BlockScan::default();
         for block in 0..table.block_count() {
-            survey.load(&table, block).unwrap();
+            scan.load(&table, block).unwrap();
             // The one block of an empty table is no more than a restart.
-            prop_assert!(survey.is_canonical() || records.is_empty());
+            prop_assert!(scan.is_canonical() || records.is_empty());
         }
     }
 
@@ -148,9 +148,9 @@ fn blocks_that_others_encode_are_not_copied() {
     let list: Vec<_> = records.clone().into_iter().collect();
     let expected = table_bytes(&records);
     let ours = open(foreign::table_bytes(&list, &OURS));
-    let mut survey = BlockSurvey::default();
-    survey.load(&ours, 0).unwrap();
-    assert!(survey.is_canonical(), "our manner is canonical");
+    let mut scan = BlockScan::default();
+    scan.load(&ours, 0).unwrap();
+    assert!(scan.is_canonical(), "our manner is canonical");
     for manner in [
         Manner {
             restart_interval: 8,
@@ -200,10 +200,10 @@ fn blocks_out_of_order_are_refused() {
     let mut list: Vec<_> = one_block().into_iter().collect();
     list.swap(3, 20);
     let foreign = open(foreign::table_bytes(&list, &OURS));
-    let mut survey = BlockSurvey::default();
-    survey.load(&foreign, 0).unwrap();
+    let mut scan = BlockScan::default();
+    scan.load(&foreign, 0).unwrap();
     let mut writer = TableWriter::new(Kind::Ranges);
-    let added = writer.add_block(&survey, foreign.sealed_block(0).unwrap());
+    let added = writer.add_block(&scan, foreign.sealed_block(0).unwrap());
     assert!(matches!(added, Err(Error::Order(_))));
     assert!(verify(&foreign).is_err());
 }

@@ -4,12 +4,11 @@ A *table* is one RocksDB-compatible SSTable file, named by the digest of its rec
 a table of entries; a *metarange* is a table whose records describe ranges; a *tree* is a metarange
 with its ranges, which is all the metadata of one commit. Tables are mapped, never copied.
 
-A *record* is a key with a value of two parts: the identity, which says whether two values are the
-same, and the data, which is whatever the reader needs. Everywhere here a record's value is a
-`Value`: `(identity, data)`.
+A *record* is a key with a value of two parts: the identity, by which values are compared, and the
+data. In this module a record's value is a `Value`: `(identity, data)`.
 
-Calls that may run long release the GIL. Bad bytes raise `CorruptTable`, which names the file;
-what the disk refuses raises OSError.
+Long calls release the GIL. Damaged bytes raise `CorruptTable`, which names the file; errors of the
+disk raise OSError.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,20 +18,20 @@ Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
 
 EMPTY_TREE_ID: str
-"""What stands for a metarange id where there is no tree yet, in a repository's first commit: the
-empty string. It opens as a tree without entries. One that is written has an id as any other."""
+"""The metarange id of a repository's first commit, which has no tree: the empty string. It opens as
+a tree without entries. An empty tree that is written has an ordinary id."""
 
 class KernelError(Exception):
-    """Whatever goes wrong in the kernel."""
+    """Base class of the kernel's errors."""
 
 class CorruptTable(KernelError):
-    """A table's bytes are not what they must be. `path` is the file, `reason` says what."""
+    """A table's bytes are damaged. `path` is the file, `reason` describes the damage."""
 
     path: str
     reason: str
 
 class MissingTable(KernelError):
-    """There is no file for a table id. `table_id` and `path` say which."""
+    """The file `path` of the table `table_id` does not exist."""
 
     table_id: str
     path: str
@@ -42,7 +41,7 @@ class MissingTable(KernelError):
 def entry_identity(
     size: int, checksum: str, metadata: Mapping[str, str], content_type: str
 ) -> bytes:
-    """Returns the 32 bytes that tell one content from another; the address has no part in it."""
+    """Returns the 32 bytes that identify the content; they do not depend on the address."""
 
 def encode_entry(
     address: str,
@@ -57,7 +56,7 @@ def encode_entry(
     """Returns an entry's identity and its protobuf form, metadata sorted by key."""
 
 def decode_entry(data: bytes) -> tuple[str, int, int, int, int, str, dict[str, str], str]:
-    """Returns the arguments of `encode_entry`. Raises KernelError for bytes that are no entry."""
+    """Returns the arguments of `encode_entry`. Raises KernelError for malformed bytes."""
 
 def encode_staged(key: bytes, value: Value | None) -> bytes:
     """Returns a StagedEntryData record; None is a tombstone."""
@@ -73,7 +72,7 @@ def commit_id(
     metadata: Mapping[str, str],
     parents: Sequence[str],
 ) -> str:
-    """Returns the digest that names a commit; `creation_date` in seconds."""
+    """Returns the id of a commit, a digest; `creation_date` is in seconds since 1970."""
 
 # --- tables ----------------------------------------------------------------------------------
 
@@ -92,7 +91,7 @@ class RangeInfo:
 
 @final
 class Written:
-    """What a write left in its folder."""
+    """The result of a write to a folder."""
 
     metarange_id: str
     """The new tree's id."""
@@ -103,11 +102,11 @@ class Written:
     added: int
     changed: int
     removed: int
-    """Records in which the new tree differs from the one it was made from."""
+    """Numbers of records in which the new tree differs from its base."""
 
 def verify_table(path: str) -> str:
-    """Reads a whole table, checks every checksum and the order of keys, and returns its id
-    computed from its records. Raises CorruptTable.
+    """Reads a whole table, verifies all checksums and the order of keys, and returns the id that it
+    computes from the records. Raises CorruptTable.
     """
 
 def table_properties(path: str) -> dict[str, bytes]:
@@ -122,18 +121,18 @@ def table_records(path: str) -> list[tuple[bytes, bytes]]:
 class Tables:
     """A pool of open tables, which closes the least recently used ones.
 
-    `capacity` is how many tables stay open; an open table takes less than a byte of memory an
-    entry for its index, besides the mapping.
+    `capacity` is the maximum number of open tables. The index of an open table takes less than a
+    byte of memory per entry, besides the mapping.
     """
 
     def __init__(self, capacity: int = 4096) -> None: ...
     def tree(self, metarange_id: str, locate: Callable[[str], str]) -> Tree:
-        """Opens a tree. `locate` returns the path of a table's file by its id (and brings it
-        there when it must); it is called when a table is not open, from any thread.
+        """Opens a tree. `locate` returns the path of a table's file by its id, after downloading it
+        if necessary; it is called from any thread when a table must be opened.
         """
     def open_count(self) -> int: ...
     def forget(self, table_id: str) -> None:
-        """Closes a table, if it is open; readers in flight keep their mapping."""
+        """Closes a table if it is open; concurrent readers keep their mapping."""
 
 @final
 class Tree:
@@ -148,9 +147,9 @@ class Tree:
     def listing(
         self, *, prefix: bytes = b"", after: bytes = b"", delimiter: bytes = b"", amount: int
     ) -> Listing:
-        """Starts a page of at most `amount` items: records whose key begins with `prefix`, comes
-        after `after`, and, with a delimiter, what has the delimiter after the prefix as one
-        common prefix. `after` may itself be a common prefix, whose members are then skipped.
+        """Starts a page of at most `amount` items: records whose key begins with `prefix` and is
+        greater than `after`. With a delimiter, keys that contain it after the prefix are grouped
+        into common prefixes. If `after` is a common prefix, its members are skipped.
         """
     def diff(
         self,
@@ -161,7 +160,7 @@ class Tree:
         delimiter: bytes = b"",
         amount: int,
     ) -> DiffPage:
-        """Returns a page of what must change in this tree to make it `other`."""
+        """Returns a page of the changes from this tree to `other`."""
     def compare(
         self,
         source: Tree,
@@ -172,19 +171,25 @@ class Tree:
         delimiter: bytes = b"",
         amount: int,
     ) -> DiffPage:
-        """Returns a page of what merging `source` into this tree would do, given their base;
-        paths that both sides changed, differently, have the kind "conflict".
+        """Returns a page of the changes that a merge of `source` into this tree would make, given
+        their base. Keys that both sides changed differently have the kind "conflict".
+        """
+    def addresses(
+        self, *, after: bytes, last: bytes, amount: int
+    ) -> tuple[list[tuple[bytes, bytes, int]], bytes | None]:
+        """Returns addresses of the entries with keys after `after` and up to `last`, as (key,
+        address, address type): of each folder the first with an ordinary name, and all with other
+        names, at most `amount`. Also returns the key after which there may be more, or None.
         """
     def apply(self, changes: Iterable[tuple[bytes, Value | None]], folder: str) -> Written:
-        """Writes the tree with `changes` made (None deletes), which must be sorted by key
-        without repetitions. Whole ranges that no change touches are reused by id; a change that
-        equals what is there, or deletes what is not, is none. Tables go to `folder` under their
-        ids, by a temporary name and synced, and are complete when this returns. Raises
-        ValueError for keys out of order.
+        """Writes the tree with `changes` applied (None deletes), which must be sorted by key
+        without repetitions. Ranges without changes are reused by id; a change without effect does
+        not count. Tables are written to `folder` under their ids, by way of a temporary name, and
+        are complete and synced when this returns. Raises ValueError for keys out of order.
         """
     def apply_staged(self, rows: Iterable[tuple[bytes, bytes]], folder: str) -> Written:
-        """Like `apply`, of changes as a key-value store holds them: keys and StagedEntryData
-        records. Raises KernelError for bytes that are no such record.
+        """Like `apply`, with changes as keys and StagedEntryData records. Raises KernelError for
+        malformed records.
         """
     def merge(
         self,
@@ -195,8 +200,8 @@ class Tree:
         strategy: Literal["", "source-wins", "dest-wins"] = "",
         max_conflicts: int = 1000,
     ) -> Merged:
-        """Merges `source` into this tree, given their base. With conflicts and no strategy
-        nothing is left behind that names a tree.
+        """Merges `source` into this tree, given their base. With conflicts and no strategy, no
+        metarange is written.
         """
     def scan(
         self, *, prefix: bytes = b"", after: bytes = b"", decoded: bool = True, batch: int = 65536
@@ -208,10 +213,10 @@ class Tree:
 
 @final
 class Listing:
-    """A page being filled from a tree and the staged changes that lie over it.
+    """A page being filled from a tree with staged changes applied.
 
-    The caller feeds staged changes in pieces, so that a page never needs more of them than it
-    shows: while not `done`, feed the changes whose keys are at least `position`.
+    The caller feeds staged changes in pieces, so that only those the page needs are read: while
+    not `done`, feed the changes whose keys are at least `position`.
     """
 
     position: bytes
@@ -219,19 +224,19 @@ class Listing:
     has_more: bool
     """Whether items follow the page; known when done."""
     def feed(self, changes: Sequence[tuple[bytes, Value | None]], last: bool) -> None:
-        """Continues up to the last of these changes, or, when they are the `last`, to the end
-        of the page or of the tree. Keys must be sorted and not before `position`.
+        """Continues up to the last of these changes, or, if they are the `last`, to the end of the
+        page or the tree. Keys must be sorted and at least `position`.
         """
     def feed_staged(self, rows: Sequence[tuple[bytes, bytes]], last: bool) -> None:
-        """Like `feed`, of keys and StagedEntryData records. Raises KernelError for other bytes."""
+        """Like `feed`, with keys and StagedEntryData records. Raises KernelError."""
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:
-        """The page's items in order; None in place of a value marks a common prefix."""
+        """Returns the page's items in order; the value of a common prefix is None."""
     def last_key(self) -> bytes: ...
     def object_stats_json(
         self, storage_namespace: str, user_metadata: bool, local_root: str = ""
     ) -> bytes:
-        """The page as JSON of lakeFS; `local_root` replaces the scheme of full local addresses."""
+        """Returns the page as lakeFS JSON; `local_root` replaces the scheme of local addresses."""
     def s3_elements(
         self,
         root: bytes,
@@ -241,10 +246,10 @@ class Listing:
         at_end: str = "",
         encoded: bool = False,
     ) -> bytes:
-        """The page as the XML elements of S3's listings, keys behind `root`: of an object
-        `<name>` with Key, `after_key`, LastModified, ETag, Size and `at_end`, of a common prefix
-        `<CommonPrefixes>`. Keys are escaped, or percent-encoded if `encoded`; the texts
-        `after_key` and `at_end` are elements already.
+        """Returns the page as XML elements of S3 listings, with keys prefixed by `root`: objects as
+        `<name>` with Key, `after_key`, LastModified, ETag, Size and `at_end`, common prefixes as
+        `<CommonPrefixes>`. Keys are escaped, or percent-encoded if `encoded`; `after_key` and
+        `at_end` are XML elements.
         """
 
 @final
@@ -257,9 +262,9 @@ class DiffPage:
 @final
 class Merged:
     written: Written | None
-    """None when there are conflicts that no strategy solved."""
+    """None if there are unresolved conflicts."""
     conflicts: list[bytes]
-    """The first `max_conflicts` conflicting keys, in order; empty when a strategy solved them."""
+    """The first `max_conflicts` conflicting keys in order, empty if a strategy resolved them."""
     conflict_count: int
 
 @final
@@ -267,27 +272,29 @@ class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 def write_tree(records: Iterable[tuple[bytes, Value]], folder: str) -> Written:
-    """Writes sorted records as a tree into `folder`, cut into ranges as lakeFS cuts them.
-    Raises ValueError for keys out of order or repeated.
+    """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS. Raises
+    ValueError for keys out of order or repeated.
     """
 
 def write_arrow(source: Any, folder: str) -> Written:
-    """Writes an Arrow stream (anything with `__arrow_c_stream__`), in either form that
-    `Tree.scan` gives, sorted by path, as a tree into `folder`.
+    """Writes an Arrow stream (any object with `__arrow_c_stream__`), sorted by path and in either
+    form of `Tree.scan`, as a tree into `folder`.
     """
 
 def write_ranges_arrow(source: Any, folder: str) -> list[RangeInfo]:
     """Like `write_arrow`, without a metarange."""
 
 def path_order(source: Any) -> bytes:
-    """Returns the order in which the rows of a stream of record batches have their column `path`
-    sorted by bytes: row numbers of four bytes each, as this machine writes them. Rows with equal
-    paths stay as they came; those without come last. Raises KernelError for a column that is no
-    text.
+    """Returns the row numbers of a stream of record batches in the byte order of the column `path`,
+    as native integers of four bytes. The sort is stable; rows without a path are last. Raises
+    KernelError if the column is not text.
     """
 
 def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
     """Writes the metarange of ranges in order and returns its id."""
+
+def ends_range(key: bytes) -> bool:
+    """Returns whether a range ends after this key, whatever its size."""
 
 # --- layers ----------------------------------------------------------------------------------
 
@@ -295,15 +302,13 @@ def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
 class Layer:
     """The entries of a tree whose keys begin with `prefix`, which is replaced by `target`.
 
-    With `single` only the entry with the key `prefix` is meant. Addresses that are relative to
-    the storage `namespace` are made full (`AddressType.FULL`); with None they stay as they are.
-    `leave_out` is asked for each name, which is what a key has behind the prefix, from any
-    thread; where it returns a true value, the entry is left out. It costs about two
-    microseconds an entry.
+    `single` selects only the entry with the key `prefix`. Addresses relative to the storage
+    `namespace` are made full (`AddressType.FULL`); with None they do not change. `leave_out` is
+    called from any thread with each name, the key without the prefix; a true result excludes the
+    entry. It takes about two microseconds per entry.
 
-    A layer with an unchanged prefix, without a namespace and without `leave_out`, is *taken as
-    it is*: whole ranges of it are reused unread. Its tables must be ones that the new tree's
-    repository has.
+    A layer without a namespace and `leave_out`, whose prefix is not replaced, is *unchanged*: its
+    ranges are reused without reading them. The new tree's repository must have its tables.
     """
 
     def __init__(
@@ -319,13 +324,13 @@ class Layer:
 
 @final
 class LayerCounts:
-    """What was met in a layer."""
+    """The statistics of a layer."""
 
     found: int
-    """Its entries, those that are left out or unfit not among them."""
+    """The number of its entries, without those that are left out or unfit."""
     left_out: int
     shadowed: int
-    """Entries whose key is one of a layer above too."""
+    """Entries whose key a layer above has too."""
     shadowed_keys: list[bytes]
     """The first ten of their new keys."""
     unfit: int
@@ -333,9 +338,9 @@ class LayerCounts:
     unfit_keys: list[bytes]
     """The first ten of their old keys."""
     size: int
-    """The sizes of the objects found, in bytes; 0 for a layer that is taken as it is."""
+    """The total size of the objects found, in bytes; 0 for an unchanged layer."""
     shadowed_size: int
-    """The sizes of the objects shadowed."""
+    """The total size of the shadowed objects, in bytes."""
 
 def write_layers(
     layers: Sequence[Layer],
@@ -344,45 +349,42 @@ def write_layers(
     longest_key: int = 1024,
     look: Callable[[int], object] | None = None,
 ) -> tuple[Written, list[LayerCounts]]:
-    """Writes the tree of layers laid over each other into `folder`: of the entries of one key
-    that of the last layer counts, also where their identities are equal.
+    """Writes the overlay of layers as a tree into `folder`: if several layers have a key, the last
+    layer wins, also if the identities are equal.
 
-    Returns what was written, without the tables of layers that are taken as they are, and the
-    counts of each layer. The tree is the one that `write_tree` makes of the same entries, byte
-    for byte: it depends on what the layers hold alone, not on how their trees are cut. Entries
-    keep their identities, of which the address is no part. An unfit key is no error; who has
-    found one uses no such tree.
+    Returns the result, without the tables of unchanged layers, and the counts of each layer. The
+    tree is equal, byte for byte, to the one that `write_tree` writes for the same entries: it does
+    not depend on the range boundaries of the layers. Entries keep their identities, which do not
+    depend on addresses. Unfit keys are not an error; the caller must not use such a tree.
 
-    Large layers are written by several threads. `look` is called on the caller's own, about every
-    16,000 entries and at the end, with how many more of all layers were passed; what it raises
-    ends the work, as does what `leave_out` raises. Raises KernelError for values that are no
-    entries.
+    Several threads write large layers. `look` is called on the caller's thread, about every 16,000
+    entries and at the end, with the number of entries processed since the call before. Exceptions
+    of `look` and `leave_out` cancel the work. Raises KernelError for values that are not entries.
     """
 
 # --- signatures of version 4 -----------------------------------------------------------------
 
 def joined_headers(pairs: Iterable[tuple[bytes | str, bytes | str]]) -> dict[str, str]:
-    """Returns headers by lower-case name, with a character for each byte (Latin-1); the values of
-    a name that comes several times are trimmed and joined by commas, in order. Text that is not
-    Latin-1 stands for its UTF-8.
+    """Returns headers by lower-case name, with a character for each byte (Latin-1). The values of a
+    repeated name are trimmed and joined by commas, in order. Text that is not Latin-1 is encoded as
+    UTF-8.
     """
 
 SignedHead: TypeAlias = tuple[str, str, str, dict[str, str], str, str]
-"""(method, path, query, headers, signed headers, payload) of a request: what a signature covers.
-The signed headers are named as `name;name`; all text is Latin-1, a character for each byte."""
+"""(method, path, query, headers, signed headers, payload) of a request, which a signature covers.
+The signed headers are `name;name`; all text is Latin-1, a character for each byte."""
 
 def canonical_request(head: SignedHead, *, as_sent: bool = False) -> str:
-    """Returns the canonical form of a request: path and query decoded and encoded anew, parameters
-    sorted without X-Amz-Signature, spaces in headers folded; or, with `as_sent`, the parameters
-    sorted and all else as it is. Raises ValueError for text that is not Latin-1.
+    """Returns the canonical form of a request: path and query decoded and encoded again, parameters
+    sorted without X-Amz-Signature, spaces in headers folded. With `as_sent`, parameters are sorted
+    and everything else is unchanged. Raises ValueError for text that is not Latin-1.
 
     [AWS, "Signature Version 4 signing process for Amazon S3"]
     """
 
 def signature_v4(key: bytes, timestamp: str, scope: str, canonical: str) -> str:
-    """Returns the signature over a canonical request in hexadecimal, by the key of 32 bytes that
-    was derived for the scope `YYYYMMDD/region/service/aws4_request`. Raises ValueError for a key
-    of another length.
+    """Returns the signature of a canonical request in hexadecimal, with the key of 32 bytes derived
+    for the scope `YYYYMMDD/region/service/aws4_request`. Raises ValueError for another length.
     """
 
 def is_signature_v4(
@@ -394,28 +396,27 @@ def is_signature_v4(
     *,
     as_sent: bool = False,
 ) -> bool:
-    """Returns whether `signature` is that over the canonical form of a request, in a time that
-    does not depend on where it differs. Raises ValueError as `canonical_request` and
-    `signature_v4` do.
+    """Returns whether `signature` is that of the canonical form of a request, compared in constant
+    time. Raises ValueError as `canonical_request` and `signature_v4` do.
     """
 
 # --- plain messages of HTTP --------------------------------------------------------------------
 
 def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | None:
-    """Returns (method, path, query, headers, body) of the request of HTTP/1.1 that `data` is, from
-    its first byte to its last; headers as `joined_headers` makes them, the rest as it was sent.
-    None for anything else, which may still be a request: `HeadReader` tells (RFC 9112).
+    """Parses `data` as exactly one plain HTTP/1.1 request. Returns (method, path, query, headers,
+    body), with headers as of `joined_headers` and the rest as sent, or None for anything else,
+    which may still be a request that `HeadReader` parses (RFC 9112).
     """
 
 class MalformedRequest(Exception):
-    """A request that cannot be read; its arguments are the response's status and the reason."""
+    """A request that cannot be parsed; the arguments are the response's status and the reason."""
 
 @final
 class RequestHead:
-    """The head of a request. `path`, `query` and `headers` are as `whole_request` returns them,
-    `pairs` are the headers as ASGI has them; the authority of an absolute target replaces the
-    `Host` header. `length` is the body's in bytes, None for one in chunks. `keep_alive` says
-    whether the connection persists, `expects_continue` whether the client waits for `100 Continue`.
+    """The head of a request. `path`, `query` and `headers` are as of `whole_request`, `pairs` are
+    the headers for ASGI; the authority of an absolute target replaces the `Host` header. `length`
+    is the body's in bytes, None if it is chunked. `keep_alive` is whether the connection persists,
+    `expects_continue` whether the client waits for `100 Continue`.
     """
 
     method: str
@@ -430,26 +431,26 @@ class RequestHead:
 
 @final
 class HeadReader:
-    """A head that arrives in pieces: at most 64 KiB, 200 header lines. Upgrades are ignored."""
+    """Incremental parser of a head: at most 64 KiB, 200 header lines. Upgrades are ignored."""
 
     empty: bool
 
     def take(self, data: bytes, start: int, /) -> tuple[int, RequestHead | None]:
-        """Takes the bytes from `start` that belong to the head. Returns where they end, and the
-        head once it is complete. Raises MalformedRequest at the first line that no head has.
+        """Consumes the bytes from `start` that belong to the head. Returns their end, and the head
+        once it is complete. Raises MalformedRequest at the first invalid line.
         """
 
 @final
 class ChunkReader:
-    """A body in chunks that arrives in pieces, until it is `done`, with at most 8 KiB of chunk
-    extensions and of trailers, which are dropped (RFC 9112, 7.1).
+    """Incremental decoder of a chunked body, `done` at its end. Chunk extensions and trailers are
+    limited to 8 KiB and ignored (RFC 9112, 7.1).
     """
 
     done: bool
 
     def take(self, data: bytes, start: int, /) -> tuple[int, bytes]:
-        """Takes the bytes from `start` that belong to the body. Returns where they end, and their
-        content. Raises MalformedRequest for what is not chunks.
+        """Consumes the bytes from `start` that belong to the body. Returns their end and their
+        content. Raises MalformedRequest for malformed chunks.
         """
 
 def whole_answer(
@@ -458,34 +459,34 @@ def whole_answer(
     more_headers: list[tuple[str, str]],
     body: bytes,
 ) -> bytes | None:
-    """Returns an answer as it is sent, names in lower case, text as `joined_headers` has it; None
-    if a header would be more than one line.
+    """Returns the bytes of a response, with names in lower case and text as in `joined_headers`;
+    None if a header contains a line end.
     """
 
 # --- checksums -------------------------------------------------------------------------------
 
 def crc32c(data: bytes | bytearray, value: int = 0, /) -> int:
-    """Returns the CRC-32C of what `value` is the checksum of, followed by `data`."""
+    """Continues the CRC-32C `value` with `data`."""
 
 def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
-    """Returns the CRC-64/NVME of what `value` is the checksum of, followed by `data`."""
+    """Continues the CRC-64/NVME `value` with `data`."""
 
 # --- files -----------------------------------------------------------------------------------
 
 def has_name(descriptor: int) -> bool:
-    """Returns whether an open file is in its folder still. Raises OSError for no descriptor."""
+    """Returns whether an open file still has a name. Raises OSError for an invalid descriptor."""
 
 def read_cached(path: str, start: int, length: int) -> bytes | None:
-    """Returns a part of a file if it is there and in the system's memory (Linux), else None."""
+    """Returns a part of a file if it is in the page cache (Linux), else None."""
 
 def read_whole_cached(path: str, size: int) -> tuple[bytes, int] | None:
-    """Returns a file of this size, as `read_cached`, and its identity, as `file_state`."""
+    """Like `read_cached` for a whole file of this size; adds the identity of `file_state`."""
 
 def ordinary_place(address: str) -> tuple[str, str] | None:
-    """Returns folder and name for an address that is like almost all; see `place_of`."""
+    """Returns folder and name of an address in the usual form, else None; see `place_of`."""
 
 def file_state(path: str | int) -> tuple[int, int] | None:
-    """Returns size in bytes and identity of a regular file, which changes with it, else None."""
+    """Returns size in bytes and identity of a regular file, else None. Writes change the latter."""
 
 def write_new_file(path: str, body: bytes) -> int:
-    """Writes a new file, unsynced. Returns 0, or the system's error; then nothing stays."""
+    """Creates a file without syncing. Returns 0, or the errno; the file is then removed."""

@@ -1,29 +1,29 @@
-"""The one tree of errors.
+"""The tree of all errors that Anabranch raises.
 
     AnabranchError
-    ├── NotFound              what was named does not exist
-    ├── Invalid               the request itself is wrong; asking again will not help
+    ├── NotFound              the named thing does not exist
+    ├── Invalid               the request is wrong; retrying it will not help
     │   ├── NoChanges         there is nothing to commit or merge
     │   └── DirtyBranch       the branch has uncommitted changes
-    ├── Unauthenticated       who asks is not known
-    ├── Denied                who asks may not
+    ├── Unauthenticated       the caller could not be authenticated
+    ├── Denied                the caller lacks the permission
     │   ├── ProtectedBranch
     │   └── ReadOnlyRepository
-    ├── Conflict              the request clashes with what is there
+    ├── Conflict              the request conflicts with the current state
     │   ├── AlreadyExists
     │   └── MergeConflict     both sides changed the same paths
-    ├── PreconditionFailed    a condition that the request set does not hold
-    ├── RangeNotSatisfiable   a byte range beyond the end
-    ├── Gone                  it was there: data lost, or a repository being deleted
-    ├── Truncated             a body ended before its end
-    ├── NotSupported          this store or version cannot do that
-    ├── Busy                  too much at once; asking again will help
-    │   └── OutcomeUnknown    it may have been done, or not
-    ├── StoreRefused          the object store will not, as it and the settings are now
-    └── Corrupt               stored bytes are not what they must be
+    ├── PreconditionFailed    a condition of the request does not hold
+    ├── RangeNotSatisfiable   a byte range begins beyond the end of an object
+    ├── Gone                  it no longer exists: lost data, a repository being deleted
+    ├── Truncated             a request body ended too early
+    ├── NotSupported          this store or version does not support the operation
+    ├── Busy                  overload or a full disk; retrying later may help
+    │   └── OutcomeUnknown    a write may or may not have been made
+    ├── StoreRefused          the object store's configuration forbids the operation
+    └── Corrupt               stored data are damaged
 
-Classes group errors by what a handler would do; `kind` is stable, meant for programs, and says
-which; `hint` tells a person what to do.
+A class groups errors that a handler treats alike; `kind` identifies the error for programs and is
+stable; `hint` tells a person what to do.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class AnabranchError(Exception):
-    """An error with a message for people, a kind for programs and a hint of what to do."""
+    """An error with a message for people, a kind for programs and a hint on what to do."""
 
     kind: str = "error"
     hint: str = ""
@@ -71,15 +71,15 @@ class AnabranchError(Exception):
 
 
 class NotFound(AnabranchError):
-    """What was named does not exist; `kind` says what: repository_not_found, branch_not_found,
-    tag_not_found, commit_not_found, object_not_found.
+    """The named thing does not exist; `kind` says what it is: repository_not_found,
+    branch_not_found, tag_not_found, commit_not_found, object_not_found.
     """
 
     kind = "not_found"
 
 
 class Invalid(AnabranchError):
-    """The request itself is wrong; asking again will not help."""
+    """The request is wrong; retrying it will not help."""
 
     kind = "invalid"
 
@@ -99,14 +99,14 @@ class DirtyBranch(Invalid):
 
 
 class Unauthenticated(AnabranchError):
-    """Who asks is not known."""
+    """The caller could not be authenticated."""
 
     kind = "unauthenticated"
     hint = "Check the access key and its secret."
 
 
 class Denied(AnabranchError):
-    """Who asks may not."""
+    """The caller lacks the permission."""
 
     kind = "denied"
 
@@ -126,7 +126,7 @@ class ReadOnlyRepository(Denied):
 
 
 class Conflict(AnabranchError):
-    """The request clashes with what is there."""
+    """The request conflicts with the current state."""
 
     kind = "conflict"
 
@@ -138,7 +138,7 @@ class AlreadyExists(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Both sides changed the same paths. `paths` are the first of them, `count` is how many."""
+    """Both sides changed the same paths. `paths` are the first of them, `count` their number."""
 
     kind = "merge_conflict"
     hint = "Choose a strategy (source-wins, dest-wins), or make the two sides agree."
@@ -150,13 +150,13 @@ class MergeConflict(Conflict):
 
 
 class PreconditionFailed(AnabranchError):
-    """A condition that the request set does not hold."""
+    """A condition of the request does not hold."""
 
     kind = "precondition_failed"
 
 
 class RangeNotSatisfiable(AnabranchError):
-    """A byte range that begins beyond the end; `size` is the object's, in bytes."""
+    """A byte range begins beyond the end of an object, whose size in bytes is `size`."""
 
     kind = "range_not_satisfiable"
 
@@ -166,51 +166,51 @@ class RangeNotSatisfiable(AnabranchError):
 
 
 class Gone(AnabranchError):
-    """It was there: an object's data is lost, or its repository is being deleted."""
+    """It no longer exists: an object's data are lost, or its repository is being deleted."""
 
     kind = "gone"
 
 
 class Truncated(AnabranchError):
-    """A body ended before its end."""
+    """A request body ended before its declared length."""
 
     kind = "truncated"
     hint = "Send it again."
 
 
 class NotSupported(AnabranchError):
-    """This store or version cannot do that."""
+    """This store or version does not support the operation."""
 
     kind = "not_supported"
 
 
 class Busy(AnabranchError):
-    """Too much at once, or a disk that is full; asking again later may help."""
+    """Overload, a full disk or an unavailable service; retrying later may help."""
 
     kind = "busy"
     hint = "Try again later."
 
 
 class OutcomeUnknown(Busy):
-    """A write was sent and never answered: it has been made or not, but it will not be made later.
+    """A write was sent without a response: it was made or not, but it will not be made later.
 
-    Who has prepared something for it must leave that where it is.
+    Callers must not undo what they have prepared for the write.
     """
 
     kind = "outcome_unknown"
-    hint = "Look whether it was done before you try again."
+    hint = "Check whether the change was made before you try again."
 
 
 class StoreRefused(AnabranchError):
-    """The object store will not: its bucket, its permissions or our credentials for it are not as
-    they must be. Whoever runs the server must put that right; asking again will not help.
+    """The object store rejects the operation: its bucket, its permissions or the server's
+    credentials are misconfigured. The server's operator must correct this; retrying will not help.
     """
 
     kind = "store_refused"
 
 
 class Corrupt(AnabranchError):
-    """Stored bytes are not what they must be; `path` names the file."""
+    """Stored data are damaged; `path` names the file."""
 
     kind = "corrupt"
     hint = "Restore the file from a backup."

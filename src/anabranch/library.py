@@ -1,11 +1,11 @@
-"""Anabranch in-process: the use cases over a folder, with no server.
+"""The in-process library: a lake in a folder, used without a server.
 
     with anabranch.open("lake") as lake:
         lake.repositories.create("sea", "local://sea")
 
-A folder holds `metadata/` (references and staging, in SQLite), `block/` (objects and tables) and
-`cache/`, as a server's data folder does by default. Any number of processes may have it open,
-servers among them.
+The folder has `metadata/` (references and staging, in SQLite), `block/` (objects and tables) and
+`cache/`, as a server's data folder by default. Any number of processes, including servers, may have
+it open.
 """
 
 from __future__ import annotations
@@ -14,24 +14,30 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from anabranch import _kernel as kernel
-from anabranch.access.kept_key import kept_key
+from anabranch.access.key_file import load_or_create_key
+from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local import LocalBlocks
-from anabranch.blocks.table_cache import TableCache
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.catalog.catalog import Catalog
-from anabranch.catalog.presigning import PRESIGNED_SECONDS
+from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.keyvalue.lost_database import require_database
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.lost_database import require_database
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
-from anabranch.pipelines.imports.landed_listing import Imported, ListingRequest, Unfit
-from anabranch.pipelines.imports.listing_engine import import_listed
+from anabranch.pipelines.imports.listings.engine import import_listing_locally
+from anabranch.pipelines.imports.listings.import_listing import (
+    Imported,
+    ListingRequest,
+    Unfit,
+    Verify,
+)
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
@@ -39,12 +45,12 @@ __all__ = ["CACHE_BYTES", "DATABASE_FILE", "KEY_FILES", "Lake", "open_lake"]
 
 DATABASE_FILE = "metadata.db"
 KEY_FILES = ("encrypt", "signing")
-"""The keys that servers make in a data folder, this library the second."""
+"""The keys that a server creates in a data folder; this library creates only the second."""
 CACHE_BYTES = 1 << 30
 
 
 class Lake(Catalog):
-    """A catalog and the long jobs, with the stores beneath them, which it closes."""
+    """A catalog and its long-running jobs over two stores, which `close` closes."""
 
     images: OpenImages
 
@@ -75,6 +81,7 @@ class Lake(Catalog):
         self.imports = Imports(core, blocks, clock)
         self.images = OpenImages(core, blocks, images_namespace, clock)
         self.builds = self.images.builds
+        self._before_close = ExitStack()
 
     def import_listing(
         self,
@@ -90,6 +97,7 @@ class Lake(Catalog):
         committer: str = "",
         unfit: Unfit = "fail",
         left_out: Path | None = None,
+        verify: Verify = "sample",
         force: bool = False,
     ) -> Imported:
         """Brings what a listing names onto a branch by one commit, in this process: files of
@@ -98,7 +106,8 @@ class Lake(Catalog):
         ListingRequest.
 
         Raises NotFound for what is not there and for an empty listing, Invalid for what can be no
-        listing, for rows that can be no objects and without the libraries that it needs, Corrupt
+        listing, for rows that can be no objects, for a sample with rows that do not name an object
+        as it is stored (kind unverified_rows), and without the libraries that it needs, Corrupt
         for files that cannot be read, DirtyBranch, ReadOnlyRepository without `force`. The branch
         is then as it was.
         """
@@ -110,16 +119,22 @@ class Lake(Catalog):
             committer=committer,
             unfit=unfit,
             left_out=left_out,
+            verify=verify,
             force=force,
         )
-        return import_listed(
+        return import_listing_locally(
             self.core, self.blocks, repository, request, listing, inventory=inventory, prefix=prefix
         )
 
+    def before_close(self, act: Callable[[], object]) -> None:
+        """Registers a callback that `close` runs first, while the stores are still open."""
+        self._before_close.callback(act)
+
     def close(self) -> None:
-        """Finishes what goes on and closes the stores; imports and builds that go on are
-        interrupted.
+        """Interrupts running imports and builds, finishes requests in flight, and closes the
+        stores.
         """
+        self._before_close.close()
         self.builds.close()
         self.imports.close()
         super().close()
@@ -139,17 +154,16 @@ class Lake(Catalog):
 
 
 def open_lake(folder: str | os.PathLike[str]) -> Lake:
-    """Opens the lake in a folder, which is made if it is not there.
+    """Opens the lake in a folder, which is created if it does not exist.
 
-    Raises Corrupt for files that are not what they must be, Busy for a folder that cannot be
-    written.
+    Raises Corrupt for damaged or missing files, Busy for a folder that cannot be written.
     """
     root = Path(folder)
     database = root / "metadata" / DATABASE_FILE
     require_database(database, [root / "keys" / name for name in KEY_FILES])
     make_private_folder(database.parent)
-    keyvalue = SQLiteStore(database)  # before the keys, which tell that there was one
-    signing = kept_key(root / "keys" / "signing", secrets.token_bytes)
+    keyvalue = SQLiteStore(database)  # before the keys, whose presence proves that it existed
+    signing = load_or_create_key(root / "keys" / "signing", secrets.token_bytes)
     lake = Lake(
         keyvalue,
         LocalBlocks(root / "block"),

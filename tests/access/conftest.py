@@ -1,4 +1,4 @@
-"""An installation whose clock and randomness the test holds."""
+"""Access control of an installation whose clock and randomness the tests control."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import random
 import pytest
 
 from anabranch.access.access import Access
-from anabranch.access.authenticate import Remembering
+from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
 
 START = 1_700_000_000
 KEY = Secret("THIS_MUST_BE_CHANGED_IN_PRODUCTION")
-AS_LAKEFS = Remembering()
+DEFAULT_CACHE = AuthCacheSettings()
 
 
 class Counted:
@@ -36,10 +36,10 @@ class Counted:
         assert self._store.apply([(partition, key, value)])
 
 
-class House(Access):
+class AccessInstallation(Access):
     """Access over one store, at a time that only the test moves."""
 
-    def __init__(self, store: KeyValueStore | None = None, remembering=AS_LAKEFS) -> None:
+    def __init__(self, store: KeyValueStore | None = None, cache_settings=DEFAULT_CACHE) -> None:
         self.now = float(START)
         self.store = Counted(store or MemoryStore())
         super().__init__(
@@ -48,16 +48,16 @@ class House(Access):
             clock=lambda: self.now,
             ticks=lambda: self.now,
             random_bytes=random.randbytes,
-            remembering=remembering,
+            cache_settings=cache_settings,
         )
 
 
 @pytest.fixture
-def house() -> House:
-    return House()
+def installation() -> AccessInstallation:
+    return AccessInstallation()
 
 
 @pytest.fixture(scope="session")
-def house_over() -> type[House]:
-    """What makes a house over a store that is there: a second server, as it were."""
-    return House
+def installation_over() -> type[AccessInstallation]:
+    """What makes a installation over a store that is there: a second server, as it were."""
+    return AccessInstallation

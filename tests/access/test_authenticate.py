@@ -1,4 +1,4 @@
-"""Who asks: every way in, everything wrong, and what is remembered for how long."""
+"""Authentication: all credentials, all errors, and the lifetime of cached results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.access.authenticate import Remembering
+from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
 from anabranch.access.statements import ALLOW_ALL
 from anabranch.errors import Corrupt, Unauthenticated
@@ -27,16 +27,16 @@ def basic(key=KEY, secret=SECRET, scheme="Basic"):
 
 
 @pytest.fixture
-def ready(house):
-    house.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
-    return house
+def ready(installation):
+    installation.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
+    return installation
 
 
-def remove(house, key):
-    house.store.spoil("basicAuth", key, None)
+def remove(installation, key):
+    installation.store.spoil("basicAuth", key, None)
 
 
-def test_the_three_ways_in(ready):
+def test_basic_bearer_and_cookie_authenticate(ready):
     issued = ready.authenticator.login(KEY, SECRET)
     token = issued.token.reveal()
     actors = [
@@ -56,7 +56,7 @@ def test_schemes_are_written_in_any_case(ready):
     assert ready.authenticator.authenticate(f"bearer  {token}").username == "quickstart"
 
 
-def test_nobody_asks(ready):
+def test_request_without_credentials_is_anonymous(ready):
     for header in (None, "", "AWS4-HMAC-SHA256 Credential=a/b, Signature=c", "AWS a:b", "Digest x"):
         for session in (None, ""):
             assert ready.authenticator.authenticate(header, session) is None
@@ -67,7 +67,7 @@ def test_a_header_of_another_scheme_leaves_the_cookie(ready):
     assert ready.authenticator.authenticate("AWS a:b", token).username == "quickstart"
 
 
-def test_what_is_wrong_is_refused_even_beside_what_is_right(ready):
+def test_invalid_header_is_rejected_despite_a_valid_cookie(ready):
     token = ready.authenticator.login(KEY, SECRET).token.reveal()
     with pytest.raises(Unauthenticated):
         ready.authenticator.authenticate(basic(secret="wrong"), token)
@@ -126,17 +126,17 @@ def test_hostile_headers(ready, name):
 
 
 @pytest.fixture(scope="module")
-def shared(house_over):
-    return house_over()
+def shared(installation_over):
+    return installation_over()
 
 
 @given(st.sampled_from(["Basic ", "Bearer ", "bAsic", ""]), st.text(), st.text() | st.none())
-def test_any_header_is_refused_or_not_looked_at(shared, scheme, rest, session):
+def test_any_header_is_rejected_or_ignored(shared, scheme, rest, session):
     with contextlib.suppress(Unauthenticated):
         assert shared.authenticator.authenticate(scheme + rest, session) is None
 
 
-def test_a_cookie_never_passes_for_a_header(ready):
+def test_cached_cookie_is_not_valid_as_a_header(ready):
     ready.authenticator.authenticate(basic())
     with pytest.raises(Unauthenticated):
         ready.authenticator.authenticate(None, basic())
@@ -145,14 +145,14 @@ def test_a_cookie_never_passes_for_a_header(ready):
     assert ready.authenticator.authenticate(token) is None
 
 
-def test_secrets_of_any_letters(house):
-    house.setup.run("quickstart", KeyPair(KEY, Secret("pass:with:colons+/=%\\")))
-    assert house.authenticator.authenticate(basic(secret="pass:with:colons+/=%\\"))
+def test_secrets_of_any_letters(installation):
+    installation.setup.run("quickstart", KeyPair(KEY, Secret("pass:with:colons+/=%\\")))
+    assert installation.authenticator.authenticate(basic(secret="pass:with:colons+/=%\\"))
     with pytest.raises(Unauthenticated):
-        house.authenticator.authenticate(basic(secret="pass"))
+        installation.authenticator.authenticate(basic(secret="pass"))
 
 
-def test_what_is_remembered_asks_the_store_nothing(ready):
+def test_cached_credentials_need_no_read_of_the_store(ready):
     token = ready.authenticator.login(KEY, SECRET).token.reveal()
     calls = [(basic(), None), (f"Bearer {token}", None), (None, token)]
     for call in calls:
@@ -164,9 +164,9 @@ def test_what_is_remembered_asks_the_store_nothing(ready):
 
 
 @pytest.mark.parametrize("wait", [0.0, 5.0, 19.0])
-def test_a_revoked_key_ends_within_the_lifetime(ready, wait):
+def test_revoked_key_stops_working_within_the_cache_lifetime(ready, wait):
     # However the two memories, of the key and of the header, follow each other.
-    assert ready.authenticator.credential(KEY) is not None
+    assert ready.authenticator.find_credential(KEY) is not None
     ready.now += wait
     ready.authenticator.authenticate(basic())
     remove(ready, PLACE)
@@ -175,10 +175,10 @@ def test_a_revoked_key_ends_within_the_lifetime(ready, wait):
     ready.now += 0.001
     with pytest.raises(Unauthenticated):
         ready.authenticator.authenticate(basic())
-    assert ready.authenticator.credential(KEY) is None
+    assert ready.authenticator.find_credential(KEY) is None
 
 
-def test_a_removed_user_ends_within_the_lifetime(ready):
+def test_removed_user_stops_working_within_the_cache_lifetime(ready):
     token = ready.authenticator.login(KEY, SECRET).token.reveal()
     ways = [(basic(), None), (f"Bearer {token}", None), (None, token)]
     for way in ways:
@@ -190,7 +190,7 @@ def test_a_removed_user_ends_within_the_lifetime(ready):
             ready.authenticator.authenticate(*way)
 
 
-def test_forgetting_ends_it_at_once(ready):
+def test_forget_invalidates_cached_credentials_at_once(ready):
     token = ready.authenticator.login(KEY, SECRET).token.reveal()
     ways = [(basic(), None), (f"Bearer {token}", None), (None, token)]
     for way in ways:
@@ -202,7 +202,7 @@ def test_forgetting_ends_it_at_once(ready):
             ready.authenticator.authenticate(*way)
 
 
-def test_what_was_being_checked_when_all_was_forgotten_is_not_remembered(ready):
+def test_check_during_forget_is_not_cached(ready):
     find = ready.credentials.find
 
     def slow_find(key):
@@ -216,10 +216,10 @@ def test_what_was_being_checked_when_all_was_forgotten_is_not_remembered(ready):
     ready.credentials.find = find
     with pytest.raises(Unauthenticated):
         ready.authenticator.authenticate(basic())
-    assert ready.authenticator.credential(KEY) is None
+    assert ready.authenticator.find_credential(KEY) is None
 
 
-def test_a_token_ends_at_its_time_though_remembered(ready):
+def test_cached_token_expires_at_its_time(ready):
     issued = ready.authenticator.login(KEY, SECRET)
     ready.now = issued.expires_at - 5.0
     assert ready.authenticator.authenticate(f"Bearer {issued.token.reveal()}") is not None
@@ -228,30 +228,30 @@ def test_a_token_ends_at_its_time_though_remembered(ready):
         ready.authenticator.authenticate(f"Bearer {issued.token.reveal()}")
 
 
-def test_a_new_key_works_at_once(house):
+def test_a_new_key_works_at_once(installation):
     with pytest.raises(Unauthenticated):
-        house.authenticator.authenticate(basic())
-    house.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
-    assert house.authenticator.authenticate(basic()) is not None
+        installation.authenticator.authenticate(basic())
+    installation.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
+    assert installation.authenticator.authenticate(basic()) is not None
 
 
-def test_nothing_is_remembered_where_that_is_off(house_over):
-    house = house_over(MemoryStore(), Remembering(lifetime=0))
-    house.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
-    house.authenticator.authenticate(basic())
-    remove(house, PLACE)
+def test_disabled_cache_stores_nothing(installation_over):
+    installation = installation_over(MemoryStore(), AuthCacheSettings(lifetime=0))
+    installation.setup.run("quickstart", KeyPair(KEY, Secret(SECRET)))
+    installation.authenticator.authenticate(basic())
+    remove(installation, PLACE)
     with pytest.raises(Unauthenticated):
-        house.authenticator.authenticate(basic())
+        installation.authenticator.authenticate(basic())
 
 
-def test_a_sealed_secret_that_does_not_open_is_not_the_callers_fault(ready):
+def test_secret_that_cannot_be_decrypted_raises_corrupt(ready):
     sealed = ready.store.get("basicAuth", PLACE)
     ready.store.spoil("basicAuth", PLACE, sealed.replace(sealed[40:60], bytes(20)))
     with pytest.raises(Corrupt):
         ready.authenticator.authenticate(basic())
 
 
-def test_nothing_secret_is_shown(ready, caplog):
+def test_no_representation_contains_a_secret(ready, caplog):
     with caplog.at_level(logging.DEBUG):
         issued = ready.authenticator.login(KEY, SECRET)
         ready.authenticator.authenticate(basic())
@@ -259,13 +259,13 @@ def test_nothing_secret_is_shown(ready, caplog):
             ready.authenticator.authenticate(basic(secret="wrong-secret"))
     shown = [
         repr(issued),
-        repr(ready.authenticator.credential(KEY)),
+        repr(ready.authenticator.find_credential(KEY)),
         repr(error.value),
         error.value.hint,
         caplog.text,
         repr(vars(ready.authenticator)),
-        repr(vars(ready.authenticator._actors)),
-        repr(vars(ready.authenticator._pairs)),
+        repr(vars(ready.authenticator._header_cache)),
+        repr(vars(ready.authenticator._credential_cache)),
     ]
     for text in shown:
         for secret in (SECRET, "wrong-secret", issued.token.reveal(), basic()):

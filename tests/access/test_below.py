@@ -1,4 +1,4 @@
-"""Permissions on all that begins alike."""
+"""Permissions on all resources with a prefix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDINGS = ["".join(each) for size in range(6) for each in itertools.product("abc
 
 
 @given(PATTERNS, st.lists(st.sampled_from("ab"), max_size=3).map("".join), st.booleans())
-def test_all_below_is_every_one_of_them(pattern, prefix, denied):
+def test_all_below_needs_every_resource_with_the_prefix(pattern, prefix, denied):
     named = object_arn("sea", pattern)
     statements = [Statement(Effect.ALLOW, ("*",), ("*",) if denied else (named,))]
     if denied:
@@ -31,7 +31,7 @@ def test_all_below_is_every_one_of_them(pattern, prefix, denied):
 
 
 @pytest.mark.parametrize("resource", ["no arn", "arn:lakefs:auth:::*", "arn:aws:fs:::*", ""])
-def test_other_resources_have_nothing_to_do_with_it(resource):
+def test_statements_on_other_resources_have_no_effect(resource):
     everything = Statement(Effect.ALLOW, ("*",), ("*",))
     wanted = Permission("x", AllBelow(object_arn("sea", "a/")))
     assert allows([everything, Statement(Effect.DENY, ("*",), (resource,))], wanted, "ada")

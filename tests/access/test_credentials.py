@@ -1,4 +1,4 @@
-"""Access keys: their form, their record, and which of a person's own are taken."""
+"""Access keys: their form, their record, and the accepted forms of chosen keys."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ def test_new_keys_look_like_those_of_lakefs():
     )
 
 
-def test_the_record_is_the_one_of_lakefs(house):
-    house.credentials.create("quickstart", PAIR)
-    record = records.CredentialData.FromString(house.store.get(*PLACE))
+def test_the_record_is_the_one_of_lakefs(installation):
+    installation.credentials.create("quickstart", PAIR)
+    record = records.CredentialData.FromString(installation.store.get(*PLACE))
     assert record.access_key_id == PAIR.access_key_id
     assert record.user_id == b"quickstart"
-    assert record.issued_date.seconds == house.now
-    assert PAIR.secret.reveal().encode() not in house.store.get(*PLACE)
-    found = house.credentials.find(PAIR.access_key_id)
+    assert record.issued_date.seconds == installation.now
+    assert PAIR.secret.reveal().encode() not in installation.store.get(*PLACE)
+    found = installation.credentials.find(PAIR.access_key_id)
     assert found.secret == PAIR.secret
     assert found.username == "quickstart"
-    assert found.issued_date == house.now
+    assert found.issued_date == installation.now
 
 
-def test_a_second_credential_is_refused(house):
-    house.credentials.create("quickstart")
+def test_a_second_credential_is_refused(installation):
+    installation.credentials.create("quickstart")
     with pytest.raises(Invalid, match="exceeded number of allowed credentials"):
-        house.credentials.create("quickstart")
+        installation.credentials.create("quickstart")
 
 
 @pytest.mark.parametrize("key", ["", "ab", "a/b", "x" * 129, "AKIA\nX", "AKIA X", "ключ", "\udcff"])
-def test_a_key_that_cannot_be_is_not_looked_up(house, key):
-    assert house.credentials.find(key) is None
+def test_invalid_access_key_id_is_not_looked_up(installation, key):
+    assert installation.credentials.find(key) is None
 
 
-def test_a_record_that_is_none_is_named(house):
-    house.credentials.create("quickstart", PAIR)
-    house.store.spoil(*PLACE, b"\xff\xff")
+def test_unreadable_record_is_named_in_the_error(installation):
+    installation.credentials.create("quickstart", PAIR)
+    installation.store.spoil(*PLACE, b"\xff\xff")
     with pytest.raises(Corrupt):
-        house.credentials.find(PAIR.access_key_id)
+        installation.credentials.find(PAIR.access_key_id)
 
 
-def test_keys_of_other_systems_are_taken():
+def test_keys_of_other_systems_are_accepted():
     for key in ("minioadmin", "AKIAIOSFODNN7EXAMPLE", "abc", "team.lake-1_x@y", "x" * 128):
         check_key_pair(KeyPair(key, Secret("minioadmin")))
 
@@ -69,14 +69,14 @@ def test_keys_of_other_systems_are_taken():
 @pytest.mark.parametrize(
     "key", ["", "ab", "a:b", "a/b", "a,b", "a b", "a\tbc", "schlüssel", "x" * 129]
 )
-def test_a_key_that_breaks_headers_is_refused(key):
+def test_access_key_id_with_header_separators_is_rejected(key):
     with pytest.raises(Invalid) as error:
         check_key_pair(KeyPair(key, Secret("long enough to be?".replace(" ", "-"))))
     assert error.value.kind == "invalid_access_key_id"
 
 
 @pytest.mark.parametrize("secret", ["", "1234567", "with space", "line\nfeed1", "x" * 257])
-def test_a_secret_that_is_guessed_or_breaks_headers_is_refused(secret):
+def test_short_or_unsafe_secret_is_rejected(secret):
     with pytest.raises(Invalid) as error:
         check_key_pair(KeyPair("AKIA", Secret(secret)))
     assert error.value.kind == "invalid_secret_access_key"

@@ -1,4 +1,4 @@
-"""The names are lakeFS's."""
+"""Names of actions and resources, which are lakeFS's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new key pair for an administrator who has none that works."""
+"""Recovery of an administrator without a working key pair."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from anabranch.access.credentials import KeyPair
 from anabranch.errors import Conflict, Invalid, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.model.secret import Secret
 
 USER = b"users/superAdmin"
 PAIR = KeyPair("AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"))
 
 
-def works(house, credential) -> bool:
-    issued = house.authenticator.login(credential.access_key_id, credential.secret.reveal())
-    actor = house.authenticator.authenticate(f"Bearer {issued.token.reveal()}")
+def works(installation, credential) -> bool:
+    issued = installation.authenticator.login(credential.access_key_id, credential.secret.reveal())
+    actor = installation.authenticator.authenticate(f"Bearer {issued.token.reveal()}")
     return actor.username == credential.username
 
 
-def test_the_new_pair_takes_the_place_of_the_old_one(house):
-    house.setup.run("ada", PAIR)
-    user = house.users.get("ada")
-    recovered = house.recovery.run()
+def test_new_key_pair_replaces_the_old_one(installation):
+    installation.setup.run("ada", PAIR)
+    user = installation.users.get("ada")
+    recovered = installation.recovery.run()
     assert (recovered.user_created, recovered.replaced) == (False, 1)
     assert recovered.credential.username == "ada"
-    assert works(house, recovered.credential)
-    assert house.credentials.find(PAIR.access_key_id) is None
-    assert house.users.all() == [user]
-    assert len(list(house.store.scan("basicAuth"))) == 2
+    assert works(installation, recovered.credential)
+    assert installation.credentials.find(PAIR.access_key_id) is None
+    assert installation.users.all() == [user]
+    assert len(list(installation.store.scan("basicAuth"))) == 2
 
 
-def test_an_administrator_who_was_deleted_is_created_again(house):
-    house.setup.run("ada", PAIR)
+def test_an_administrator_who_was_deleted_is_created_again(installation):
+    installation.setup.run("ada", PAIR)
     for key in (USER, b"uCredentials/superAdmin/credentials/" + PAIR.access_key_id.encode()):
-        house.store.spoil("basicAuth", key, None)
-    recovered = house.recovery.run("grace")
+        installation.store.spoil("basicAuth", key, None)
+    recovered = installation.recovery.run("grace")
     assert (recovered.user_created, recovered.replaced) == (True, 0)
-    assert works(house, recovered.credential)
-    assert [user.username for user in house.users.all()] == ["grace"]
+    assert works(installation, recovered.credential)
+    assert [user.username for user in installation.users.all()] == ["grace"]
 
 
-def test_an_administrator_whose_record_is_damaged_is_created_again(house):
-    house.setup.run("ada", PAIR)
-    house.store.spoil("basicAuth", USER, b"\xff")
-    recovered = house.recovery.run()
+def test_an_administrator_whose_record_is_damaged_is_created_again(installation):
+    installation.setup.run("ada", PAIR)
+    installation.store.spoil("basicAuth", USER, b"\xff")
+    recovered = installation.recovery.run()
     assert recovered.credential.username == "admin"
     assert (recovered.user_created, recovered.replaced) == (True, 1)
-    assert works(house, recovered.credential)
+    assert works(installation, recovered.credential)
 
 
-def test_an_installation_that_was_never_set_up_stays_so(house):
+def test_recovery_without_setup_raises_not_found(installation):
     with pytest.raises(NotFound) as refused:
-        house.recovery.run("ada")
+        installation.recovery.run("ada")
     assert refused.value.kind == "not_set_up"
-    assert list(house.store.scan("basicAuth")) == []
-    assert not house.setup.is_done()
+    assert list(installation.store.scan("basicAuth")) == []
+    assert not installation.setup.is_done()
 
 
 @pytest.mark.parametrize(("name", "error"), [("grace", Conflict), ("a%", Invalid)])
-def test_another_name_is_refused_and_changes_nothing(house, name, error):
-    house.setup.run("ada", PAIR)
-    before = list(house.store.scan("basicAuth"))
+def test_another_name_is_refused_and_changes_nothing(installation, name, error):
+    installation.setup.run("ada", PAIR)
+    before = list(installation.store.scan("basicAuth"))
     with pytest.raises(error):
-        house.recovery.run(name)
-    assert list(house.store.scan("basicAuth")) == before
+        installation.recovery.run(name)
+    assert list(installation.store.scan("basicAuth")) == before
 
 
 class InterruptedStore:
@@ -89,41 +89,41 @@ class InterruptedStore:
         return getattr(self._store, name)
 
 
-def test_another_recovery_in_between_is_replaced_whole(house_over):
+def test_concurrent_recovery_is_replaced(installation_over):
     store = MemoryStore()
-    house_over(store).setup.run("ada", PAIR)
+    installation_over(store).setup.run("ada", PAIR)
     late = InterruptedStore(store)
     first = []
-    late.meanwhile = lambda: first.append(house_over(store).recovery.run())
-    second = house_over(late).recovery.run()
-    assert house_over(store).credentials.find(first[0].credential.access_key_id) is None
-    assert works(house_over(store), second.credential)
+    late.meanwhile = lambda: first.append(installation_over(store).recovery.run())
+    second = installation_over(late).recovery.run()
+    assert installation_over(store).credentials.find(first[0].credential.access_key_id) is None
+    assert works(installation_over(store), second.credential)
     assert len(list(store.scan("basicAuth"))) == 2
 
 
-def test_a_user_deleted_in_between_is_created(house_over):
+def test_a_user_deleted_in_between_is_created(installation_over):
     store = MemoryStore()
-    house_over(store).setup.run("ada", PAIR)
+    installation_over(store).setup.run("ada", PAIR)
     late = InterruptedStore(store)
     late.meanwhile = lambda: store.apply([Write("basicAuth", USER, None)])
-    recovered = house_over(late).recovery.run()
+    recovered = installation_over(late).recovery.run()
     assert recovered.user_created
-    assert works(house_over(store), recovered.credential)
+    assert works(installation_over(store), recovered.credential)
 
 
-def test_of_many_recoveries_at_once_one_pair_is_left(tmp_path, house_over):
+def test_concurrent_recoveries_leave_one_key_pair(tmp_path, installation_over):
     store = SQLiteStore(tmp_path / "a.db")
-    house_over(store).setup.run("ada", PAIR)
-    houses = [house_over(store) for _ in range(4)]
+    installation_over(store).setup.run("ada", PAIR)
+    houses = [installation_over(store) for _ in range(4)]
     barrier = Barrier(4)
 
-    def work(house):
+    def work(installation):
         barrier.wait()
-        return house.recovery.run().credential
+        return installation.recovery.run().credential
 
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(work, houses))
-    fresh = house_over(store)
+    fresh = installation_over(store)
     left = [one for one in made if fresh.credentials.find(one.access_key_id) is not None]
     assert len(left) == 1
     assert works(fresh, left[0])

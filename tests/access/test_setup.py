@@ -1,4 +1,4 @@
-"""Setup happens once, however many try."""
+"""Setup happens once, also with concurrent callers."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ import pytest
 from anabranch.access.credentials import KeyPair
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.model.secret import Secret
 
 QUICKSTART = KeyPair("AKIAIOSFOLQUICKSTART", Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"))
 
 
-def test_setup_makes_an_administrator(house):
-    assert not house.setup.is_done()
-    credential = house.setup.run("admin")
-    assert house.setup.is_done()
-    assert house.users.get("admin").created_at == house.now
-    assert house.users.get("admin").email == ""
-    assert house.credentials.find(credential.access_key_id) == credential
-    assert house.store.get("auth", b"installation_metadata/setup_timestamp") == (
+def test_setup_makes_an_administrator(installation):
+    assert not installation.setup.is_done()
+    credential = installation.setup.run("admin")
+    assert installation.setup.is_done()
+    assert installation.users.get("admin").created_at == installation.now
+    assert installation.users.get("admin").email == ""
+    assert installation.credentials.find(credential.access_key_id) == credential
+    assert installation.store.get("auth", b"installation_metadata/setup_timestamp") == (
         b"2023-11-14T22:13:20Z"
     )
 
 
-def test_setup_takes_keys(house):
-    assert house.setup.run("quickstart", QUICKSTART).secret == QUICKSTART.secret
+def test_setup_takes_keys(installation):
+    assert installation.setup.run("quickstart", QUICKSTART).secret == QUICKSTART.secret
 
 
-def test_a_second_setup_is_refused_and_changes_nothing(house):
-    house.setup.run("admin")
-    before = list(house.store.scan("basicAuth"))
+def test_second_setup_raises_and_changes_nothing(installation):
+    installation.setup.run("admin")
+    before = list(installation.store.scan("basicAuth"))
     with pytest.raises(AlreadyExists, match=r"^lakeFS already initialized$"):
-        house.setup.run("other", QUICKSTART)
-    assert list(house.store.scan("basicAuth")) == before
+        installation.setup.run("other", QUICKSTART)
+    assert list(installation.store.scan("basicAuth")) == before
 
 
 @pytest.mark.parametrize(
@@ -52,23 +52,23 @@ def test_a_second_setup_is_refused_and_changes_nothing(house):
         ("a", KeyPair("key", Secret("x"))),
     ],
 )
-def test_bad_input_changes_nothing(house, name, pair):
+def test_bad_input_changes_nothing(installation, name, pair):
     with pytest.raises(Invalid):
-        house.setup.run(name, pair)
-    assert not house.setup.is_done()
-    assert house.users.all() == []
+        installation.setup.run(name, pair)
+    assert not installation.setup.is_done()
+    assert installation.users.all() == []
 
 
-def test_settings_count_once(house):
-    assert house.setup.ensure("quickstart", QUICKSTART)
-    assert not house.setup.ensure("other", KeyPair("", Secret("")))
-    assert [user.username for user in house.users.all()] == ["quickstart"]
+def test_installation_settings_apply_once(installation):
+    assert installation.setup.ensure("quickstart", QUICKSTART)
+    assert not installation.setup.ensure("other", KeyPair("", Secret("")))
+    assert [user.username for user in installation.users.all()] == ["quickstart"]
 
 
-def test_of_many_servers_one_sets_up(house_over):
+def test_one_of_many_concurrent_servers_sets_up(installation_over):
     for _ in range(20):
         store, servers = MemoryStore(), 8
-        houses = [house_over(store) for _ in range(servers)]
+        houses = [installation_over(store) for _ in range(servers)]
         barrier = Barrier(servers)
 
         def work(number, houses=houses, barrier=barrier):
@@ -90,22 +90,23 @@ SERVER = """
 import sys
 from anabranch.access.access import Access
 from anabranch.errors import AlreadyExists
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.model.secret import Secret
 
 name, *databases = sys.argv[1:]
 houses = [Access(SQLiteStore(database), Secret("key")) for database in databases]
 print("ready", flush=True)
-for house in houses:
+for installation in houses:
     sys.stdin.readline()
     try:
-        print(house.setup.run(name).access_key_id, house.setup.installation_id(), flush=True)
+        credential = installation.setup.run(name)
+        print(credential.access_key_id, installation.setup.installation_id(), flush=True)
     except AlreadyExists:
-        print("-", house.setup.installation_id(), flush=True)
+        print("-", installation.setup.installation_id(), flush=True)
 """
 
 
-def test_of_many_processes_one_sets_up(tmp_path, house_over):
+def test_one_of_many_concurrent_processes_sets_up(tmp_path, installation_over):
     databases = [tmp_path / f"{number}.db" for number in range(6)]
     servers = [
         subprocess.Popen(
@@ -129,7 +130,7 @@ def test_of_many_processes_one_sets_up(tmp_path, house_over):
         store = SQLiteStore(database)
         keys = [key for key, _ in store.scan("basicAuth", end=b"users/")]
         assert keys == [f"uCredentials/superAdmin/credentials/{made[0]}".encode()]
-        assert len(house_over(store).users.all()) == 1
+        assert len(installation_over(store).users.all()) == 1
         store.close()
     for server in servers:
         server.communicate(timeout=60)
@@ -153,28 +154,29 @@ class LateStore:
         return getattr(self._store, name)
 
 
-def test_who_comes_second_between_look_and_write_is_told(house_over):
+def test_concurrent_setup_raises_already_exists(installation_over):
     store = MemoryStore()
     late = LateStore(store)
-    late.meanwhile = lambda: house_over(store).setup.run("first")
+    late.meanwhile = lambda: installation_over(store).setup.run("first")
     with pytest.raises(AlreadyExists):
-        house_over(late).setup.run("second")
+        installation_over(late).setup.run("second")
     late.meanwhile = None
-    assert not house_over(late).setup.ensure("second", QUICKSTART)
-    assert [user.username for user in house_over(store).users.all()] == ["first"]
+    assert not installation_over(late).setup.ensure("second", QUICKSTART)
+    assert [user.username for user in installation_over(store).users.all()] == ["first"]
 
 
-def test_the_installation_has_one_identifier(house, house_over):
-    first = house.setup.installation_id()
-    assert first == house.setup.installation_id() == house_over(house.store).setup.installation_id()
-    assert house.store.get("auth", b"installation_id") == first.encode()
+def test_the_installation_has_one_identifier(installation, installation_over):
+    first = installation.setup.installation_id()
+    assert first == installation.setup.installation_id()
+    assert first == installation_over(installation.store).setup.installation_id()
+    assert installation.store.get("auth", b"installation_id") == first.encode()
 
 
-def test_the_identifier_of_whoever_came_first_counts(house_over):
+def test_first_installation_id_wins(installation_over):
     store = MemoryStore()
     late = LateStore(store)
     seen = []
-    late.meanwhile = lambda: seen.append(house_over(store).setup.installation_id())
-    other = house_over(late)
+    late.meanwhile = lambda: seen.append(installation_over(store).setup.installation_id())
+    other = installation_over(late)
     other.setup._new_id = lambda: "mine"
     assert other.setup.installation_id() == seen[0] != "mine"

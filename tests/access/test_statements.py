@@ -1,4 +1,4 @@
-"""Statements: wildcards, denials and the name of who asks, against a slow model."""
+"""Statements: wildcards, denials and `${user}`, compared with a slow model."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_nothing_allows_nothing():
     assert not allows([], READ, "ada")
 
 
-def test_a_denial_wins_wherever_it_stands():
+def test_denial_overrides_allowance_in_any_order():
     no = deny("fs:ReadObject", "arn:lakefs:fs:::repository/lake/*")
     for statements in ([no, ALLOW_ALL], [ALLOW_ALL, no], [ALLOW_ALL, no, ALLOW_ALL]):
         assert not allows(statements, READ, "ada")
         assert allows(statements, Permission(Action.READ_REPOSITORY, repository_arn("lake")), "ada")
 
 
-def test_the_name_of_who_asks():
+def test_user_placeholder_matches_the_username():
     own = [allow("auth:*Credentials", "arn:lakefs:auth:::user/${user}")]
     wanted = Permission(Action.CREATE_CREDENTIALS, user_arn("ada"))
     assert allows(own, wanted, "ada")
@@ -108,7 +108,7 @@ def test_wildcards_mean_what_they_mean(pattern, text):
     assert allows([statement], permission, "ada") is slowly(pattern, text)
 
 
-def test_no_pattern_takes_long():
+def test_no_pattern_is_slow():
     statement = allow("*", "arn:lakefs:fs:::" + "*a" * 60 + "*b")
     permission = Permission("a", "arn:lakefs:fs:::" + "a" * 2000)
     begin = time.process_time()

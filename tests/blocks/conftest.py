@@ -9,13 +9,13 @@ from typing import Any
 
 import boto3
 import pytest
+from support.services.azure_emulator import EmulatedAzure
+from support.services.s3_emulator import EmulatedS3
+from support.services.s3_service import S3Service
 
 from anabranch.blocks.contract import BlockStore, Stored
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
-from anabranch.testing.azure_emulator import EmulatedAzure
-from anabranch.testing.s3_emulator import EmulatedS3
-from anabranch.testing.s3_service import S3Service
 from anabranch.testing.stores import FaultyBlocks
 
 NAMESPACES = {"mem": "mem://space", "local": "local://space"}
@@ -61,9 +61,14 @@ class JournaledBlocks(LocalBlocks):
     """
 
     def put(
-        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = True
+        self,
+        address: str,
+        chunks: Iterable[bytes],
+        *,
+        if_absent: bool = False,
+        unique_address: bool = True,
     ) -> Stored:
-        return super().put(address, chunks, create=create, fresh=fresh)
+        return super().put(address, chunks, if_absent=if_absent, unique_address=unique_address)
 
 
 @pytest.fixture

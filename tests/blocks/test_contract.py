@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from anabranch.blocks.object_addresses import is_path
+from anabranch.blocks.cloud.addresses import is_path
 from anabranch.errors import AlreadyExists, Gone, Invalid
 
 MIB = 1 << 20
@@ -83,13 +83,13 @@ class TestPut:
 
 class TestCreate:
     def test_takes_a_free_address(self, store, at):
-        assert store.put(at("a"), [b"x"], create=True).size == 1
+        assert store.put(at("a"), [b"x"], if_absent=True).size == 1
         assert store.read(at("a")) == b"x"
 
     def test_refuses_a_taken_one(self, store, at):
         store.put(at("a"), [b"x"])
         with pytest.raises(AlreadyExists):
-            store.put(at("a"), [b"y"], create=True)
+            store.put(at("a"), [b"y"], if_absent=True)
         assert store.read(at("a")) == b"x"
         assert len(list(store.list(at("")))) == 1
 
@@ -102,7 +102,7 @@ class TestCreate:
             def race(number: int, address: str = address, start=start, won=won) -> None:
                 start.wait()
                 try:
-                    store.put(address, [b"%d" % number] * 1_000, create=True)
+                    store.put(address, [b"%d" % number] * 1_000, if_absent=True)
                 except AlreadyExists:
                     return
                 won.append(number)
@@ -167,7 +167,7 @@ class TestGet:
             store.read(at(key))
         assert store.stat(at(key)) is None
 
-    def test_goes_on_when_the_block_is_deleted(self, store, at):
+    def test_continues_when_the_block_is_deleted(self, store, at):
         pieces = store.get(at("a"))
         first = next(pieces)
         store.delete([at("a")])
@@ -184,7 +184,7 @@ class TestDelete:
     def test_frees_the_address(self, store, at):
         store.put(at("a"), [b"x"])
         store.delete([at("a")])
-        store.put(at("a"), [b"y"], create=True)
+        store.put(at("a"), [b"y"], if_absent=True)
         assert store.read(at("a")) == b"y"
 
 
@@ -289,7 +289,7 @@ class TestAddresses:
                 with pytest.raises(Invalid):
                     store.put(at("letters/" + key), [b"x"])
         for key in keys:
-            store.put(at("letters/" + key), [key.encode()], create=True)
+            store.put(at("letters/" + key), [key.encode()], if_absent=True)
         assert [store.read(at("letters/" + key)).decode() for key in keys] == keys
         listed = [info.address for info in store.list(at("letters/"))]
         assert listed == sorted((at("letters/" + key) for key in keys), key=str.encode)
@@ -340,13 +340,13 @@ class TestReadAtOnce:
         body = os.urandom(70_000)
         store.put(at("a"), [body])
         for start, length in [(0, 70_000), (0, 1), (69_999, 1), (1_000, 2_000)]:
-            assert store.read_at_once(at("a"), start, length) in {
+            assert store.read_if_cached(at("a"), start, length) in {
                 body[start : start + length],
                 None,
             }
 
     def test_gives_nothing_where_there_is_nothing_or_too_little(self, store, at):
         store.put(at("a"), [b"abc"])
-        assert store.read_at_once(at("b"), 0, 3) is None
-        assert store.read_at_once(at("a"), 0, 4) is None
-        assert store.read_at_once(at("a"), 3, 1) is None
+        assert store.read_if_cached(at("b"), 0, 3) is None
+        assert store.read_if_cached(at("a"), 0, 4) is None
+        assert store.read_if_cached(at("a"), 3, 1) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.blocks.hashing import Hashing
+from anabranch.blocks.hashing import BackgroundHasher
 
 LARGE = bytes(range(256)) * 1024
 
@@ -22,7 +22,7 @@ def hashing_threads():
 @given(st.lists(st.one_of(st.binary(max_size=200), st.sampled_from([LARGE, LARGE * 2, LARGE[1:]]))))
 def test_the_digests_are_those_of_the_whole(pieces):
     md5, sha256 = hashlib.md5(), hashlib.sha256()
-    with Hashing((md5, sha256)) as hashing:
+    with BackgroundHasher((md5, sha256)) as hashing:
         for piece in pieces:
             hashing.update(piece)
     assert md5.digest() == hashlib.md5(b"".join(pieces)).digest()
@@ -31,7 +31,7 @@ def test_the_digests_are_those_of_the_whole(pieces):
 
 
 def test_small_bodies_need_no_thread():
-    with Hashing((hashlib.md5(),)) as hashing:
+    with BackgroundHasher((hashlib.md5(),)) as hashing:
         hashing.update(b"a" * 1000)
         assert not hashing_threads()
         hashing.update(LARGE)
@@ -39,7 +39,7 @@ def test_small_bodies_need_no_thread():
 
 
 def test_nothing_to_compute_needs_no_thread():
-    with Hashing(()) as hashing:
+    with BackgroundHasher(()) as hashing:
         hashing.update(LARGE)
         assert not hashing_threads()
 
@@ -53,7 +53,7 @@ class Broken:
 
 
 def test_what_keeps_a_hasher_from_its_work_is_raised():
-    hashing = Hashing((Broken(),))
+    hashing = BackgroundHasher((Broken(),))
     for _ in range(10):
         hashing.update(LARGE)
     with pytest.raises(MemoryError):
@@ -63,7 +63,7 @@ def test_what_keeps_a_hasher_from_its_work_is_raised():
 
 def test_a_reader_that_fails_leaves_no_thread():
     def read():
-        with Hashing((hashlib.md5(),)) as hashing:
+        with BackgroundHasher((hashlib.md5(),)) as hashing:
             hashing.update(LARGE)
             raise ConnectionError
 
@@ -86,7 +86,7 @@ def test_no_more_than_a_few_pieces_wait():
     given_away = []
 
     def give():
-        with Hashing((Slow(),)) as hashing:
+        with BackgroundHasher((Slow(),)) as hashing:
             for number in range(8):
                 hashing.update(LARGE + bytes([number]))
                 given_away.append(number)

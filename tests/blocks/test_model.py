@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AlreadyExists, Gone, Invalid
 
@@ -64,13 +64,13 @@ class Histories(RuleBasedStateMachine):
         address, body = self.at(key), b"".join(chunks)
         if create and address in self.model:
             with pytest.raises(AlreadyExists):
-                self.store.put(address, chunks, create=True)
+                self.store.put(address, chunks, if_absent=True)
             return
         if self.clashes(address):
             with pytest.raises((Invalid, AlreadyExists)):
-                self.store.put(address, chunks, create=create)
+                self.store.put(address, chunks, if_absent=create)
             return
-        stored = self.store.put(address, iter(chunks), create=create)
+        stored = self.store.put(address, iter(chunks), if_absent=create)
         assert stored.size == len(body)
         assert stored.checksum == hashlib.md5(body, usedforsecurity=False).hexdigest()
         self.model[address] = body

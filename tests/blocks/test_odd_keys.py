@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.blocks.object_addresses import is_path
+from anabranch.blocks.cloud.addresses import is_path
 from anabranch.errors import AlreadyExists, Gone, Invalid
 
 ODD = ["a//b", "a/b", "//a", "/a", "a/", "a", "../../a", "a/../b", "./a", "a/.", "a\x01b", "\x7f"]
@@ -19,9 +19,9 @@ def s3(emulated_s3):
 class TestOddKeys:
     def test_are_stored_as_they_are(self, s3_store, client, bucket):
         for key in ODD:
-            s3_store.put(f"s3://{bucket}/{key}", [key.encode()], create=True)
+            s3_store.put(f"s3://{bucket}/{key}", [key.encode()], if_absent=True)
         with pytest.raises(AlreadyExists):
-            s3_store.put(f"s3://{bucket}/a//b", [b"x"], create=True)
+            s3_store.put(f"s3://{bucket}/a//b", [b"x"], if_absent=True)
         for key in ODD:
             assert client.get_object(Bucket=bucket, Key=key)["Body"].read() == key.encode()
             assert s3_store.read(f"s3://{bucket}/{key}") == key.encode()
@@ -62,6 +62,6 @@ class TestOddKeys:
         with pytest.raises(Invalid):
             s3_store.put(f"s3://{bucket}/{key}", [b"x"])
 
-    def test_paths_are_told_from_other_keys(self):
+    def test_is_path_distinguishes_paths_from_other_keys(self):
         assert not any(map(is_path, set(ODD) - {"a/b", "a"}))
         assert all(map(is_path, ["a", "a/b", "..a", "a..b/...", "é", "a b", "%2e%2e", "\x80"]))

@@ -12,15 +12,15 @@ import httpx2
 import obstore
 import pytest
 from obstore.store import GCSStore
+from support.services.google_account import GoogleAccount
 
-from anabranch.blocks.azure_store import azure_blocks
-from anabranch.blocks.gcs_store import gcs_blocks
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.azure.store import azure_blocks
+from anabranch.blocks.gcs.store import gcs_blocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
-from anabranch.blocks.s3_store import s3_blocks
-from anabranch.errors import Invalid
+from anabranch.blocks.s3.store import s3_blocks
+from anabranch.errors import Invalid, StoreRefused
 from anabranch.model.secret import Secret
-from anabranch.testing.google_account import GoogleAccount
 
 BODY = b"tea" * 1000
 HTTP = httpx2.Client(timeout=60)  # one for all: each reads the certificates anew
@@ -80,11 +80,14 @@ def tampered(url):
 
 @pytest.mark.parametrize("kind", ["memory", "local", "gcs_tokens", "azure_tokens"])
 def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, tmp_path):
+    def no_token():
+        raise StoreRefused("no token", kind="no_credentials")
+
     stores = {
         "memory": lambda: MemoryBlocks(pre_signed=True),
         "local": lambda: LocalBlocks(tmp_path, pre_signed=True),
-        "gcs_tokens": lambda: gcs_blocks({}),
-        "azure_tokens": lambda: azure_blocks(machine="http://127.0.0.1:1"),
+        "gcs_tokens": gcs_blocks,
+        "azure_tokens": lambda: azure_blocks(credential=no_token),
     }
     store = stores[kind]()
     address = f"{store.config.blockstore_namespace_example}a"
@@ -177,29 +180,29 @@ def test_googles_signatures_are_those_that_obstore_makes(method):
     )
     query = {name: values[0] for name, values in parse_qs(urlsplit(theirs).query).items()}
     moment = time.mktime(time.strptime(query["X-Goog-Date"] + "UTC", "%Y%m%dT%H%M%SZ%Z"))
-    store = gcs_blocks(identity, clock=lambda: moment - time.timezone)
+    store = gcs_blocks(credentials_json=Secret(account.file), clock=lambda: moment - time.timezone)
     ours = store.presign("gs://lake/data/a b/c-1", method, 77)
     assert ours.partition("?")[0] == theirs.partition("?")[0]
     assert parse_qs(urlsplit(ours).query) == parse_qs(urlsplit(theirs).query)
 
 
-def test_an_account_of_googles_may_be_told_by_a_file(tmp_path):
+def test_a_google_account_may_be_in_a_file(tmp_path):
     file = tmp_path / "account.json"
     file.write_text(GoogleAccount.new().file)
-    store = gcs_blocks({"google_application_credentials": str(file)})
+    store = gcs_blocks(credentials_file=str(file))
     assert store.presign("gs://lake/a", "GET", 60).startswith(
         "https://storage.googleapis.com/lake/a?X-Goog-Algorithm=GOOG4-RSA-SHA256&"
     )
     file.write_text('{"type": "authorized_user", "refresh_token": "r", "client_id": "c"}')
-    store = gcs_blocks({"google_application_credentials": str(file)})
+    store = gcs_blocks(credentials_file=str(file))
     assert store.presign("gs://lake/a", "GET", 60) is None
 
 
-def test_keys_that_are_none_are_told_of():
+def test_malformed_keys_raise_invalid():
     account = GoogleAccount.new().file
     wrong = re.sub("BEGIN PRIVATE KEY-----.*?-----END", "BEGIN PRIVATE KEY-----x-----END", account)
-    with pytest.raises(Invalid, match="no RSA key") as error:
-        gcs_blocks({"google_service_account_key": wrong})
+    with pytest.raises(Invalid, match="not an RSA key") as error:
+        gcs_blocks(credentials_json=Secret(wrong))
     assert "JSON file" in error.value.hint
     store = azure_blocks(account="ours", access_key=Secret("not base64!"))
     with pytest.raises(Invalid, match="not in base64"):

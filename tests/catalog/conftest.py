@@ -1,4 +1,4 @@
-"""A lake in a temporary folder, with a clock that the test moves."""
+"""A lake in a temporary folder, with a clock that the tests control."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Physical addresses: shown in one spelling, wherever they are shown."""
+"""Physical addresses have one spelling in all responses."""
 
 from __future__ import annotations
 
 import pytest
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import AnabranchError, Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
@@ -40,7 +40,9 @@ def test_a_file_below_an_allowed_prefix_is_staged_and_read(lake, outside):
     assert lake.staging.is_source(address)
 
 
-@pytest.mark.parametrize("tail", ["", "/../blocks/x", "//a.txt", "/./a.txt", "-2/a.txt"])
+@pytest.mark.parametrize(
+    "tail", ["", "/", "/folder/", "/../blocks/x", "//a.txt", "/./a.txt", "-2/a.txt"]
+)
 def test_no_other_address_outside_is_staged(lake, outside, tail):
     with pytest.raises(Denied, match="forbidden"):
         stage(lake, f"local://{outside}{tail}")

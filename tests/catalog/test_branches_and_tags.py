@@ -1,4 +1,4 @@
-"""Branches and tags: names, sources, clashes, resets."""
+"""Branches and tags: names, sources, conflicts, resets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def committed(lake, branch, path, body=b"1"):
 @pytest.mark.parametrize(
     "name", ["dev:joe-bugfix-1234", "dev:jane-before-v2.3-merge", "a", "_", "0", "a-", "a:b:c"]
 )
-def test_names_that_can_be(lake, name):
+def test_valid_names_are_accepted(lake, name):
     assert lake.branches.create("sea", name, "main").id == name
     lake.objects.upload("sea", name, "a", [b"1"])
     lake.commits.commit("sea", name, message="m", committer="ada")
@@ -27,19 +27,19 @@ def test_names_that_can_be(lake, name):
 @pytest.mark.parametrize(
     "name", ["", "-a", "a b", "a/b", "a.b", "a~1", "a^", "a@", "a$", "é", "a:", ":a", "a\n"]
 )
-def test_branch_names_that_cannot_be(lake, name):
+def test_invalid_branch_names_are_rejected(lake, name):
     with pytest.raises(Invalid):
         lake.branches.create("sea", name, "main")
     assert [branch.id for branch in lake.branches.list("sea", amount=10).items] == ["main"]
 
 
 @pytest.mark.parametrize("name", ["", "@", "a.", "a.lock", "a..b", "a/b", "a@{b", "a b", "a\x01"])
-def test_tag_names_that_cannot_be(lake, name):
+def test_invalid_tag_names_are_rejected(lake, name):
     with pytest.raises(Invalid):
         lake.tags.create("sea", name, "main")
 
 
-def test_a_branch_begins_where_its_source_is(lake):
+def test_new_branch_points_at_the_commit_of_its_source(lake):
     first = committed(lake, "main", "a")
     second = committed(lake, "main", "b")
     for source, commit in (
@@ -69,7 +69,7 @@ def test_uncommitted_changes_stay_on_their_branch(lake):
         lake.objects.stat("sea", "main@", "a")
 
 
-def test_names_clash_across_kinds(lake):
+def test_branch_and_tag_cannot_share_a_name(lake):
     head = committed(lake, "main", "a")
     lake.branches.create("sea", "x", "main")
     lake.tags.create("sea", "v", "main")
@@ -95,19 +95,19 @@ def test_a_branch_wins_over_the_beginning_of_a_commit_id(lake):
     assert lake.commits.get("sea", head.id).id == head.id
 
 
-def test_the_default_branch_stays(lake):
+def test_default_branch_cannot_be_deleted(lake):
     with pytest.raises(Denied, match="cannot delete repository default branch"):
         lake.branches.delete("sea", "main")
 
 
-def test_hidden_branches_show_when_asked_for(lake):
+def test_show_hidden_lists_hidden_branches(lake):
     lake.branches.create("sea", "tx", "main", hidden=True)
     names = lambda **by: [b.id for b in lake.branches.list("sea", amount=9, **by).items]  # noqa: E731
     assert names() == ["main"]
     assert names(show_hidden=True) == ["main", "tx"]
 
 
-def test_a_deleted_branch_made_again_is_empty(lake):
+def test_recreated_branch_has_no_staged_changes(lake):
     lake.branches.create("sea", "x", "main")
     lake.objects.upload("sea", "x", "a", [b"1"])
     lake.branches.delete("sea", "x")
@@ -144,7 +144,7 @@ def test_reset_by_kind(lake):
         lake.branches.reset("sea", "main", "everything")
 
 
-def test_reset_takes_many_changes_back(lake):
+def test_reset_drops_many_changes(lake):
     for number in range(2_500):
         lake.staging.stage(
             "sea", "main", f"p/{number:05}", address="local://sea/x", checksum="c", size=1

@@ -1,4 +1,4 @@
-"""Commits, logs, differences and merges, as use cases."""
+"""Use cases of commits, logs, diffs and merges."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_refused_commit_leaves_no_sealed_areas_behind(lake):
     assert lake.branches.get("sea", "main").sealed_tokens == ()
 
 
-def test_a_commit_says_who_when_and_what(lake):
+def test_commit_has_committer_date_and_message(lake):
     put(lake, "main", a=b"1")
     made = lake.commits.commit(
         "sea", "main", message="m", committer="ada", metadata={"k": "v"}, date=1_000_000

@@ -1,4 +1,4 @@
-"""Preparations of garbage collections: pages, tasks that end with their server."""
+"""Preparations of garbage collections: pages, and tasks of stopped servers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from anabranch.catalog import garbage_preparation
-from anabranch.catalog.garbage_tasks import GarbageTasks
+from anabranch.catalog.garbage import prepare
+from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.errors import NotFound
 from anabranch.model.retention import RetentionRules
-from anabranch.versioning.tasks import INTERRUPTED_SECONDS
+from anabranch.versioning.records.tasks import INTERRUPTED_SECONDS
 
 
 def addresses(location):
@@ -21,7 +21,7 @@ def addresses(location):
 
 
 def test_pages_follow_one_another(lake, monkeypatch):
-    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", 200)
+    monkeypatch.setattr(prepare, "_PAGE_BYTES", 200)
     lake.branches.create("sea", "dev", "main")
     names = ["a", "\N{SNOWMAN}", "z"]
     expected = [
@@ -52,7 +52,7 @@ def test_a_full_address_in_the_namespace_is_made_relative(lake):
     assert addresses(page.location) == ["data/x/y"] * 2
 
 
-def test_a_task_whose_server_has_ended_says_so(lake, clock):
+def test_task_of_a_stopped_server_has_an_error(lake, clock):
     found = lake.core.repositories.get("sea")
     task = lake.core.preparation_tasks.begin(found, "another server")
     clock.advance(INTERRUPTED_SECONDS)
@@ -60,7 +60,7 @@ def test_a_task_whose_server_has_ended_says_so(lake, clock):
     clock.advance(1)
     status = lake.garbage_tasks.status("sea", task.id)
     assert status.done
-    assert "has ended" in status.error
+    assert "has stopped" in status.error
     lake.core.preparation_tasks.update(found, task)
     assert not lake.garbage_tasks.status("sea", task.id).done
     clock.advance(24 * 3600 + 1)
@@ -84,7 +84,7 @@ class Slow:
         return self.real.commits(repository)
 
 
-def test_the_end_of_a_server_finishes_some_tasks_and_tells_of_the_others(lake, clock):
+def test_close_finishes_running_tasks_and_fails_queued_ones(lake, clock):
     lake.garbage_rules.set("sea", RetentionRules(1))
     slow = Slow(lake.garbage_preparation)
     tasks = GarbageTasks(lake.core, slow)
@@ -92,7 +92,7 @@ def test_the_end_of_a_server_finishes_some_tasks_and_tells_of_the_others(lake, c
     for _ in range(2):
         assert slow.begun.acquire(timeout=60)
     clock.advance(50)
-    tasks.speak()
+    tasks.send_heartbeats()
     clock.advance(50)
     assert not any(tasks.status("sea", task_id).done for task_id in ids)
     closing = threading.Thread(target=tasks.close)
@@ -127,7 +127,7 @@ def test_what_uploads_will_become_is_there(lake):
 
 @pytest.mark.parametrize("size", [1, 150, 20 << 20])
 def test_what_others_stage_in_the_namespace_is_there(lake, monkeypatch, size):
-    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", size)
+    monkeypatch.setattr(prepare, "_PAGE_BYTES", size)
     own = lake.objects.upload("sea", "main", "a", [b"1"]).entry
     expected = [own.address]
     for name in ("land", "sky", "zoo"):
@@ -146,12 +146,12 @@ def test_what_others_stage_in_the_namespace_is_there(lake, monkeypatch, size):
 
 
 def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake, monkeypatch):
-    monkeypatch.setattr(garbage_preparation, "_PAGE_BYTES", 1)
+    monkeypatch.setattr(prepare, "_PAGE_BYTES", 1)
     older = [lake.objects.upload("sea", "main", name, [b"1"]).entry.address for name in "ab"]
     sea = lake.core.repositories.get("sea")
 
     def seal(stored):
-        sealed = lake.core.branches.sealed(sea, stored.branch)
+        sealed = lake.core.branches.seal(sea, stored.branch)
         return [lake.core.branches.write(sea, sealed)], []
 
     lake.core.branches.update(sea, "main", seal)
@@ -167,7 +167,7 @@ def rows(lake, **options):
     return {line.split(",")[0]: line.split(",")[1] for line in lines}
 
 
-def test_every_commit_is_written_where_that_is_asked_for(lake, clock):
+def test_include_expired_writes_all_commits(lake, clock):
     made = []
     for number in range(3):
         lake.objects.upload("sea", "main", "a", [b"%d" % number])
@@ -176,8 +176,8 @@ def test_every_commit_is_written_where_that_is_asked_for(lake, clock):
     with pytest.raises(NotFound):
         lake.garbage_preparation.commits("sea")
     first = lake.commits.get("sea", "main~3").id
-    assert rows(lake, every=True) == dict.fromkeys([first, *made], "false")
+    assert rows(lake, include_expired=True) == dict.fromkeys([first, *made], "false")
     lake.garbage_rules.set("sea", RetentionRules(15))
     assert rows(lake) == dict.fromkeys(made[1:], "false")
     expired = dict.fromkeys([first, made[0]], "true")
-    assert rows(lake, every=True) == {**expired, **dict.fromkeys(made[1:], "false")}
+    assert rows(lake, include_expired=True) == {**expired, **dict.fromkeys(made[1:], "false")}

@@ -1,4 +1,4 @@
-"""Images: who may read them, what they hold of other repositories."""
+"""Images: who can read them, and the objects that they keep alive."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from anabranch.access.actor import Actor
-from anabranch.access.decide import decide
+from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Action, Permission, image_arn, object_arn, repository_arn
 from anabranch.access.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import Conflict, Denied, NotFound
-from anabranch.model.lakefile_parser import parse_lakefile
-from anabranch.pipelines.images.planning import ImageRequest
-from anabranch.rest.invocation import permissions_of
-from anabranch.rest.operation import Need
+from anabranch.model.lakefile.parser import parse_lakefile
+from anabranch.pipelines.images.assemble import ImageRequest
+from anabranch.rest.protocol.operation import Need
+from anabranch.rest.protocol.operation_handler import required_permissions
 from anabranch.rest.table import OPERATIONS
-from anabranch.s3.addressing import Address
-from anabranch.s3.permissions import permissions_of as s3_permissions_of
+from anabranch.s3.permissions import required_permissions as s3_permissions_of
+from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.table import OPERATIONS as S3_OPERATIONS
 from anabranch.testing.lake import Clock, lake_in
 
@@ -104,7 +104,7 @@ class TestBuilding:
             ),
         ],
     )
-    def test_nobody_else_does(self, lake, tag, text, statements):
+    def test_other_users_cannot_read_the_image(self, lake, tag, text, statements):
         request = ImageRequest(tag=tag, lakefile=parse_lakefile(text), text=text, creator="ada")
         with pytest.raises(Denied, match="insufficient permissions"):
             lake.builds.build(request, user(*statements), wait_seconds=0)
@@ -112,7 +112,7 @@ class TestBuilding:
             lake.builds.resolve(request, user(*statements))
         assert lake.images.find(tag) is None
 
-    def test_a_denial_elsewhere_is_none(self, lake):
+    def test_denial_on_other_objects_has_no_effect(self, lake):
         denied = ("!fs:ReadObject", "arn:lakefs:fs:::repository/sea/object/secret/*")
         build(lake, "ada-1", "ADD lakefs://sea/main/open/ a", user(CREATE, LIST, READ_ALL, denied))
 
@@ -133,21 +133,23 @@ def test_who_may_read_an_image_reads_it_as_a_repository(lake):
     read = Permission(Action.READ_OBJECT, object_arn("image", "open/a"))
     listing = Permission(Action.LIST_OBJECTS, repository_arn("image"))
     for permission in (read, listing):
-        decide(reader, [lake.images.readable(permission, "image", "v1")])
+        authorize(reader, [lake.images.permission_for_reading(permission, "image", "v1")])
         for reference in ("v2", "v1~1", "main", "", lake.images.get("v1").commit_id):
             with pytest.raises(Denied):
-                decide(reader, [lake.images.readable(permission, "image", reference)])
+                authorize(
+                    reader, [lake.images.permission_for_reading(permission, "image", reference)]
+                )
     described = Permission(Action.READ_REPOSITORY, repository_arn("image"))
-    decide(reader, [lake.images.readable(described, "image", "")])
+    authorize(reader, [lake.images.permission_for_reading(described, "image", "")])
     for permission, repository in (
         (Permission(Action.WRITE_OBJECT, object_arn("image", "a")), "image"),
         (Permission(Action.READ_OBJECT, object_arn("sea", "open/a")), "sea"),
     ):
         with pytest.raises(Denied):
-            decide(reader, [lake.images.readable(permission, repository, "v1")])
+            authorize(reader, [lake.images.permission_for_reading(permission, repository, "v1")])
 
 
-def test_every_door_asks_for_that(lake):
+def test_all_gateways_check_the_image_permission(lake):
     """Whatever operation reads an image asks for no more than to read it."""
     build(lake, "v1", "FROM lakefs://sea/main")
     reader = user(("fs:ReadImage", image_arn("v1")))
@@ -159,7 +161,10 @@ def test_every_door_asks_for_that(lake):
             needs = operation.permission
             assert isinstance(needs, tuple)
             assert all(isinstance(need, Need) for need in needs)
-            decide(reader, permissions_of(needs, SimpleNamespace(services=services, params=params)))
+            authorize(
+                reader,
+                required_permissions(needs, SimpleNamespace(services=services, params=params)),
+            )
     address = Address.of("image", "v1/open/a")
     call = SimpleNamespace(
         services=services, address=address, query={"prefix": "v1/"}, header=lambda _: ""
@@ -167,30 +172,30 @@ def test_every_door_asks_for_that(lake):
     found = [op for op in S3_OPERATIONS if op.id in {"GetObject", "HeadObject", "ListObjectsV2"}]
     assert len(found) == 3
     for s3_operation in found:
-        decide(reader, s3_permissions_of(s3_operation.permission, call))
+        authorize(reader, s3_permissions_of(s3_operation.permission, call))
 
 
-def test_a_repository_for_writing_may_have_the_name(lake):
+def test_writable_repository_may_have_the_name_of_images(lake):
     lake.repositories.create("image", "local://somebody")
     lake.tags.create("image", "v1", "main")
     permission = Permission(Action.READ_OBJECT, object_arn("image", "a"))
-    assert lake.images.readable(permission, "image", "v1") == permission
+    assert lake.images.permission_for_reading(permission, "image", "v1") == permission
     assert lake.images.list(amount=1).items == []
     with pytest.raises(NotFound):
         lake.images.get("v1")
-    with pytest.raises(Conflict, match="the repository image is one for writing"):
+    with pytest.raises(Conflict, match="the repository image is writable"):
         build(lake, "v1", "FROM lakefs://sea/main")
     lake.repositories.delete("image")
 
 
 class TestHolding:
-    def test_a_repository_is_held_until_its_images_go(self, lake):
+    def test_repository_cannot_be_deleted_while_images_reference_it(self, lake):
         build(lake, "v1", "ADD lakefs://sea/main/open/ a")
         build(lake, "v2", "FROM lakefs://image:v1")
-        with pytest.raises(Conflict, match="images hold objects of sea: v1, v2"):
+        with pytest.raises(Conflict, match="images reference objects of sea: v1, v2"):
             lake.repositories.delete("sea")
         lake.images.delete("v1")
-        with pytest.raises(Conflict, match="images hold objects of sea: v2"):
+        with pytest.raises(Conflict, match="images reference objects of sea: v2"):
             lake.repositories.delete("sea")
         lake.images.delete("v2")
         lake.repositories.delete("sea")

@@ -1,4 +1,4 @@
-"""Objects: what goes in comes out, what fails leaves nothing, what is deleted is gone."""
+"""Objects: uploads round-trip, failures leave nothing, deleted objects are gone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
-def test_any_path_goes_there_and_back(lake, path):
+def test_any_path_round_trips(lake, path):
     lake.objects.upload("sea", "main", path, [b"bo", b"dy"])
     for commit in (False, True):
         if commit:
@@ -49,13 +49,13 @@ def test_any_path_goes_there_and_back(lake, path):
 
 
 @pytest.mark.parametrize("path", ["", "x" * 1025, "é" * 513, "\ud800"])
-def test_paths_that_cannot_be(lake, path):
+def test_invalid_paths_are_rejected(lake, path):
     with pytest.raises(Invalid):
         lake.objects.upload("sea", "main", path, [b""])
     assert data_files(lake) == []
 
 
-def test_stat_tells_what_was_uploaded(lake):
+def test_stat_returns_properties_of_the_upload(lake):
     body = b"x" * 100_000
     stat = lake.objects.upload(
         "sea", "main", "a", [body[:7], body[7:]], content_type="text/x", metadata={"k": "ü"}
@@ -69,7 +69,7 @@ def test_stat_tells_what_was_uploaded(lake):
     assert stat.physical_address.startswith("local:///")
 
 
-def test_a_body_that_ends_too_soon_leaves_nothing(lake):
+def test_truncated_body_leaves_nothing(lake):
     def chunks():
         yield b"x" * 2_000_000
         raise Truncated("cut off")
@@ -104,7 +104,7 @@ def test_an_upload_that_a_commit_overtakes_is_staged_after_it(lake):
     assert [change.path for change in changes] == ["a"]
 
 
-def test_if_absent_holds_to_the_last_moment(lake):
+def test_if_absent_is_checked_when_staging(lake):
     def chunks():
         yield b"mine"
         lake.objects.upload("sea", "main", "a", [b"theirs"])
@@ -140,7 +140,7 @@ def test_writing_the_same_again_is_no_change(lake):
     assert lake.branches.changes("sea", "main", amount=9).items == []
 
 
-def test_copies_are_objects_of_their_own(lake, clock):
+def test_copies_are_independent_objects(lake, clock):
     lake.objects.upload("sea", "main", "a", [b"body"], content_type="t/x", metadata={"k": "v"})
     lake.commits.commit("sea", "main", message="m", committer="ada")
     lake.branches.create("sea", "x", "main")
@@ -228,7 +228,7 @@ def test_the_look_at_an_object_and_its_deletion_are_one_step(lake):
             lake.objects.upload("sea", "main", "a", [b"new"])
         return None if entry.checksum == old else PreconditionFailed("another one")
 
-    ((path, error),) = lake.objects.delete_many("sea", "main", ["a"], refusals={"a": refusal})
+    ((path, error),) = lake.objects.delete_many("sea", "main", ["a"], conditions={"a": refusal})
     assert (path, str(error), len(seen)) == ("a", "another one", 2)
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"new"
 
@@ -243,7 +243,7 @@ def test_what_another_deletes_meanwhile_was_deleted_by_the_other(lake):
         lake.objects.delete("sea", "main", "a")
         return None
 
-    refused = lake.objects.delete_many("sea", "main", ["a"], refusals={"a": refusal})
+    refused = lake.objects.delete_many("sea", "main", ["a"], conditions={"a": refusal})
     assert refused == [("a", gone)]
 
 
@@ -253,7 +253,7 @@ def test_of_many_only_those_are_deleted_of_which_nothing_is_wrong(lake):
     lake.commits.commit("sea", "main", message="m", committer="ada")
     wrong = PreconditionFailed("wrong")
     refusals = {"a": lambda _: None, "b": lambda _: wrong, "none": lambda entry: entry}
-    refused = lake.objects.delete_many("sea", "main", ["a", "b", "c", "none"], refusals=refusals)
+    refused = lake.objects.delete_many("sea", "main", ["a", "b", "c", "none"], conditions=refusals)
     assert refused == [("b", wrong)]
     left = lake.objects.listing("sea", "main", amount=10).items
     assert [stat.path for stat in left] == ["b"]

@@ -1,4 +1,4 @@
-"""Protected branches: what is refused, what is not, and how the rules are kept."""
+"""Protected branches: what is rejected, what is allowed, and how rules are stored."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from anabranch.catalog.objects import Objects
-from anabranch.catalog.protection import SECONDS, Protection
+from anabranch.catalog.objects.objects import Objects
+from anabranch.catalog.protection import CACHE_SECONDS, Protection
 from anabranch.errors import (
     DirtyBranch,
     Invalid,
@@ -80,7 +80,7 @@ def test_a_protected_branch_takes_no_commit_and_no_hard_reset(sea):
     assert state(sea) == before
 
 
-def test_merges_reverts_cherry_picks_and_deletion_go_on(sea):
+def test_protected_branch_accepts_merges_reverts_cherry_picks_and_deletion(sea):
     merged = sea.refs.merge("sea", "work", "main", committer="ada")
     assert sea.objects.stat("sea", "main", "new")
     sea.branches.revert("sea", "main", merged, parent_number=1, committer="ada")
@@ -92,7 +92,7 @@ def test_merges_reverts_cherry_picks_and_deletion_go_on(sea):
     sea.branches.delete("sea", "release-1")
 
 
-def test_other_branches_and_other_repositories_are_as_free_as_before(sea):
+def test_rules_do_not_affect_other_branches_and_repositories(sea):
     sea.repositories.create("lake", "local://lake")
     for repository, branch in (("sea", "work"), ("lake", "main")):
         sea.objects.upload(repository, branch, "a", [b"1"])
@@ -117,7 +117,7 @@ def test_rules_are_replaced_on_condition(lake):
     lake.objects.upload("sea", "main", "a", [b"1"])
 
 
-def test_what_is_no_pattern_changes_no_rule(sea):
+def test_invalid_pattern_changes_no_rule(sea):
     before = sea.protection.rules("sea")
     with pytest.raises(Invalid):
         sea.protection.replace("sea", ["good", "[a"])
@@ -163,13 +163,13 @@ def test_a_stored_pattern_that_cannot_be_read_protects_every_branch(lake):
     assert "[a" in caught.value.hint
 
 
-def test_rules_set_elsewhere_hold_within_a_second(lake):
+def test_rules_of_another_process_take_effect_within_a_second(lake):
     now = 100.0
     protection = Protection(lake.core, lambda: now)
     objects = Objects(lake.core, lake.blocks, lambda: now, protection)
     objects.upload("sea", "main", "a", [b"1"])
     lake.protection.replace("sea", ["main"])
-    now += SECONDS - 0.1
+    now += CACHE_SECONDS - 0.1
     objects.upload("sea", "main", "a", [b"2"])
     now += 0.1
     with pytest.raises(ProtectedBranch):
@@ -179,7 +179,7 @@ def test_rules_set_elsewhere_hold_within_a_second(lake):
     objects.upload("sea", "main", "a", [b"4"])
 
 
-def test_a_repository_made_anew_has_no_rules(sea):
+def test_recreated_repository_has_no_rules(sea):
     sea.repositories.delete("sea")
     sea.repositories.create("sea", "local://again")
     assert sea.protection.rules("sea").patterns == []

@@ -1,4 +1,4 @@
-"""Repositories: one initial commit, a namespace of their own, deletion to the end."""
+"""Repositories: initial commit, storage namespace, complete deletion."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_name_can_be_taken_once(lake):
 
 
 @pytest.mark.parametrize("name", ["", "ab", "-ab", "Sea", "a_b", "a" * 64, "sea\n", "séa"])
-def test_names_that_cannot_be(lake, name):
+def test_invalid_names_are_rejected(lake, name):
     with pytest.raises(Invalid):
         lake.repositories.create(name, "local://fresh")
     assert [found.id for found in lake.repositories.list(amount=10).items] == ["sea"]
@@ -43,7 +43,7 @@ def test_names_that_cannot_be(lake, name):
 @pytest.mark.parametrize(
     "namespace", ["", "sea", "s3://bucket", "local:/x", "local://../x", "local://"]
 )
-def test_namespaces_that_cannot_be(lake, namespace):
+def test_invalid_namespaces_are_rejected(lake, namespace):
     with pytest.raises(Invalid):
         lake.repositories.create("fresh", namespace)
     with pytest.raises(NotFound):
@@ -74,28 +74,31 @@ def test_a_namespace_with_empty_segments_is_kept_as_written(lake, written):
 
 
 @pytest.mark.parametrize("other", SPELLINGS)
-def test_all_spellings_of_a_namespace_are_one_place(lake, other):
+def test_all_spellings_of_a_namespace_name_one_place(lake, other):
     lake.repositories.create("spelled", "local://x//y")
     with pytest.raises(Invalid, match="storage namespace already in use") as caught:
         lake.repositories.create("other", other)
     assert f"(:{other})" in caught.value.message
 
 
-def test_a_namespace_that_begins_with_the_root_lies_in_it(lake):
+def test_namespace_that_begins_with_the_root_is_inside_it(lake):
     root = lake.blocks.qualify("local://")
     made = lake.repositories.create("spelled", f"{root}/deep//er")
     assert made.storage_namespace == "local://deep/er"
 
 
-def test_a_policy_is_asked_about_every_spelling(lake):
-    assert lake.repositories.spellings("local://x/y/") == ["local://x/y/"]
-    assert lake.repositories.spellings("local:///x/./y") == ["local:///x/./y", "local://x/y"]
-    assert lake.repositories.spellings("s3://x//y") == ["s3://x//y"]
+def test_policies_are_checked_for_all_spellings(lake):
+    assert lake.repositories.equivalent_namespaces("local://x/y/") == ["local://x/y/"]
+    assert lake.repositories.equivalent_namespaces("local:///x/./y") == [
+        "local:///x/./y",
+        "local://x/y",
+    ]
+    assert lake.repositories.equivalent_namespaces("s3://x//y") == ["s3://x//y"]
 
 
 @pytest.mark.parametrize("written", ["local://a/../b", "local:///..", "local:///", "local://.//"])
 def test_a_namespace_above_a_folder_is_refused_with_the_reason(lake, written):
-    with pytest.raises(Invalid, match=r"a name in it is empty.*invalid namespace"):
+    with pytest.raises(Invalid, match=r"a segment is empty.*invalid namespace"):
         lake.repositories.create("fresh", written)
 
 

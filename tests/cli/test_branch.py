@@ -62,9 +62,9 @@ def test_errors(ana, lake):
     ran = ana("branch", "show", lake.at("zzz"))
     assert f"`anabranch branch list {lake.uri}`" in ran.err
     ran = ana("branch", "delete", lake.at("main"), "-y")
-    assert "hint:  A repository cannot lose its default branch." in ran.err
+    assert "hint:  The default branch cannot be deleted." in ran.err
     ran = ana("branch", "create", lake.at("main"), "-s", "main")
-    assert "hint:  The name is taken" in ran.err
+    assert "hint:  The name is in use" in ran.err
     ran = ana("branch", "reset", lake.at("main"), "--prefix", "a", "--object", "b", "-y")
     assert (ran.code, "exclude each other" in ran.err) == (2, True)
     ran = ana("branch", "create", lake.at("b"))

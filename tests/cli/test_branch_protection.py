@@ -22,7 +22,7 @@ def test_rules_come_and_go(ana, lake):
 
 def test_what_is_not_there(ana, lake):
     ran = ana("branch-protect", "delete", lake.uri, "main")
-    assert (ran.code, ran.err.splitlines()[0]) == (1, "error: there is no rule 'main'")
+    assert (ran.code, ran.err.splitlines()[0]) == (1, "error: the rule 'main' does not exist")
     assert ana("branch-protect", "list", "lakefs://nothing-here").code == 1
     ran = ana("branch-protect", "add", lake.uri, "[a")
     assert (ran.code, "invalid value" in ran.err) == (1, True)

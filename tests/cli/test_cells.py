@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.cli.cells import display_width, iso_time, local_time, paint, printable, size
+from anabranch.cli.output.format import display_width, iso_time, local_time, paint, printable, size
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -48,7 +48,7 @@ def test_messages(ana, lake):
     ran = ana("commit", lake.at("main"))
     assert (ran.code, "needs a message" in ran.err) == (2, True)
     ran = ana("commit", lake.at("main"), "-m", "x", "--meta", "nonsense")
-    assert (ran.code, "is no key=value" in ran.err) == (2, True)
+    assert (ran.code, "is not KEY=VALUE" in ran.err) == (2, True)
     ran = ana("commit", lake.at("main"), "-m", "x", "--meta", "a=1", "--meta", "a=2")
     assert (ran.code, "given twice" in ran.err) == (2, True)
     assert ana.ok("diff", lake.at("main")).rows == [["added", "a"]]

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from email.utils import formatdate
 
 import pytest
+from support.faults.scripted_socket import ScriptedSocket, answer
 
-from anabranch.cli.connection import ATTEMPTS, Connection
-from anabranch.cli.failure import Failure, Usage
-from anabranch.cli.settings import Settings
-from anabranch.testing.scripted_socket import ScriptedSocket, answer
+from anabranch.cli.client.connection import Connection
+from anabranch.cli.client.settings import Settings
+from anabranch.cli.errors import Failure, Usage
+from anabranch.client.retry_policy import DEFAULT_RETRIES
 
 
 @pytest.fixture
@@ -75,10 +76,12 @@ def test_a_date_to_come_back_at(play):
 
 
 def test_patience_ends(play):
-    _, connection, waits = play(*[answer("503 Busy", b'{"message": "slow down"}')] * ATTEMPTS)
+    _, connection, waits = play(
+        *[answer("503 Busy", b'{"message": "slow down"}')] * DEFAULT_RETRIES.attempts
+    )
     failure = fail(lambda: connection.get("x"))
     assert (failure.message, failure.kind, failure.status) == ("slow down", "busy", 503)
-    assert len(waits) == ATTEMPTS - 1
+    assert len(waits) == DEFAULT_RETRIES.attempts - 1
     assert waits == sorted(waits)
 
 
@@ -139,7 +142,7 @@ def test_answers_of_other_programs(play):
         failure = fail(lambda: connection.get("x"))
         assert failure.kind == "not_a_server"
         assert "config show" in failure.hint
-    assert "points elsewhere" in fail(lambda: connection.get("x")).message
+    assert "redirects to" in fail(lambda: connection.get("x")).message
 
 
 def test_downloads_are_not_decompressed(play):

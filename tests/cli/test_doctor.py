@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from support.faults.forbidding_proxy import ForbiddingProxy
+from support.stored_files import stored_files
+
 import anabranch
-from anabranch.testing.forbidding_proxy import ForbiddingProxy
 from anabranch.testing.server import running_server, shared_environment
-from anabranch.testing.stored_files import stored_files
 
 
 def files(folder):
@@ -44,7 +45,7 @@ def test_what_is_wrong_is_said_with_what_to_do(run, tmp_path):
     (at,) = [number for number, line in enumerate(ran.lines) if line.startswith("wrong")]
     assert "metadata.db" in ran.lines[at]
     assert ran.lines[at + 1].startswith(" " * 20)
-    assert ran.lines[-1].endswith(" are wrong")
+    assert ran.lines[-1].endswith(" checks failed")
     assert "Traceback" not in ran.err
 
 

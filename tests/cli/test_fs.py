@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli.failure import Failure
-from anabranch.cli.fs.saving import local_path
+from anabranch.cli.commands.fs.save_file import local_path
+from anabranch.cli.errors import Failure
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_what_is_no_file_is_left_out_with_a_remark(ana, lake, folder):
     assert {item["path"] for item in ran.json} >= {"link", "a.txt"}
     assert len(ran.json) == 5
     assert sorted(ran.err.splitlines()) == [
-        f"left out, as it is no file: {folder / name}" for name in ("loop", "pipe")
+        f"skipped, not a file: {folder / name}" for name in ("loop", "pipe")
     ]
 
 
@@ -179,7 +179,7 @@ def test_single_failures_do_not_stop_the_others(ana, lake, tmp_path):
     ran = ana("fs", "download", "-r", "-p", "1", lake.at("main"), tmp_path / "out")
     assert ran.code == 1
     assert "2 objects could not be downloaded" in ran.err
-    assert "x//y: x//y cannot be the path of a file" in ran.err
+    assert "x//y: x//y is not a valid path of a file" in ran.err
     assert contents(tmp_path / "out") == {"a": b"a", "ok/1": b"ok/1", "z": b"z"}
 
 
@@ -194,13 +194,13 @@ def test_errors(ana, lake, folder):
     assert ran.err.splitlines()[-1] == "hint:  Did you mean main?"
     for words, message in [
         (["upload", "-s", folder, lake.at("main/x")], "is a folder"),
-        (["upload", "-r", "-s", folder / "a.txt", lake.at("main/x")], "is no folder"),
+        (["upload", "-r", "-s", folder / "a.txt", lake.at("main/x")], "is not a folder"),
         (["upload", "-s", "-", lake.at("main/x/")], "has no name"),
         (["upload", "-s", "-", lake.at("main/x"), "--content-type", "multipart/form-data"], "type"),
-        (["upload", "-s", "-", lake.at("main/x"), "--content-type", "a\nb"], "no content type"),
-        (["download", lake.at("main/deep/")], "names no object"),
-        (["rm", lake.at("main")], "names no object"),
-        (["rm", lake.at("main/deep/")], "names no object"),
+        (["upload", "-s", "-", lake.at("main/x"), "--content-type", "a\nb"], "not a content type"),
+        (["download", lake.at("main/deep/")], "is not the path of an object"),
+        (["rm", lake.at("main")], "is not the address of an object"),
+        (["rm", lake.at("main/deep/")], "is not the address of an object"),
     ]:
         ran = ana("fs", *words)
         assert ran.code == 2, words
@@ -246,7 +246,7 @@ def test_memory_does_not_grow_with_the_file(lake, tmp_path):
 
 @pytest.mark.parametrize("key", ["../x", "a/../../x", "/etc/passwd", "a//b", "a/./b", "a/\x00", ""])
 def test_no_object_is_written_outside_the_folder(tmp_path, key):
-    with pytest.raises(Failure, match="cannot be the path of a file"):
+    with pytest.raises(Failure, match="is not a valid path of a file"):
         local_path(tmp_path, key)
 
 

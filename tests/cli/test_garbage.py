@@ -24,7 +24,7 @@ def test_rules_come_and_go(ana, lake, tmp_path):
     assert ana.ok("gc", "get-config", lake.uri, "--json").json == rules
     ana.ok("gc", "set-config", lake.uri, "-f", "-", stdin=json.dumps({**rules, "branches": []}))
     assert ana.ok("gc", "get-config", lake.uri).rows == [["(all others)", "3"]]
-    assert "every commit is kept" in ana.ok("gc", "delete-config", lake.uri).out
+    assert "all commits are kept" in ana.ok("gc", "delete-config", lake.uri).out
     assert ana("gc", "get-config", lake.uri).code == 1
 
 
@@ -101,7 +101,7 @@ def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
     first = gc(run, folder, "--sweep", "--yes", "--json").json
     assert (first["state"], first["due"]["objects"], first["swept"]["objects"]) == ("swept", 0, 0)
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep")
-    assert (ran.code, "Nobody is here" in ran.err) == (2, True)
+    assert (ran.code, "not a terminal" in ran.err) == (2, True)
     assert len(data_files(folder)) == 2
     words = ("gc", "--data", folder, "--grace=0", "--window=0", "--sweep", "lakefs://sea")
     ran = run(*words, stdin="n\n", terminal=True)
@@ -187,5 +187,72 @@ def test_missing_objects_are_named_and_fail_the_command(run, folder):
     ran = run("gc", "lakefs://sea", "--data", folder, "--check-only", "--json")
     assert (ran.code, ran.json["missing"]["objects"], ran.json["state"]) == (1, 1, "checked")
     assert len(data_files(folder)) == 2
-    for words in (("--sweep", "--yes"), ("--engine", "spark")):
-        assert run("gc", "lakefs://sea", "--data", folder, "--check-only", *words).code == 2
+    words = ("--check-only", "--sweep", "--yes")
+    assert run("gc", "lakefs://sea", "--data", folder, *words).code == 2
+
+
+def test_a_sweep_into_quarantine_is_taken_back(run, folder):
+    wait_a_second()
+    words = ("--window=0", "--sweep", "--quarantine", "7d")
+    ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", *words)
+    assert (ran.code, "keep objects in quarantine for 7 days?" in ran.err) == (2, True)
+    ran = gc(run, folder, *words, "--yes")
+    assert "Moved 1 object, 3 B to quarantine" in ran.out
+    assert len(data_files(folder)) == 1
+    ((name, _, until, *rest),) = run.ok("gc", "quarantine", "lakefs://sea", "--data", folder).rows
+    assert rest == ["1", "3", "0"]
+    assert until > time.strftime("%Y-%m-%dT", time.gmtime(time.time() + 6 * 86_400))
+    command = ran.out.partition("this restores them: anabranch ")[2].splitlines()[0]
+    assert command == f"gc restore lakefs://sea {name}"
+    restore = (*command.split(), "--data", folder)
+    planned = run.ok(*restore, "--dry-run").lines
+    assert (planned[0][:5], planned[1]) == ("data/", "Would restore 1 object, 3 B")
+    assert len(data_files(folder)) == 1
+    assert "Would restore 0 objects" in run.ok(*restore, "--dry-run", "--address", "data/no").out
+    ran = run.ok(*restore, "--address", planned[0])
+    assert "Restored 1 object, 3 B" in ran.out
+    assert sorted(path.read_bytes() for path in data_files(folder)) == [b"kept", b"old"]
+    assert run.ok(*restore, "--json").json["restored"] == {"objects": 0, "bytes": 0}
+    ran = gc(run, folder, *words, "--yes", "--json")
+    assert (ran.json["candidates"]["objects"], ran.json["quarantined"]["objects"]) == (0, 0)
+    assert "Purged 0 objects" in run.ok("gc", "purge", "lakefs://sea", "--data", folder).out
+
+
+def test_what_cannot_be_restored_is_said_and_fails(run, folder):
+    wait_a_second()
+    words = ("--window=0", "--sweep", "--quarantine", "12h", "--yes")
+    name = gc(run, folder, *words, "--json").json["run_id"]
+    (hidden,) = (folder / "block" / "sea" / ".anabranch-quarantine").rglob("data/*/*")
+    address = "/".join(hidden.parts[-3:])
+    (folder / "block" / "sea" / address).parent.mkdir(parents=True, exist_ok=True)
+    (folder / "block" / "sea" / address).write_bytes(b"another")
+    ran = run("gc", "restore", "lakefs://sea", name, "--data", folder)
+    assert (ran.code, f"Not restored: {address}: another object" in ran.out) == (1, True)
+    assert (folder / "block" / "sea" / address).read_bytes() == b"another"
+    ran = run("gc", "restore", "lakefs://sea", "c" * 20, "--data", folder)
+    assert (ran.code, "nothing in quarantine" in ran.err) == (1, True)
+    for time_ in ("7", "0d", "-1d", "7w", "1.5d", "99999d", ""):
+        assert run("gc", "lakefs://sea", "--data", folder, f"--quarantine={time_}").code == 2
+    for words in (("--check-only",), ("--engine", "spark")):
+        ran = run("gc", "lakefs://sea", "--data", folder, "--quarantine=1d", *words)
+        assert ran.code == 2
+
+
+def test_a_sweep_into_quarantine_through_a_server(run, folder, tmp_path, monkeypatch):
+    wait_a_second()
+    with running_server(folder) as server, monkeypatch.context() as patch:
+        patch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
+        patch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)
+        patch.setenv("ANABRANCH_BLOCKSTORE_LOCAL_PATH", str(folder / "block"))
+        words = ("gc", "lakefs://sea", "--through", server.url, "--data", tmp_path / "elsewhere")
+        words += ("--grace=0", "--window=0", "--sweep", "--quarantine=1d", "--yes", "--json")
+        swept = run.ok(*words).json
+        assert (swept["swept"]["objects"], swept["quarantined"]["objects"]) == (0, 1)
+        assert len(data_files(folder)) == 1
+        restore = ("gc", "restore", "lakefs://sea", swept["run_id"], "--data", folder, "--json")
+        monkeypatch.delenv("ANABRANCH_BLOCKSTORE_LOCAL_PATH", raising=False)
+        assert run.ok(*restore).json["restored"]["objects"] == 1
+        patch.setenv("ANABRANCH_BLOCKSTORE_LOCAL_PATH", str(folder / "block"))
+        again = run.ok(*words).json
+        assert (again["candidates"]["objects"], again["quarantined"]["objects"]) == (0, 0)
+    assert len(data_files(folder)) == 2

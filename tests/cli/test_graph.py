@@ -11,8 +11,8 @@ from inspect import cleandoc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.cli.graph import Node, draw
-from anabranch.cli.history import in_drawing_order, simplified
+from anabranch.cli.output.graph import Node, draw
+from anabranch.cli.output.history import in_drawing_order, simplified
 
 
 def history(text: str) -> list[Node]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.cli.history import commit_details, commit_lines
+from anabranch.cli.output.history import commit_details, commit_lines
 
 COMMIT = {
     "id": "1" * 64,

@@ -6,9 +6,9 @@ import uuid
 from urllib.parse import urlsplit
 
 import pytest
+from support.faults.faulty_proxy import FaultyProxy
 
-from anabranch.cli.connection import CHUNK
-from anabranch.testing.faulty_proxy import FaultyProxy
+from anabranch.client.rest_client import CHUNK
 
 TEXT = """\
 ARG FOLDER=a
@@ -102,7 +102,7 @@ def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, told):
 
 def test_what_is_refused(ana, sea, tag, lakefile, tmp_path):
     ran = ana("image", "build", "-t", tag, "-f", lakefile, "--strict")
-    assert (ran.code, "which is refused" in ran.err) == (1, True)
+    assert (ran.code, "strict builds reject it" in ran.err) == (1, True)
     assert ana("image", "build", "-t", tag, "-f", tmp_path / "missing").code == 1
     assert ana("image", "build", "-f", lakefile).code == 2
     assert ana("image", "build", "-t", sea.at("v1"), "-f", lakefile).code == 2
@@ -119,7 +119,7 @@ def test_what_is_refused(ana, sea, tag, lakefile, tmp_path):
 
 
 def test_a_long_build_is_waited_for(ana, tag, lakefile, monkeypatch):
-    monkeypatch.setattr("anabranch.cli.image.build._WAIT_SECONDS", 0)
+    monkeypatch.setattr("anabranch.cli.commands.image.build._WAIT_SECONDS", 0)
     ran = ana.ok("image", "build", "-t", tag, "-f", lakefile, "--json")
     assert ran.json["tag"] == tag
     assert ana.ok("image", "show", tag, "--json").json == ran.json

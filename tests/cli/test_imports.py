@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+from support.faults.faulty_proxy import FaultyProxy
+from support.faults.scripted_socket import ScriptedSocket, answer
 
-from anabranch.cli.counting import counting
-from anabranch.cli.output import Output
-from anabranch.testing.faulty_proxy import FaultyProxy
-from anabranch.testing.scripted_socket import ScriptedSocket, answer
+from anabranch.cli.output.progress import show_progress
+from anabranch.cli.output.streams import Output
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_pulling_an_image_whose_source_was_replaced_leaves_nothing(ana, uri, raw
     assert list(folder.iterdir()) == []
     source.unlink()
     ran = ana("image", "pull", tag, folder)
-    assert "is not there any more" in ran.err
-    assert "Put it back" in ran.err
+    assert "that the image pins was deleted" in ran.err
+    assert "Restore the object" in ran.err
     assert list(folder.iterdir()) == []
 
 
@@ -116,7 +116,7 @@ def test_what_goes_wrong(ana, uri, raw):
     assert ran.code == 1
     assert "import error: " in ran.err
     assert "there is no such folder" in ran.err
-    assert "hint:  The branch is as it was" in ran.err
+    assert "hint:  The branch was not changed" in ran.err
     ran = ana("import", "--from", "local:///etc/", "--to", f"{uri}/main/x")
     assert "not in allowed external prefixes" in ran.err
     assert ana("import", "--from", raw).code == 2
@@ -150,13 +150,13 @@ def interrupt(_seconds):
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (answer("204 No Content", b""), "cancelled; lakefs://sea/main is as it was"),
+        (answer("204 No Content", b""), "cancelled; lakefs://sea/main was not changed"),
         (answer("409 Conflict", b'{"message": "conflict found"}'), "too late"),
     ],
 )
 def test_ctrl_c_cancels(play, monkeypatch, reply, told):
     monkeypatch.setattr(
-        "anabranch.cli.waiting.time",
+        "anabranch.cli.jobs.poll_job.time",
         SimpleNamespace(monotonic=time.monotonic, sleep=interrupt),
     )
     ran, requests = play(answer("200 OK", STATE), reply)
@@ -172,21 +172,22 @@ def test_ctrl_c_cancels(play, monkeypatch, reply, told):
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(play, monkeypatch):
-    monkeypatch.setattr("anabranch.cli.waiting.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("anabranch.cli.jobs.poll_job.SILENT_SECONDS", 0.05)
     ran, _ = play(*[answer("200 OK", STATE)] * 2)
     assert ran.code == 1
-    assert "nothing has been heard of the import i" in ran.err
+    assert "the import i has not been updated" in ran.err
 
 
 def test_lines_come_every_ten_seconds():
     now = [0.0]
     err = io.StringIO()
-    with counting(
-        Output(io.StringIO(), err), "Importing", silent=False, clock=lambda: now[0]
-    ) as show:
+    with show_progress(Output(io.StringIO(), err), rate=True, clock=lambda: now[0]) as progress:
+        progress.begin("Importing", 0)
+        done = 0
         for seconds, number in ((1, 10), (10, 100), (11, 200), (20, 300), (31, 300)):
             now[0] = seconds
-            show(number)
+            progress.advance(number - done)
+            done = number
     assert err.getvalue().splitlines() == [
         "Importing: 100 objects, 10 a second",
         "Importing: 300 objects, 15 a second",

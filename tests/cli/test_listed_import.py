@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+import uuid
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import anabranch
-from anabranch.pipelines.imports.ordering import records_of
+from anabranch.pipelines.imports.merge_sorted_runs import decode_records
+from anabranch.server.config.loader import load_settings
+from anabranch.server.stores.open_stores import open_stores
 
 COLUMNS = ("path", "physical_address", "size")
 KEYS = {"job", "engine", "why", "state", "error", "started_at", "ended_at", "result"}
@@ -46,11 +50,13 @@ def paths(folder):
     with anabranch.open(folder) as lake:
         repository = lake.core.repositories.get("sea")
         tree = lake.core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
-        return [key.decode() for key, _ in records_of(tree)]
+        return [key.decode() for key, _ in decode_records(tree)]
 
 
 def test_a_listing(run, folder, raw, tmp_path):
-    listing = write(tmp_path / "l.parquet", ("b", f"local://{raw}/deep/b", 2), ("a", "s3://x/a", 1))
+    listing = write(
+        tmp_path / "l.parquet", ("b", f"local://{raw}/deep/b", 2), ("a", f"local://{raw}/a", 1)
+    )
     words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main/x")
     ran = run.ok(*words, "-m", "In", "--meta", "k=v", "--committer", "me")
     assert "engine: local, as 0 MiB are read in this process" in ran.err
@@ -65,13 +71,15 @@ def test_a_listing(run, folder, raw, tmp_path):
     assert (told["objects"], told["skipped"], told["destination"]) == (2, {}, "x")
 
 
-def test_a_summary_is_written_however_it_ends(run, folder, tmp_path):
-    listing = write(tmp_path / "l.parquet", ("a", "s3://x/a", 1), ("bad", "s3://x/b", -1))
+def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
+    listing = write(
+        tmp_path / "l.parquet", ("a", f"local://{raw}/a", 1), ("bad", f"local://{raw}/b", -1)
+    )
     words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main")
     file = tmp_path / "summary.json"
     before = time.time()
     ran = run(*words, "--summary", file)
-    assert (ran.code, "1 row of the listing can be no objects" in ran.err) == (1, True)
+    assert (ran.code, "1 row of the listing is invalid" in ran.err) == (1, True)
     told = json.loads(file.read_text())
     assert told.keys() == KEYS
     assert (told["state"], told["result"]) == ("failed", None)
@@ -88,7 +96,7 @@ def test_a_summary_is_written_however_it_ends(run, folder, tmp_path):
     with anabranch.open(folder) as lake:
         head = lake.commits.get("sea", "main")
     assert (result["commit"], result["metarange_id"]) == (head.id, head.metarange_id)
-    assert "left out: 1 with a negative size" in run.ok(*words, "--unfit", "skip").err
+    assert "skipped: 1 with a negative size" in run.ok(*words, "--unfit", "skip").err
 
 
 def test_a_prefix_and_an_object(run, folder, raw):
@@ -101,23 +109,67 @@ def test_a_prefix_and_an_object(run, folder, raw):
     assert (ran.code, "there is no such folder" in ran.err) == (1, True)
 
 
-def test_an_inventory(run, folder, tmp_path):
+@pytest.fixture
+def bucket(emulated_s3, monkeypatch):
+    """A bucket of the store that the settings name."""
+    for name, value in emulated_s3.settings.items():
+        monkeypatch.setenv(name, value)
+    name = f"bucket-{uuid.uuid4()}"
+    emulated_s3.make_bucket(name)
+    return name
+
+
+def test_rows_are_compared_with_the_store(run, folder, raw, tmp_path):
+    listing = write(
+        tmp_path / "l.parquet",
+        ("a", f"local://{raw}/a", 1),
+        ("b", f"local://{raw}/deep/b", 1),
+        ("c", f"local://{raw}/c", 1),
+        ("d", "s3://x/a", 1),
+    )
+    words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main")
+    words += ("--unfit", "skip", "--no-progress")
+    ran = run(*words)
+    assert (ran.code, "2 of 3 rows that were looked up" in ran.err) == (1, True)
+    assert "hint:  Correct the listing. To leave such rows out" in ran.err
+    assert "is 2 bytes, the listing says 1" in ran.err
+    assert paths(folder) == []
+    left = tmp_path / "left.csv"
+    told = run.ok(*words, "--verify", "all", "--left-out", left, "--json").json
+    assert told["skipped"] == {
+        "a size that is not the object's": 1,
+        "an address of another store": 1,
+        "an object that is not stored": 1,
+    }
+    assert "is 2 bytes, the listing says 1" in left.read_text()
+    assert paths(folder) == ["a"]
+    run.ok(*words, "--verify", "none")
+    assert paths(folder) == ["a", "b", "c"]
+
+
+def test_an_inventory(run, folder, bucket, tmp_path):
+    with open_stores(load_settings({"data": str(folder)}, os.environ).settings) as (core, blocks):
+        core.repositories.create("land", f"s3://{bucket}/land")
+        for key in ("raw/a", "raw/b"):
+            blocks.put(f"s3://{bucket}/{key}", [key.encode()])
     names = ("bucket", "key", "size")
-    rows = [("lake", "raw/a", 1), ("lake", "raw/b", 2), ("lake", "other", 3)]
+    rows = [(bucket, "raw/a", 5), (bucket, "raw/b", 5), (bucket, "other", 3)]
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     pq.write_table(pa.table(columns), tmp_path / "0.parquet")
     manifest = {
-        "sourceBucket": "lake",
+        "sourceBucket": bucket,
         "destinationBucket": "arn:aws:s3:::kept",
         "fileFormat": "Parquet",
         "fileSchema": "…",
         "files": [{"key": "x/0.parquet", "size": 5 << 30}],
     }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    words = ("import", "--inventory", tmp_path, "--data", folder, "--to", "lakefs://sea/main")
+    words = ("import", "--inventory", tmp_path, "--data", folder, "--to", "lakefs://land/main")
     ran = run.ok(*words, "--prefix", "raw/")
     assert "engine: local, as 5,120 MiB are read in this process" in ran.err
-    assert paths(folder) == ["a", "b"]
+    assert ran.lines[0] == "Imported 2 objects to lakefs://land/main"
+    ran = run(*words)
+    assert (ran.code, "'other'" in ran.err, "not stored" in ran.err) == (1, True, True)
 
 
 def test_what_cannot_be_is_said(run, folder, raw, tmp_path):
@@ -126,10 +178,12 @@ def test_what_cannot_be_is_said(run, folder, raw, tmp_path):
     for words, code, told in (
         ((), 2, "one of --from, --listing and --inventory"),
         (("--from", f"local://{raw}/", "--listing", listing), 2, "one of"),
-        (("--listing", listing, "--object"), 2, "--object is for --from"),
-        (("--listing", listing, "--prefix", "x"), 2, "--prefix is for --inventory"),
-        (("--listing", listing, "--engine", "server"), 2, "a server does not read"),
-        (("--object", "--from", "local:///a", "--engine", "spark"), 2, "nothing for Spark"),
+        (("--listing", listing, "--object"), 2, "--object needs --from"),
+        (("--from", f"local://{raw}/", "--verify", "all"), 2, "--verify needs --listing"),
+        (("--listing", listing, "--verify", "some"), 2, "some"),
+        (("--listing", listing, "--prefix", "x"), 2, "--prefix needs --inventory"),
+        (("--listing", listing, "--engine", "server"), 2, "a server cannot read"),
+        (("--object", "--from", "local:///a", "--engine", "spark"), 2, "Spark cannot import"),
         (("--listing", listing, "--engine", "duckdb"), 2, "duckdb"),
         (("--listing", tmp_path / "none.parquet"), 1, "no such file"),
         (("--inventory", tmp_path), 1, "no such file"),

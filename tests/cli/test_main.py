@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from anabranch.cli.command import Group
+from anabranch.cli.framework.command import Group
 from anabranch.cli.main import SECTIONS, load, main
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -70,15 +70,19 @@ def test_examples_begin_with_the_command(words, command):
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["brnch"], "there is no command 'brnch'", "Did you mean branch?"),
-        (["qqq"], "there is no command 'qqq'", "`anabranch --help` shows the commands."),
+        (["brnch"], "unknown command: 'brnch'", "Did you mean branch?"),
+        (["qqq"], "unknown command: 'qqq'", "`anabranch --help` shows the commands."),
         (["repo", "lst"], "repo has no command 'lst'", "Did you mean list?"),
         (["commit", "lakefs://flights/main"], "a commit needs a message", "-m"),
-        (["repo", "list", "--server", "x"], "'x' is not the address of a server", "http://"),
+        (["repo", "list", "--server", "x"], "'x' is not a server's address", "http://"),
         (["diff", "flights/main"], "does not begin with lakefs://", "lakefs://"),
         (["fs", "stat", "lakefs://flights/main"], "names no object", "lakefs://"),
-        (["merge", "lakefs://abc/x", "lakefs://xyz/y"], "different repositories", "one"),
-        (["repo", "delete", "lakefs://flights"], "Nobody is here to answer", "--yes"),
+        (
+            ["merge", "lakefs://abc/x", "lakefs://xyz/y"],
+            "different repositories",
+            "same repository",
+        ),
+        (["repo", "delete", "lakefs://flights"], "Standard input is not a terminal", "--yes"),
     ],
 )
 def test_mistakes_exit_with_2_and_a_hint_on_standard_error(run, words, message, hint):
@@ -93,7 +97,7 @@ def test_mistakes_as_json(run):
     ran = run("brnch", "--json")
     assert ran.error == {
         "kind": "usage",
-        "message": "there is no command 'brnch'",
+        "message": "unknown command: 'brnch'",
         "hint": "Did you mean branch?",
     }
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from anabranch.testing.scripted_socket import ScriptedSocket, answer
+from support.faults.scripted_socket import ScriptedSocket, answer
 
 
 @pytest.fixture
@@ -91,9 +90,7 @@ def test_refusals(ana, apart):
     lake.merge("dev", "main")
     ran = ana("merge", lake.at("dev"), "main")
     assert (ran.code, "no changes" in ran.err) == (1, True)
-    assert ran.err.splitlines()[-1] == (
-        "hint:  Add --allow-empty if you want a merge commit all the same."
-    )
+    assert ran.err.splitlines()[-1] == ("hint:  Add --allow-empty to create a merge commit anyway.")
     lake.merge("dev", "main", "--allow-empty")
     lake.put("main/x", "dirty")
     ran = ana("merge", lake.at("dev"), "main", "--allow-empty", "--json")

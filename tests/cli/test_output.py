@@ -8,9 +8,9 @@ from inspect import cleandoc
 
 import pytest
 
-from anabranch.cli.failure import Failure
-from anabranch.cli.output import Output
-from anabranch.cli.table import Column
+from anabranch.cli.errors import Failure
+from anabranch.cli.output.streams import Output
+from anabranch.cli.output.table import Column
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.cli.command import Argument, Command, Group, Option, listing_options, positive
-from anabranch.cli.failure import Usage
-from anabranch.cli.parsing import choose, closest, parse, split_globals
+from anabranch.cli.errors import Usage
+from anabranch.cli.framework.command import (
+    Argument,
+    Command,
+    Group,
+    Option,
+    listing_options,
+    positive,
+)
+from anabranch.cli.framework.parsing import choose, parse, split_globals
+from anabranch.did_you_mean import closest
 
 COMMAND = Command(
     "do",
@@ -51,15 +59,15 @@ def test_help_is_given_whatever_else_is_wrong(words):
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["x", "--mesage", "m"], "no option --mesage", "Did you mean --message"),
-        (["x", "--mesage=m"], "no option --mesage", "Did you mean --message"),
-        (["x", "y", "z"], "one word too many: z", "See `ana do --help`."),
+        (["x", "--mesage", "m"], "unknown option: --mesage", "Did you mean --message"),
+        (["x", "--mesage=m"], "unknown option: --mesage", "Did you mean --message"),
+        (["x", "y", "z"], "unexpected argument: z", "See `ana do --help`."),
         ([], "the following arguments are required: PLACE", "See `ana do --help`."),
-        (["x", "--amount", "0"], "'0' is not a value it can take", ""),
-        (["x", "--amount", "ten"], "'ten' is not a value it can take", ""),
+        (["x", "--amount", "0"], "'0' is not an accepted value", ""),
+        (["x", "--amount", "ten"], "'ten' is not an accepted value", ""),
         (["x", "--side", "top"], "invalid choice: 'top'", ""),
         (["x", "-m"], "expected one argument", ""),
-        (["x", "--mess", "m"], "no option --mess", "Did you mean --message"),
+        (["x", "--mess", "m"], "unknown option: --mess", "Did you mean --message"),
     ],
 )
 def test_mistakes_are_named(words, message, hint):

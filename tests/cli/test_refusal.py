@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.cli.refusal import refusal
+from anabranch.cli.client.server_errors import refusal
+from anabranch.client.error_responses import ErrorResponse
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from anabranch.cli.refusal import refusal
     ],
 )
 def test_messages_are_kept_and_explained(status, message, kind, hint):
-    failure = refusal(status, f'{{"message":"{message}"}}'.encode(), "GET http://x/y")
+    failure = refusal(ErrorResponse(status, message), "GET http://x/y")
     assert (failure.message, failure.kind, failure.status) == (message, kind, status)
     assert hint in failure.hint
     assert failure.where == f"GET http://x/y (HTTP {status})"
@@ -35,19 +36,8 @@ def test_messages_are_kept_and_explained(status, message, kind, hint):
 
 
 def test_the_hint_of_the_server_counts_where_there_is_no_other():
-    body = b'{"message":"the object was replaced"}'
-    gone = refusal(410, body, "GET x", hint="Build a new image.")
+    replaced = ErrorResponse(410, "the object was replaced", hint="Build a new image.")
+    gone = refusal(replaced, "GET x")
     assert (gone.kind, gone.hint) == ("gone", "Build a new image.")
-    deleted = refusal(410, b'{"message":"repository in deletion"}', "GET x", hint="Other.")
+    deleted = refusal(ErrorResponse(410, "repository in deletion", hint="Other."), "GET x")
     assert "being deleted" in deleted.hint
-
-
-def test_answers_that_are_not_the_api():
-    assert "page for browsers" in refusal(404, b"<!DOCTYPE html><html>", "GET x").message
-    assert refusal(502, b"", "GET x").message == "the server answered with status 502"
-    assert refusal(500, b"[1]", "GET x").answer == [1]
-
-
-def test_a_conflict_without_a_message():
-    failure = refusal(409, b'{"reference":""}', "POST x")
-    assert (failure.message, failure.answer) == ("conflict", {"reference": ""})

@@ -66,7 +66,7 @@ def test_errors(ana, lake, server):
     ran = ana("repo", "create", lake.uri, f"{server.storage}{lake.name}-2")
     assert ran.code == 1
     assert "not unique" in ran.err
-    assert "hint:  The name is taken: choose another." in ran.err
+    assert "hint:  The name is in use: choose another." in ran.err
 
     ran = ana("repo", "show", f"{lake.uri}x")
     assert ran.code == 1

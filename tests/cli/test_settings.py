@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.cli.failure import Usage
-from anabranch.cli.login import write_settings
-from anabranch.cli.settings import Settings, client_file, resolve, server_url
+from anabranch.cli.client.settings import Settings, client_file, resolve, server_url
+from anabranch.cli.commands.login import write_settings
+from anabranch.cli.errors import Usage
 
 LAKECTL = """
 credentials:
@@ -99,7 +99,7 @@ def test_a_file_can_be_named(environment, tmp_path):
     toml.rename(elsewhere)
     environment["ANABRANCH_CONFIG_FILE"] = str(elsewhere)
     assert resolve(environment).access_key_id == "toml-key"
-    with pytest.raises(Usage, match="there is no file"):
+    with pytest.raises(Usage, match="does not exist"):
         resolve(environment, config=str(tmp_path / "missing.toml"))
 
 
@@ -111,7 +111,7 @@ def test_xdg_config_home(environment, tmp_path):
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_a_secret_that_others_can_read_is_refused(environment, mode):
     path = write_toml(environment, mode=mode)
-    with pytest.raises(Usage, match="can be read by other users") as caught:
+    with pytest.raises(Usage, match="readable by other users") as caught:
         resolve(environment)
     assert caught.value.hint == f"Run: chmod 600 {path}"
 
@@ -124,10 +124,10 @@ def test_a_file_without_a_secret_may_be_read_by_all(environment):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("servr = 'x'", "'servr' is no setting", "Did you mean server?"),
-        ("server = 3", "server must be a text", ""),
+        ("servr = 'x'", "'servr' is not a setting", "Did you mean server?"),
+        ("server = 3", "server must be a string", ""),
         ("server", "cannot be read", "anabranch login"),
-        ("server = 'nonsense'", "'nonsense' is not the address of a server", "Write it like"),
+        ("server = 'nonsense'", "'nonsense' is not a server's address", "Write it like"),
     ],
 )
 def test_broken_files(environment, text, message, hint):
@@ -145,7 +145,7 @@ def test_what_is_no_address(url):
 
 
 def test_credentials_do_not_belong_in_an_address():
-    with pytest.raises(Usage, match="must not hold credentials"):
+    with pytest.raises(Usage, match="must not contain credentials"):
         server_url("http://key:secret@host", "--server")
 
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from support.stored_files import stored_files
 
 import anabranch
 from anabranch.spark.__main__ import main
 from anabranch.testing.server import running_server
-from anabranch.testing.stored_files import stored_files
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -101,14 +101,36 @@ def test_garbage_is_found_by_both_engines(run, data):
         assert (ran["job"], ran["engine"], ran["state"]) == ("gc", engine, "done")
         found[engine] = ran["result"]
     assert found["local"].keys() == found["spark"].keys()
-    same = ("listed", "candidates", "due", "young")
+    same = ("listed", "candidates", "due", "young", "missing")
     assert [found["local"][name] for name in same] == [found["spark"][name] for name in same]
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_job_for_spark_submit(run, data, tmp_path, capsys):
+def test_missing_objects_fail_the_command_with_both_engines(run, data):
+    lost = f"data/{'c' * 20}/{'c' * 20}"  # named in 2022
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        stage = {"address": f"local://sea/{lost}", "checksum": "0" * 32, "size": 1}
+        lake.staging.stage("sea", "main", "lost/a", **stage)
+        lake.commits.commit("sea", "main", message="m", committer="c")
+        lake.staging.stage("sea", "main", "lost/b", **stage)
+    for engine in ("local", "spark"):
+        words = ("gc", "lakefs://sea", "--data", data, "--check-only", "--engine", engine)
+        ran = run(*words)
+        assert ran.code == 1
+        assert f"Missing: {lost}, at lakefs://sea: lost/b, needed by staged on main\n" in ran.out
+        assert f"Missing: {lost}, at lakefs://sea: lost/a, needed by branch main, commit" in ran.out
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_job_for_spark_submit(run, data, raw, tmp_path, capsys):
     run.ok("repo", "create", "lakefs://sea", "local://sea")
-    rows = {"path": ["a", "b"], "physical_address": ["s3://x/a", ""], "size": [1, 2]}
+    address = f"local://{raw}/day=1/part é 1"
+    rows = {
+        "path": ["a", "b", "c"],
+        "physical_address": [address, "", "s3://x/a"],
+        "size": [1, 2, 3],
+    }
     pa.csv.write_csv(pa.table(rows), tmp_path / "l.csv")
     words = ["import", "--listing", str(tmp_path / "l.csv"), "--to", "lakefs://sea/main"]
     words += ["--data", str(data), "--summary", str(tmp_path / "s.json")]
@@ -116,7 +138,8 @@ def test_a_job_for_spark_submit(run, data, tmp_path, capsys):
     told = json.loads((tmp_path / "s.json").read_text())
     assert (told["engine"], told["state"]) == ("spark", "done")
     result = told["result"]
-    assert (result["objects"], result["skipped"]) == (1, {"no physical address": 1})
+    skipped = {"no physical address": 1, "an address of another store": 1}
+    assert (result["objects"], result["skipped"]) == (1, skipped)
     assert "Imported 1 object" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ from inspect import cleandoc
 
 import pytest
 
-from anabranch.cli.table import Column, aligned, separated
+from anabranch.cli.output.table import Column, aligned, separated
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -15,8 +15,8 @@ import pytest
 from lakefs.client import Client
 from lakefs_sdk.client import LakeFSClient
 from lakefs_sdk.exceptions import ApiException
-
-from anabranch.testing.round_trip import COPIES
+from lakefs_spec import LakeFSFileSystem
+from support.clients.round_trip import COPIES
 
 
 class Sandbox:
@@ -101,6 +101,8 @@ def sdk(server, make_sdk):
 @pytest.fixture
 def credentials(server):
     """What the wrapper and the file system are given to reach the server."""
+    # it keeps file systems by address, and a server may have the port of an earlier one
+    LakeFSFileSystem.clear_instance_cache()
     return {
         "host": server.url,
         "username": server.access_key_id,

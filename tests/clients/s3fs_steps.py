@@ -14,9 +14,8 @@ import urllib.request
 
 import s3fs
 from botocore.exceptions import ClientError
-
-from anabranch.testing.odd_keys import ODD_KEYS
-from anabranch.testing.round_trip import round_trip
+from support.clients.odd_keys import ODD_KEYS
+from support.clients.round_trip import round_trip
 
 PART = 5 * 1024 * 1024
 

@@ -190,7 +190,7 @@ def test_resources(lake, repo):
     assert lake.creation_date is not None
 
 
-def test_what_was_committed_is_read_at_any_reference(s3, repo):
+def test_committed_object_is_readable_at_any_reference(s3, repo):
     s3.put_object(Bucket=repo.id, Key="main/a", Body=b"first")
     commit = repo.commit()
     s3.put_object(Bucket=repo.id, Key="main/a", Body=b"second")

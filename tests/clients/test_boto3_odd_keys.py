@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from botocore.exceptions import ClientError
-
-from anabranch.testing.odd_keys import BRANCH, ODD_KEYS, not_in_xml
-from anabranch.testing.round_trip import round_trip
+from support.clients.odd_keys import BRANCH, ODD_KEYS, not_in_xml
+from support.clients.round_trip import round_trip
 
 
 class Keys:
@@ -47,7 +46,7 @@ class Keys:
         pytest.param("s3", "list_objects", marks=pytest.mark.slow),
     ],
 )
-def test_all_make_the_round_trip(make_s3, odd_bucket, signature, listing):
+def test_all_keys_make_the_round_trip(make_s3, odd_bucket, signature, listing):
     round_trip(Keys(make_s3(signature_version=signature), odd_bucket, listing), ODD_KEYS)
 
 

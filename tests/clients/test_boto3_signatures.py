@@ -176,7 +176,7 @@ def test_wrong_keys(make_s3, repo):
     assert repo.paths() == []
 
 
-def test_who_signs_nothing_is_told_so(make_s3, repo):
+def test_unsigned_request_is_denied(make_s3, repo):
     s3 = make_s3(signature_version=botocore.UNSIGNED)
     repo.put("a")
     for refused in (

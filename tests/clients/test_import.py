@@ -160,7 +160,7 @@ def test_force_is_for_read_only_repositories(client, imports, outside, fresh, re
     assert wait(imports, fresh, started.id).completed
 
 
-def test_what_cannot_be_imported_is_refused_at_once(branch, imports, outside, refused):
+def test_invalid_import_is_rejected_immediately(branch, imports, outside, refused):
     def start(path, destination="a", kind="common_prefix", ref="main"):
         imports.import_start(branch.repo_id, ref, creation((kind, path, destination)))
 

@@ -237,7 +237,7 @@ def test_a_path_beyond_1024_bytes_is_refused(main, path):
     assert list(main.objects()) == []
 
 
-def test_what_is_not_there_is_not_found(lake, main):
+def test_missing_resource_is_not_found(lake, main):
     missing = main.object("nope")
     assert missing.exists() is False
     with pytest.raises(ObjectNotFoundException):

@@ -13,7 +13,7 @@ import pytest
 from lakefs.client import ServerConfiguration
 from lakefs_spec import LakeFSFileSystem
 
-from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.testing.server import running_server
 
 CONTENT = b"stored by the client"

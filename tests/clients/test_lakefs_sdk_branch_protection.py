@@ -35,7 +35,7 @@ def test_rules_have_an_etag(sdk, repo, protect, refused):
     assert patterns(sdk, repo)[0] == []
 
 
-def test_what_a_protected_branch_refuses(sdk, repo, protect, refused):
+def test_protected_branch_rejects_changes(sdk, repo, protect, refused):
     repo.save("old")
     repo.put("staged")
     protect("ma*")
@@ -60,7 +60,7 @@ def test_what_a_protected_branch_refuses(sdk, repo, protect, refused):
     assert (repo.paths(), repo.head().id) == before
 
 
-def test_what_a_protected_branch_takes(sdk, repo, protect):
+def test_protected_branch_accepts_merges_reverts_and_cherry_picks(sdk, repo, protect):
     protect("main")
     repo.branch("work")
     commit = repo.save("new", branch="work")

@@ -30,7 +30,7 @@ def test_a_commit_takes_in_what_is_staged(repo):
     assert repo.sdk.branches_api.diff_branch(repo.id, "main").results == []
 
 
-def test_nothing_to_commit_is_told(repo, refused):
+def test_commit_without_changes_fails(repo, refused):
     head = repo.save("a", b"one")
     with refused(400, "commit: no changes"):
         repo.commit()

@@ -72,7 +72,7 @@ def test_a_squash_has_one_parent(repo):
     assert repo.paths() == ["a", "b", "c"]
 
 
-def test_what_was_merged_is_not_merged_again(repo, refused):
+def test_merging_again_has_no_changes(repo, refused):
     repo.branch("side")
     repo.save("a", branch="side")
     head = repo.merge("side")

@@ -34,7 +34,7 @@ def test_an_uploaded_object_is_described(repo, server):
 
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 16, 3_000_001])
-def test_what_was_uploaded_is_read(repo, size):
+def test_uploaded_object_is_readable(repo, size):
     content = bytes(i * 7 % 251 for i in range(size))
     assert repo.put("a", content).size_bytes == size
     assert repo.get("a") == content
@@ -228,7 +228,7 @@ def test_many_objects_are_deleted_at_once(repo, refused):
     assert repo.paths() == ["b"]
 
 
-def test_what_is_unknown_is_not_found(repo, refused):
+def test_unknown_resource_is_not_found(repo, refused):
     api = repo.sdk.objects_api
     with refused(404, "not found"):
         stat(repo, "nope")

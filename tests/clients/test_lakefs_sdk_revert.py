@@ -149,7 +149,7 @@ def test_a_dirty_branch_is_refused(repo, refused, change):
 
 
 @pytest.mark.parametrize("change", [revert, cherry_pick])
-def test_what_is_unknown_is_not_found(repo, refused, change):
+def test_unknown_resource_is_not_found(repo, refused, change):
     repo.save("a")
     with refused(404, "get commit from ref nope: not found"):
         change(repo, "nope")

@@ -41,7 +41,7 @@ def test_the_server_is_set_up_already(make_sdk):
     assert "already initialized" in caught.value.body
 
 
-def test_who_asks_is_told(sdk, make_sdk):
+def test_current_user_is_returned(sdk, make_sdk):
     assert sdk.auth_api.get_current_user().user.id == USER_NAME
     assert make_sdk().auth_api.get_current_user().user.id == ""
 
@@ -55,7 +55,7 @@ def test_who_asks_is_told(sdk, make_sdk):
         {"access_token": "not.a.token"},
     ],
 )
-def test_nobody_unknown_is_let_in(make_sdk, server, refused, repo, wrong):
+def test_unknown_credentials_are_rejected(make_sdk, server, refused, repo, wrong):
     if wrong.get("username") == "the key":
         wrong = {"username": server.access_key_id, "password": "wrong"}
     stranger = make_sdk(**wrong)

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from anabranch.testing.program import Program
+from support.services.program import Program
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "s3-libraries.md"
 SECTION = re.compile(r"^## (.*?)\n.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import S3Store
-
-from anabranch.testing import odd_keys
-from anabranch.testing.odd_keys import ODD_KEYS
-from anabranch.testing.round_trip import round_trip
+from support.clients import odd_keys
+from support.clients.odd_keys import ODD_KEYS
+from support.clients.round_trip import round_trip
 
 
 @pytest.fixture(scope="module")

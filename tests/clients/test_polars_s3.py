@@ -69,7 +69,7 @@ def test_other_formats(repo, storage, kind):
     assert_frame_equal(read.collect(), FRAME)
 
 
-def test_what_is_larger_than_a_part(repo, storage):
+def test_table_larger_than_a_part_is_written_and_read(repo, storage):
     url = f"s3://{repo.id}/main/large.parquet"
     large = pl.DataFrame({"n": pl.int_range(2_500_000, eager=True).shuffle(7)})
     large.write_parquet(url, storage_options=storage, compression="uncompressed")
@@ -93,6 +93,6 @@ def test_two_branches_in_one_query(repo, storage):
     assert moved == 2 * FRAME["depth"].sum() + 3000
 
 
-def test_what_is_not_there(repo, storage):
+def test_missing_resource(repo, storage):
     with pytest.raises(FileNotFoundError):
         pl.scan_parquet(f"s3://{repo.id}/main/none.parquet", storage_options=storage).collect()

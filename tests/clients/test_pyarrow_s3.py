@@ -7,9 +7,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs as pafs
-
-from anabranch.testing.odd_keys import ODD_KEYS, dot_segments, empty_segments
-from anabranch.testing.round_trip import round_trip
+from support.clients.odd_keys import ODD_KEYS, dot_segments, empty_segments
+from support.clients.round_trip import round_trip
 
 TABLE = pa.table(
     {

@@ -12,9 +12,8 @@ import pytest
 from lakefs_sdk import TagCreation
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.base import PySparkException
-
-from anabranch.testing.hadoop import HadoopFileSystem, shell
-from anabranch.testing.s3_client import s3_client
+from support.clients.s3_client import s3_client
+from support.services.hadoop import HadoopFileSystem, shell
 
 pytestmark = pytest.mark.timeout(600)
 

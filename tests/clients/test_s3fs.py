@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from anabranch.testing.program import Program
+from support.services.program import Program
 
 STEPS = Path(__file__).with_name("s3fs_steps.py")
-SOURCES = Path(__file__).parent.parent.parent / "src"
+TESTS = Path(__file__).parent.parent
+PATHS = (TESTS.parent / "src", TESTS)
 
 
 @pytest.mark.parametrize(
     "step", ["files", "folders", "moves", "parts", "metadata", "conditions", "odd_keys"]
 )
 def test_step(clients_bin, aws_environment, tmp_path, odd_bucket, step):
-    environment = {**aws_environment, "PYTHONPATH": str(SOURCES)}
+    environment = {**aws_environment, "PYTHONPATH": ":".join(map(str, PATHS))}
     run = Program([clients_bin / "python", STEPS], folder=tmp_path, env=environment)
     run(step, odd_bucket)

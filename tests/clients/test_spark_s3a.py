@@ -17,10 +17,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
+from support.clients.s3_client import s3_client
+from support.services.hadoop import HadoopFileSystem
 
 import anabranch.spark
-from anabranch.testing.hadoop import HadoopFileSystem
-from anabranch.testing.s3_client import s3_client
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from anabranch.cli.main import SECTIONS
-from anabranch.server.load_settings import load_settings
-from anabranch.server.setting import declared, variable
+from anabranch.server.config.field import declared, variable
+from anabranch.server.config.loader import load_settings
 
 PROJECT = Path(__file__).parents[2]
 DEPLOY = PROJECT / "deploy"

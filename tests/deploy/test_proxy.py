@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from support.clients.no_retry_client import Caller
+from support.clients.s3_client import s3_client
+from support.services.nginx import nginx_program, running_nginx
 
-from anabranch.testing.caller import Caller
-from anabranch.testing.nginx import nginx_program, running_nginx
-from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import running_server
 from tests.conftest import new_database
 
@@ -185,10 +185,11 @@ def run(tmp_path, kills, seconds, **options):
 def check(kills, killed, restarted, log):
     assert (killed.failed, restarted.failed) == ([], [])
     assert min(killed.answered, restarted.answered) > 100
-    # what a killed server was doing is not repeated, as it may have been done
-    assert len(killed.failed_writes) <= kills
-    # one may meet a connection that is closed at that moment
-    assert len(restarted.failed_writes) <= 1
+    # what a killed server was doing is not repeated, as it may have been done; the next write may
+    # take a connection that the dying process has not closed yet
+    assert len(killed.failed_writes) <= 2 * kills < killed.writes / 10
+    # at each stop, one may meet a connection that is closed at that moment
+    assert len(restarted.failed_writes) <= 2
     assert "no live upstreams" not in log
     assert "connect() failed" in log, "no server was met while it was down"
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from support.services.nginx import nginx_program, running_nginx
 
-from anabranch.server.load_settings import load_settings
-from anabranch.server.setting import declared, variable
-from anabranch.testing.nginx import nginx_program, running_nginx
+from anabranch.server.config.field import declared, variable
+from anabranch.server.config.loader import load_settings
 from tests.deploy.test_proxy import free_port
 
 PROJECT = Path(__file__).parents[2]

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.cli.command import Group
+from anabranch.cli.framework.command import Group
+from anabranch.cli.framework.parsing import choose, parse
 from anabranch.cli.main import SECTIONS, load
-from anabranch.cli.parsing import choose, parse
 
 PROJECT = Path(__file__).parents[2]
 MARK = "<!-- tested -->"

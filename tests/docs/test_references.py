@@ -9,8 +9,8 @@ from anabranch.model.expression import parse_expression
 from anabranch.model.names import check_branch, check_tag
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.testing.histories import History
-from anabranch.versioning.ancestry import walk
-from anabranch.versioning.merge_base import merge_bases
+from anabranch.versioning.history.merge_base import merge_bases
+from anabranch.versioning.history.revision_walk import walk_revisions
 
 PAGE = Path(__file__).parents[2] / "docs" / "references.md"
 
@@ -45,7 +45,7 @@ def example():
 
 def resolve(history, names, text):
     expression = parse_expression(text)
-    return walk(history.read, history[names[expression.base]], expression.modifiers).id
+    return walk_revisions(history.read, history[names[expression.base]], expression.modifiers).id
 
 
 @pytest.mark.parametrize(("name", "allowed"), table("Branch", "Allowed"))
@@ -104,5 +104,5 @@ def test_relative_addresses(base, text, whole):
 
 
 def test_every_modifier_is_on_the_page():
-    modifiers = {row[0] for row in table("Modifier", "Leads to")}
+    modifiers = {row[0] for row in table("Modifier", "Selects")}
     assert modifiers == {"~", "~n", "^", "^n", "@", "$"}

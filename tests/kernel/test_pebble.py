@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from support.formats.record_shapes import SHAPES, Record
+from support.formats.sstable import encode_value, read_table
 
 from anabranch import _kernel
-from anabranch.testing.record_shapes import SHAPES, Record
-from anabranch.testing.sstable import encode_value, read_table
 
 SOURCE = Path(__file__).parents[1] / "differential" / "pebble"
 LENGTH = struct.Struct("<I")

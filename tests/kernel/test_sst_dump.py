@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.formats.sstable import read_table
 
 from anabranch import _kernel
-from anabranch.testing.sstable import read_table
 
 
 def sst_dump(path: Path, command: str) -> str:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from support.formats.sstable import read_table, table_id
 
 from anabranch import _kernel
-from anabranch.testing.sstable import read_table, table_id
 
 OWN = Path(__file__).parents[1] / "data" / "lakefs-1.84"
 FIXTURES = Path(os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared/fixtures"))

@@ -1,4 +1,4 @@
-"""The stores, each of which every test of the contract runs over."""
+"""The stores under test; the contract suite runs on each of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.services.postgres import Cluster, clear
 
+from anabranch.keyvalue.caching.prefetch import PrefetchedReads
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.keyvalue.foreseen_reads import ForeseenReads
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.keyvalue.postgres import PostgresStore
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.keyvalue.sqlite import SQLiteStore
-from anabranch.testing.postgres import Cluster, clear
+from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.keyvalue.postgres.store import PostgresStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.testing.stores import FaultyStore
 
 
@@ -52,11 +52,11 @@ def postgres(empty: str) -> Iterator[PostgresStore]:
 
 
 @pytest.fixture
-def foreseen(postgres: PostgresStore) -> ForeseenReads:
-    return ForeseenReads(postgres)
+def prefetched(postgres: PostgresStore) -> PrefetchedReads:
+    return PrefetchedReads(postgres)
 
 
-@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres", "foreseen"])
+@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres", "prefetched"])
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()

@@ -1,4 +1,4 @@
-"""What every key-value store does, whichever it is."""
+"""The contract suite: tests that every key-value store must pass."""
 
 from __future__ import annotations
 
@@ -31,43 +31,43 @@ def fill(store: KeyValueStore, partition: str, keys: list[bytes]) -> None:
     assert store.apply([Write(partition, key, b"=" + key) for key in keys])
 
 
-def test_absent_keys_have_no_value(store):
+def test_get_of_absent_key_returns_none(store):
     assert store.get("p", b"k") is None
     assert store.get_many("p", [b"k", b""]) == [None, None]
     assert list(store.scan("p")) == []
 
 
-def test_values_are_kept_byte_for_byte(store):
+def test_values_are_stored_unchanged(store):
     values = [b"", b"\0", bytes(range(256)), b"v" * 300_000]
     for value in values:
         assert store.apply([Write("p", b"k", value)])
         assert store.get("p", b"k") == value
 
 
-def test_an_empty_value_is_not_an_absent_key(store):
+def test_empty_value_differs_from_absent_key(store):
     store.apply([Write("p", b"k", b"")])
     assert store.get("p", b"k") == b""
     assert not store.apply([Write("p", b"x", b"")], [Expect("p", b"k", None)])
     assert store.apply([Write("p", b"x", b"")], [Expect("p", b"k", b"")])
 
 
-def test_any_bytes_are_a_key(store):
+def test_keys_are_arbitrary_bytes(store):
     fill(store, "p", KEYS)
     assert [store.get("p", key) for key in KEYS] == [b"=" + key for key in KEYS]
 
 
-def test_get_many_answers_in_the_order_asked(store):
+def test_get_many_returns_values_in_order_of_keys(store):
     fill(store, "p", [b"a", b"b"])
     assert store.get_many("p", [b"b", b"x", b"a", b"b"]) == [b"=b", None, b"=a", b"=b"]
     assert store.get_many("p", []) == []
 
 
-def test_a_scan_is_in_the_order_of_bytes(store):
+def test_scan_is_ordered_by_bytes(store):
     fill(store, "p", KEYS[::-1])
     assert [key for key, _ in store.scan("p")] == sorted(KEYS)
 
 
-def test_a_scan_keeps_its_bounds(store):
+def test_scan_respects_bounds(store):
     keys = KEYS[:-1]
     fill(store, "p", keys)
     starts = [b"", b"a", b"a/", b"\xff\xff\xff\xff"]
@@ -78,7 +78,7 @@ def test_a_scan_keeps_its_bounds(store):
         assert scanned == expected[:limit], (start, end, limit)
 
 
-def test_a_scan_crosses_its_pages(store):
+def test_scan_continues_across_pages(store):
     keys = [b"%06d" % number for number in range(2_500)]
     fill(store, "p", keys)
     assert list(store.scan("p")) == [(key, b"=" + key) for key in keys]
@@ -86,7 +86,7 @@ def test_a_scan_crosses_its_pages(store):
     assert len(list(store.scan("p", b"000100", b"002400"))) == 2_300
 
 
-def test_a_scan_shows_what_was_there_throughout_once(store):
+def test_scan_yields_undisturbed_keys_once_during_writes(store):
     stays = [b"%06d" % number for number in range(0, 3_000, 2)]
     goes = [b"%06d" % number for number in range(1, 3_000, 2)]
     fill(store, "p", stays + goes)
@@ -100,7 +100,7 @@ def test_a_scan_shows_what_was_there_throughout_once(store):
     assert set(stays) <= set(seen)
 
 
-def test_partitions_do_not_mix(store):
+def test_partitions_are_separate(store):
     for partition in ("a", "ab", "", "ä", "a/b"):
         store.apply([Write(partition, b"k", partition.encode())])
     assert list(store.scan("a")) == [(b"k", b"a")]
@@ -109,7 +109,7 @@ def test_partitions_do_not_mix(store):
     assert store.get("b", b"k") is None
 
 
-def test_apply_writes_all_or_nothing(store):
+def test_apply_is_atomic(store):
     store.apply([Write("p", b"a", b"1")])
     wrong = [Expect("p", b"a", b"2"), Expect("p", b"a", None), Expect("q", b"a", b"1")]
     for expectation in wrong:
@@ -127,25 +127,25 @@ def test_apply_writes_all_or_nothing(store):
     assert store.get("q", b"b") == b""
 
 
-def test_expectations_are_of_the_time_before_the_writes(store):
+def test_expectations_are_checked_before_writes(store):
     assert store.apply([Write("p", b"a", b"1")], [Expect("p", b"a", None)])
     assert store.apply([Write("p", b"a", b"2")], [Expect("p", b"a", b"1")])
 
 
-def test_of_two_writes_of_one_key_the_later_holds(store):
+def test_later_of_two_writes_of_one_key_wins(store):
     store.apply([Write("p", b"a", b"1"), Write("p", b"a", b"2")])
     assert store.get("p", b"a") == b"2"
     store.apply([Write("p", b"a", b"3"), Write("p", b"a", None)])
     assert store.get("p", b"a") is None
 
 
-def test_nothing_to_write_may_still_be_asked(store):
+def test_apply_without_writes_checks_expectations(store):
     assert store.apply([])
     assert store.apply([], [Expect("p", b"a", None)])
     assert not store.apply([], [Expect("p", b"a", b"")])
 
 
-def test_removing_what_is_not_there_does_nothing(store):
+def test_removing_absent_key_does_nothing(store):
     assert store.apply([Write("p", b"a", None)])
     assert list(store.scan("p")) == []
 
@@ -161,7 +161,7 @@ def test_drop_removes_one_partition(store):
     assert store.get("p", b"again") == b"=again"
 
 
-def test_racing_threads_lose_no_update(store):
+def test_concurrent_compare_and_set_loses_no_update(store):
     workers, rounds = 8, 40
     lost = [0] * workers
 
@@ -182,7 +182,7 @@ def test_racing_threads_lose_no_update(store):
     assert store.get("p", b"counter") == b"%d" % (workers * rounds)
 
 
-def test_readers_see_whole_requests(store):
+def test_readers_never_see_partial_applies(store):
     store.apply([Write("p", b"a", b"0"), Write("p", b"b", b"0")])
     done = threading.Event()
     torn = []

@@ -1,4 +1,4 @@
-"""Group commit: few transactions for many requests, and an answer of its own for each."""
+"""Group commit: few transactions for many requests, each with its own result."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import apsw
 import pytest
 
 from anabranch.errors import Busy, Invalid
-from anabranch.keyvalue.change_counter import ChangeCounter
+from anabranch.keyvalue.batching.group_commit import GroupCommit
+from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.group_commit import GroupCommit
-from anabranch.keyvalue.sqlite import SQLiteStore
-from anabranch.keyvalue.sqlite_writer import SQLiteWriter
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.keyvalue.sqlite.writer import SQLiteWriter
 
 
 @pytest.fixture
 def writer(database, sqlite):  # noqa: ARG001  the store makes the database
-    return SQLiteWriter(str(database), 5.0, ChangeCounter(str(database)))
+    return SQLiteWriter(str(database), 5.0, SeqlockCounter(str(database)))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def insert(key: bytes):
 
 
 class Held:
-    """Work that keeps its transaction open until told, so that others gather behind it."""
+    """Work that keeps its transaction open until released, so that other requests gather."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -74,14 +74,14 @@ def gather(commits: GroupCommit, works: list) -> list:
         return [answer.result() for answer in answers]
 
 
-def test_what_has_gathered_already_makes_one_transaction(commits, writer, sqlite):
+def test_works_submitted_together_share_transaction(commits, writer, sqlite):
     requests = commits.submit_all([insert(b"%d" % number) for number in range(20)])
     assert [request.result() for request in requests] == [7] * 20
     assert writer.transactions == 1
     assert len(list(sqlite.scan("p"))) == 20
 
 
-def test_of_what_has_gathered_each_has_its_own_error(commits, sqlite):
+def test_works_submitted_together_have_separate_errors(commits, sqlite):
     requests = commits.submit_all([insert(b"taken"), insert(b"taken"), insert(b"free")])
     assert [requests[0].result(), requests[2].result()] == [7, 7]
     with pytest.raises(Invalid):
@@ -89,7 +89,7 @@ def test_of_what_has_gathered_each_has_its_own_error(commits, sqlite):
     assert len(list(sqlite.scan("p"))) == 2
 
 
-def test_what_has_gathered_already_waits_with_others(commits, writer):
+def test_works_submitted_together_join_waiting_group(commits, writer):
     held = Held()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(commits.submit, held)
@@ -104,20 +104,20 @@ def test_what_has_gathered_already_waits_with_others(commits, writer):
     assert writer.transactions == 2
 
 
-def test_what_gathers_makes_one_transaction(commits, writer, sqlite):
+def test_requests_waiting_together_share_transaction(commits, writer, sqlite):
     assert gather(commits, [insert(b"%d" % number) for number in range(20)]) == [7] * 20
     assert writer.transactions == 2, "the one that was held, and one for all that gathered"
     assert len(list(sqlite.scan("p"))) == 20
 
 
-def test_nobody_waits_for_company(commits, writer):
+def test_single_request_is_committed_at_once(commits, writer):
     for number in range(3):
         commits.submit(insert(b"%d" % number))
     assert writer.transactions == 3
     assert commits._writer is None, "one at a time needs no other thread"
 
 
-def test_many_in_flight_share_transactions(database):
+def test_concurrent_requests_share_transactions(database):
     store = SQLiteStore(database)
     before = store._writer.transactions
 
@@ -132,7 +132,7 @@ def test_many_in_flight_share_transactions(database):
     store.close()
 
 
-def test_a_request_that_fails_harms_no_neighbour(commits, sqlite):
+def test_failed_request_does_not_affect_its_group(commits, sqlite):
     def broken(cursor: apsw.Cursor) -> int:
         cursor.execute("INSERT INTO kv VALUES ('p', x'ff', x'')")
         raise ArithmeticError("of its own")
@@ -148,7 +148,7 @@ def test_a_request_that_fails_harms_no_neighbour(commits, sqlite):
     assert [key for key, _ in sqlite.scan("p")] == [b"a", b"b", b"c"]
 
 
-def test_expectations_within_a_group_see_the_requests_before_them(database):
+def test_expectations_see_earlier_requests_of_group(database):
     """Of many that want to be first, one is, though all are in one transaction."""
     store = SQLiteStore(database)
     held = Held()
@@ -182,8 +182,8 @@ class FailingCommit(SQLiteWriter):
         raise apsw.FullError("database or disk is full")
 
 
-def test_when_the_commit_fails_all_of_the_group_are_busy(database, sqlite):
-    writer = FailingCommit(str(database), 5.0, ChangeCounter(str(database)))
+def test_failed_commit_raises_busy_for_whole_group(database, sqlite):
+    writer = FailingCommit(str(database), 5.0, SeqlockCounter(str(database)))
     commits = GroupCommit(writer, 5.0)
     answers = gather(commits, [insert(b"%d" % number) for number in range(5)])
     assert {type(answer) for answer in answers} == {Busy}
@@ -196,7 +196,7 @@ def test_when_the_commit_fails_all_of_the_group_are_busy(database, sqlite):
     commits.close()
 
 
-def test_an_interrupt_rolls_back_and_frees_the_turn(commits, sqlite):
+def test_interrupt_rolls_back_and_releases_write_lock(commits, sqlite):
     def interrupted(cursor: apsw.Cursor) -> int:
         insert(b"a")(cursor)
         raise KeyboardInterrupt
@@ -207,7 +207,7 @@ def test_an_interrupt_rolls_back_and_frees_the_turn(commits, sqlite):
     assert [key for key, _ in sqlite.scan("p")] == [b"b"]
 
 
-def test_closing_finishes_what_is_in_flight(commits, sqlite):
+def test_close_finishes_requests_in_flight(commits, sqlite):
     held = Held()
     with ThreadPoolExecutor(8) as pool:
         pool.submit(commits.submit, held)
@@ -227,10 +227,10 @@ def test_closing_finishes_what_is_in_flight(commits, sqlite):
     commits.close()
 
 
-def test_who_loses_patience_is_busy_and_nothing_of_it_is_written(writer, sqlite):
-    other = SQLiteWriter(writer._path, 5.0, ChangeCounter(writer._path))
+def test_timed_out_request_raises_busy_and_writes_nothing(writer, sqlite):
+    other = SQLiteWriter(writer._path, 5.0, SeqlockCounter(writer._path))
     impatient = GroupCommit(writer, 0.2)
-    other.take_turn()
+    other.acquire_write_lock()
     start = time.monotonic()
     with ThreadPoolExecutor(3) as pool:
         answers = [pool.submit(impatient.submit, insert(b"%d" % number)) for number in range(3)]
@@ -238,7 +238,7 @@ def test_who_loses_patience_is_busy_and_nothing_of_it_is_written(writer, sqlite)
     assert [type(error) for error in errors] == [Busy] * 3
     assert {error.kind for error in errors} == {"locked"}
     assert time.monotonic() - start < 20
-    other.release_turn()
+    other.release_write_lock()
     assert impatient.submit(insert(b"again")) == 7
     assert [key for key, _ in sqlite.scan("p")] == [b"again"]
     impatient.close()

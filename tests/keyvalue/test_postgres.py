@@ -1,4 +1,4 @@
-"""The database in PostgreSQL: its tables, its versions, who may not use it, its connections."""
+"""The PostgreSQL database: its tables, versions, privileges and connections."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from anabranch.errors import Busy, Invalid, NotSupported
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.postgres import PostgresStore
-from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.keyvalue.postgres.store import PostgresStore
 
 VERSION = (
     "UPDATE kv SET value = %b WHERE partition_key = 'kv-internal-metadata' "
@@ -26,7 +26,7 @@ def new(postgres_cluster):
     return postgres_cluster.make_database()
 
 
-def test_migrating_makes_lakefs_tables_and_their_version(postgres_cluster, new):
+def test_migrate_creates_lakefs_tables_and_version(postgres_cluster, new):
     database = PostgresDatabase(postgres_cluster.url(new))
     assert database.migrate() is None
     with postgres_cluster.connect(new) as raw:
@@ -42,7 +42,7 @@ def test_migrating_makes_lakefs_tables_and_their_version(postgres_cluster, new):
     assert database.migrate() == 4, "again changes nothing"
 
 
-def test_migrating_takes_up_what_was_interrupted(postgres_cluster, new):
+def test_migrate_completes_interrupted_migration(postgres_cluster, new):
     database = PostgresDatabase(postgres_cluster.url(new))
     database.migrate()
     with postgres_cluster.connect(new) as raw:
@@ -54,7 +54,7 @@ def test_migrating_takes_up_what_was_interrupted(postgres_cluster, new):
     store.close()
 
 
-def test_two_that_migrate_at_once_make_one_database(postgres_cluster, new):
+def test_concurrent_migrations_create_one_schema(postgres_cluster, new):
     database = PostgresDatabase(postgres_cluster.url(new))
     with ThreadPoolExecutor(4) as pool:
         found = [pool.submit(database.migrate) for _ in range(4)]
@@ -62,7 +62,7 @@ def test_two_that_migrate_at_once_make_one_database(postgres_cluster, new):
     PostgresStore(postgres_cluster.url(new)).close()
 
 
-def test_a_database_that_was_not_migrated_is_refused(postgres_cluster, new):
+def test_unmigrated_database_is_rejected(postgres_cluster, new):
     with pytest.raises(NotSupported) as caught:
         PostgresStore(postgres_cluster.url(new))
     assert caught.value.kind == "not_migrated"
@@ -72,7 +72,7 @@ def test_a_database_that_was_not_migrated_is_refused(postgres_cluster, new):
 @pytest.mark.parametrize(
     ("version", "kind"), [(b"5", "newer_schema"), (b"3", "older_schema"), (b"x", "newer_schema")]
 )
-def test_other_versions_are_refused_and_not_touched(postgres_cluster, new, version, kind):
+def test_other_schema_versions_are_rejected_unchanged(postgres_cluster, new, version, kind):
     url = postgres_cluster.url(new)
     PostgresDatabase(url).migrate()
     with postgres_cluster.connect(new) as raw:
@@ -86,7 +86,7 @@ def test_other_versions_are_refused_and_not_touched(postgres_cluster, new, versi
         assert raw.execute("SELECT value FROM kv").fetchall() == [(version,)]
 
 
-def test_keys_lie_where_postgresql_looks_for_them(postgres_cluster, migrated, postgres):
+def test_keys_are_stored_in_correct_postgresql_partition(postgres_cluster, migrated, postgres):
     """What went to one of the hundred tables is found through the whole, by every partition."""
     names = [f"repo-{number}:ä" for number in range(500)]
     assert postgres.apply([Write(name, b"k", name.encode()) for name in names])
@@ -98,7 +98,7 @@ def test_keys_lie_where_postgresql_looks_for_them(postgres_cluster, migrated, po
             assert found.fetchone() == (name.encode(),)
 
 
-def test_tables_divided_otherwise_are_used_as_a_whole(postgres_cluster, new):
+def test_uneven_partitions_are_accessed_through_parent_table(postgres_cluster, new):
     with postgres_cluster.connect(new) as raw:
         raw.execute(
             "CREATE TABLE kv (partition_key bytea, key bytea, value bytea NOT NULL, "
@@ -130,7 +130,7 @@ def test_tables_divided_otherwise_are_used_as_a_whole(postgres_cluster, new):
         (lambda _: "host=no-such-host.invalid", "no-such-host.invalid"),
     ],
 )
-def test_who_cannot_connect_is_told_why(migrated, wrong, words):
+def test_connection_failure_states_reason(migrated, wrong, words):
     with pytest.raises(Busy, match="cannot be reached") as caught:
         PostgresStore(wrong(migrated))
     assert words in caught.value.message
@@ -138,23 +138,23 @@ def test_who_cannot_connect_is_told_why(migrated, wrong, words):
 
 
 @pytest.mark.parametrize("text", ["no such thing", "postgres://[", "colour=blue"])
-def test_what_is_no_connection_string_is_invalid(text):
+def test_malformed_connection_string_is_invalid(text):
     with pytest.raises(Invalid) as caught:
         PostgresStore(text)
     assert caught.value.kind == "invalid_settings"
 
 
-def test_a_user_without_rights_is_told_which(postgres_cluster, migrated):
+def test_missing_privileges_raise_not_supported_with_hint(postgres_cluster, migrated):
     name = migrated.rsplit("/", 1)[1]
     with postgres_cluster.connect(name) as raw:
         raw.execute("CREATE ROLE weak LOGIN PASSWORD 'known-to-every-test'")
     with pytest.raises(NotSupported) as caught:
         PostgresStore(migrated.replace("postgres:known", "weak:known"))
     assert "permission denied" in caught.value.message
-    assert "rights" in caught.value.hint
+    assert "privileges" in caught.value.hint
 
 
-def test_a_key_that_is_too_long_is_invalid_and_changes_nothing(postgres):
+def test_too_long_key_is_invalid_and_changes_nothing(postgres):
     long = os.urandom(9_000)
     with pytest.raises(Invalid):
         postgres.apply([Write("p", b"a", b"1"), Write("p", long, b"2")])
@@ -163,7 +163,7 @@ def test_a_key_that_is_too_long_is_invalid_and_changes_nothing(postgres):
     assert postgres.apply([Write("p", b"a", b"1")])
 
 
-def test_no_more_connections_than_allowed(postgres_cluster, empty):
+def test_open_connections_are_limited(postgres_cluster, empty):
     store = PostgresStore(
         f"{empty}?application_name=counted", max_open_connections=3, max_idle_connections=1
     )
@@ -187,38 +187,38 @@ def test_no_more_connections_than_allowed(postgres_cluster, empty):
     done.set()
     looking.join()
     assert 1 < max(seen) <= 3
-    assert len(store._requests._pool._idle) == 1
+    assert len(store._executor._pool._idle) == 1
     store.close()
 
 
-def test_when_all_connections_stay_in_use_who_waits_is_busy(empty):
-    store = PostgresStore(empty, max_open_connections=2, patience_seconds=1)
-    held = [store._requests._pool.take() for _ in range(2)]
+def test_waiting_too_long_for_connection_raises_busy(empty):
+    store = PostgresStore(empty, max_open_connections=2, timeout_seconds=1)
+    held = [store._executor._pool.acquire() for _ in range(2)]
     start = time.monotonic()
     with pytest.raises(Busy) as caught:
         store.get("p", b"k")
     assert caught.value.kind == "connections_in_use"
     assert 0.9 < time.monotonic() - start < 20
-    store._requests._pool.give(held.pop())
+    store._executor._pool.release(held.pop())
     assert store.get("p", b"k") is None
-    store._requests._pool.give(held.pop())
+    store._executor._pool.release(held.pop())
     store.close()
 
 
-def test_connections_are_replaced_when_they_are_old(empty):
+def test_expired_connections_are_replaced(empty):
     store = PostgresStore(empty, connection_max_lifetime=3600)
-    (first,) = store._requests._pool._idle
+    (first,) = store._executor._pool._idle
     store.get("p", b"k")
-    assert store._requests._pool._idle == [first]
-    first.born -= 3600
+    assert store._executor._pool._idle == [first]
+    first.opened_at -= 3600
     store.get("p", b"k")
     store.get("p", b"k")
-    (second,) = store._requests._pool._idle
+    (second,) = store._executor._pool._idle
     assert second is not first
     store.close()
 
 
-def test_a_closed_store_is_busy(empty):
+def test_closed_store_raises_busy(empty):
     store = PostgresStore(empty)
     store.close()
     for act in (lambda: store.get("p", b"k"), lambda: store.apply([Write("p", b"k", b"")])):
@@ -228,7 +228,7 @@ def test_a_closed_store_is_busy(empty):
     store.close()
 
 
-def test_a_forked_process_opens_connections_of_its_own(postgres):
+def test_forked_process_opens_its_own_connections(postgres):
     postgres.apply([Write("p", b"parent", b"1")])
     child = os.fork()
     if child == 0:
@@ -242,18 +242,18 @@ def test_a_forked_process_opens_connections_of_its_own(postgres):
     assert postgres.get("p", b"child") == b"2"
 
 
-def test_statements_are_forgotten_before_they_are_too_many(postgres):
+def test_prepared_statements_are_limited(postgres):
     names = [f"p{number}" for number in range(200)]
     for _ in range(2):
         for name in names:
             assert postgres.apply([Write(name, b"k", b"1")], [Expect(name, b"x", None)])
             assert postgres.get(name, b"k") == b"1"
             assert [key for key, _ in postgres.scan(name)] == [b"k"]
-    (connection,) = postgres._requests._pool._idle
+    (connection,) = postgres._executor._pool._idle
     assert len(connection._prepared) < 270
 
 
-def test_a_database_that_promises_less_is_made_to_keep_its_word(postgres_cluster, new):
+def test_weaker_database_defaults_are_overridden(postgres_cluster, new):
     """Durable means durable, though the database's owner has turned that off for speed."""
     url = postgres_cluster.url(new)
     PostgresDatabase(url).migrate()
@@ -261,12 +261,12 @@ def test_a_database_that_promises_less_is_made_to_keep_its_word(postgres_cluster
         for setting in ("synchronous_commit = off", "default_transaction_isolation = serializable"):
             raw.execute(f"ALTER DATABASE {new} SET {setting}".encode())
     store = PostgresStore(url)
-    connection = store._requests._pool.take()
+    connection = store._executor._pool.acquire()
     for setting, wanted in (
         (b"synchronous_commit", b"on"),
         (b"default_transaction_isolation", b"read committed"),
     ):
         (answer,) = connection.run((b"SELECT current_setting($1)", (setting,)))
         assert answer.get_value(0, 0) == wanted
-    store._requests._pool.give(connection)
+    store._executor._pool.release(connection)
     store.close()

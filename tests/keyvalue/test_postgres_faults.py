@@ -1,4 +1,4 @@
-"""PostgreSQL going away, hanging up and refusing: nothing is lost, doubled or done behind our back.
+"""PostgreSQL failing, disconnecting and rejecting: no write is lost, doubled or made unseen.
 
 What is checked throughout: an apply that returned True is there, once; one that raised Busy is not
 there; one that raised OutcomeUnknown is there or not, and that does not change any more.
@@ -12,13 +12,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.faults.faulty_proxy import FaultyProxy
+from support.services.postgres import clear, running_cluster
 
 from anabranch.errors import Busy, Invalid, OutcomeUnknown
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.postgres import PostgresStore
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.testing.faulty_proxy import FaultyProxy
-from anabranch.testing.postgres import clear, running_cluster
+from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.keyvalue.postgres.store import PostgresStore
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def through(make_through):
 @pytest.fixture
 def impatient(make_through):
     """A store behind the proxy that soon gives up."""
-    return make_through(patience_seconds=2.0)
+    return make_through(timeout_seconds=2.0)
 
 
 def attempt(act):
@@ -129,7 +129,7 @@ class Tally:
         return [answer for answer in self.answers.values() if answer is not False]
 
 
-def test_connections_cut_at_any_moment(through, proxy, postgres):
+def test_no_write_is_lost_or_doubled_when_connections_are_cut(through, proxy, postgres):
     chance = random.Random(7)
     tally = Tally(through, 6)
     for _ in range(25):
@@ -145,7 +145,7 @@ def test_connections_cut_at_any_moment(through, proxy, postgres):
 
 
 @pytest.mark.slow
-def test_connections_cut_after_each_byte_of_an_answer(through, proxy, postgres):
+def test_no_write_is_lost_when_response_is_cut_at_any_byte(through, proxy, postgres):
     for count in range(400):
         key = b"%d" % count
         assert through.get("p", b"warm") is None
@@ -156,7 +156,7 @@ def test_connections_cut_after_each_byte_of_an_answer(through, proxy, postgres):
         assert answer is OutcomeUnknown or (answer is True and there), count
 
 
-def test_backends_ended_by_the_administrator(postgres_cluster, empty, postgres):
+def test_no_write_is_lost_when_backends_are_terminated(postgres_cluster, empty, postgres):
     tally = Tally(PostgresStore(f"{empty}?application_name=victim"), 6)
     with postgres_cluster.connect() as raw:
         for _ in range(25):
@@ -170,7 +170,7 @@ def test_backends_ended_by_the_administrator(postgres_cluster, empty, postgres):
     tally.store.close()
 
 
-def test_idle_connections_that_were_ended_are_not_noticed(postgres_cluster, empty):
+def test_terminated_idle_connections_are_replaced_silently(postgres_cluster, empty):
     store = PostgresStore(f"{empty}?application_name=idle", max_open_connections=4)
     for _ in range(5):
         with ThreadPoolExecutor(4) as pool:
@@ -215,7 +215,7 @@ def mortal_store(mortal_url):
     ("end", "times"),
     [("stop", 1), ("kill", 1), pytest.param("kill", 10, marks=pytest.mark.slow)],
 )
-def test_the_server_restarts_while_many_write(mortal, mortal_store, end, times):
+def test_no_write_is_lost_when_server_restarts(mortal, mortal_store, end, times):
     tally = Tally(mortal_store, 6)
     for _ in range(times):
         tally.await_another()
@@ -228,10 +228,10 @@ def test_the_server_restarts_while_many_write(mortal, mortal_store, end, times):
     assert tally.refused or Busy in answers or OutcomeUnknown in answers
 
 
-def test_a_backend_killed_in_mid_transaction(mortal, mortal_store):
+def test_killed_backend_leaves_transaction_atomic(mortal, mortal_store):
     """The whole server restarts then; the apply that ran is undone, and is known as unknown."""
     assert mortal_store.apply([Write("p", b"a", b"0"), Write("p", b"b", b"0")])
-    name = mortal_store._requests._pool._idle[0]._raw.info.dbname
+    name = mortal_store._executor._pool._idle[0]._raw.info.dbname
     with mortal.connect(name) as raw, raw.transaction(), ThreadPoolExecutor(1) as pool:
         raw.execute("SELECT 1 FROM kv WHERE key = 'b' FOR UPDATE")
         writes = [Write("p", b"a", b"1"), Write("p", b"b", b"1")]
@@ -248,7 +248,7 @@ def test_a_backend_killed_in_mid_transaction(mortal, mortal_store):
 
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_while_the_database_is_gone_everyone_is_told_at_once(mortal, mortal_store, seconds):
+def test_unreachable_database_fails_requests_at_once(mortal, mortal_store, seconds):
     assert mortal_store.apply([Write("p", b"k", b"1")])
     mortal.stop()
     end = time.monotonic() + seconds
@@ -259,13 +259,13 @@ def test_while_the_database_is_gone_everyone_is_told_at_once(mortal, mortal_stor
         with pytest.raises(Busy) as caught:
             mortal_store.apply([Write("p", b"k", b"2")])
         assert not isinstance(caught.value, OutcomeUnknown), "it was not even sent"
-    assert time.monotonic() < end + 20, "nobody waited for it"
+    assert time.monotonic() < end + 20, "no request waited for the database"
     mortal.start()
     assert recovered(lambda: mortal_store.get("p", b"k")) == b"1"
     assert mortal_store.apply([Write("p", b"k", b"2")], [Expect("p", b"k", b"1")])
 
 
-def test_an_apply_on_its_way_is_not_made_after_it_was_called_unknown(impatient, proxy, postgres):
+def test_apply_is_not_performed_after_outcome_unknown(impatient, proxy, postgres):
     """Its bytes wait in the network while the caller goes on; then they arrive."""
     assert postgres.apply([Write("p", b"k", b"1")])
     assert recovered(lambda: impatient.get("p", b"k")) == b"1"
@@ -278,20 +278,20 @@ def test_an_apply_on_its_way_is_not_made_after_it_was_called_unknown(impatient, 
     assert postgres.get("p", b"k") == b"2"
 
 
-def test_a_network_that_swallows_everything_is_given_up_in_time(impatient, proxy):
+def test_unresponsive_network_times_out(impatient, proxy):
     assert recovered(lambda: impatient.get("p", b"k")) is None
     proxy.swallow()
     start = time.monotonic()
     with pytest.raises(Busy) as caught:
         impatient.get("p", b"k")
     assert caught.value.kind == "connection_lost"
-    assert "no answer within 4 s" in caught.value.message
+    assert "no response within 4 s" in caught.value.message
     assert time.monotonic() - start < 24
     proxy.reset()
     assert recovered(lambda: impatient.get("p", b"k")) is None
 
 
-def test_a_slow_network_is_only_slow(through, proxy, postgres):
+def test_slow_network_causes_no_errors(through, proxy, postgres):
     proxy.delay(0.05)
     assert through.apply([Write("p", b"%d" % n, b"v" * 10_000) for n in range(50)])
     assert len(list(through.scan("p"))) == 50
@@ -299,7 +299,7 @@ def test_a_slow_network_is_only_slow(through, proxy, postgres):
     assert postgres.get("p", b"x") is None
 
 
-def test_garbage_is_no_answer(through, proxy, postgres):
+def test_garbage_response_breaks_connection(through, proxy, postgres):
     assert through.apply([Write("p", b"k", b"1")])
     proxy.garble()
     with pytest.raises(Busy):
@@ -339,7 +339,7 @@ def failing(postgres_cluster, empty, postgres):
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01"])
-def test_what_the_server_sacrificed_is_made_again_and_once(failing, state):
+def test_aborted_transaction_is_retried_and_applied_once(failing, state):
     store = failing(state, 3)
     writes = [Write("p", b"first", b"1"), Write("q", b"fails", b"1")]
     assert store.apply(writes, [Expect("p", b"first", None)])
@@ -360,7 +360,7 @@ def test_what_the_server_sacrificed_is_made_again_and_once(failing, state):
         ("54000", Invalid, "invalid"),
     ],
 )
-def test_what_the_server_refuses_changes_nothing(failing, state, error, kind):
+def test_rejected_statement_changes_nothing(failing, state, error, kind):
     store = failing(state, 1_000)
     store.apply([Write("p", b"first", b"0")])
     writes = [Write("p", b"first", b"1"), Write("q", b"fails", b"1")]
@@ -374,9 +374,9 @@ def test_what_the_server_refuses_changes_nothing(failing, state, error, kind):
     assert store.apply([Write("p", b"first", b"2")])
 
 
-def test_who_waits_too_long_for_anothers_write_is_busy(postgres_cluster, empty, postgres):
+def test_lock_timeout_raises_busy(postgres_cluster, empty, postgres):
     assert postgres.apply([Write("p", b"k", b"1")])
-    impatient = PostgresStore(empty, patience_seconds=2)
+    impatient = PostgresStore(empty, timeout_seconds=2)
     with postgres_cluster.connect(empty.rsplit("/", 1)[1]) as raw, raw.transaction():
         raw.execute("UPDATE kv SET value = 'x' WHERE key = 'k'")
         with pytest.raises(Busy) as caught:
@@ -387,7 +387,7 @@ def test_who_waits_too_long_for_anothers_write_is_busy(postgres_cluster, empty, 
     impatient.close()
 
 
-def test_dropping_beside_writers_ends(postgres):
+def test_drop_ends_during_concurrent_writes(postgres):
     """Both take rows in orders of their own; where they meet, one of them is made again."""
     keys = [b"%03d" % number for number in range(200)]
     done = threading.Event()

@@ -16,15 +16,15 @@ import pytest
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 
 def open_store(place):
     if place.startswith("postgres:"):
-        from anabranch.keyvalue.postgres import PostgresStore
+        from anabranch.keyvalue.postgres.store import PostgresStore
 
         return PostgresStore(place)
-    from anabranch.keyvalue.sqlite import SQLiteStore
+    from anabranch.keyvalue.sqlite.store import SQLiteStore
 
     return SQLiteStore(place)
 
@@ -89,7 +89,7 @@ print(slowest)
 
 
 @pytest.mark.parametrize(("processes", "threads", "rounds"), [(2, 1, 150), (4, 4, 15)])
-def test_racing_processes_lose_no_update_and_fail_no_commit(place, processes, threads, rounds):
+def test_concurrent_processes_lose_no_update_and_fail_no_commit(place, processes, threads, rounds):
     open_store(place).close()
     racers = [
         subprocess.Popen(
@@ -111,14 +111,14 @@ def test_racing_processes_lose_no_update_and_fail_no_commit(place, processes, th
     total = processes * threads * rounds
     assert store.get("p", b"counter") == b"%d" % total
     assert sum(1 for _ in store.scan("p")) == total + 1
-    assert max(slowest) < 5, "nobody starves"
+    assert max(slowest) < 5, "no process starves"
     store.close()
 
 
 PRESS = """
 import sys, time
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 store = SQLiteStore(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -131,7 +131,7 @@ print(done)
 """
 
 
-def test_processes_that_write_without_pause_take_turns(database):
+def test_continuously_writing_processes_alternate(database):
     pressing = [
         subprocess.Popen(
             [sys.executable, "-c", PRESS, database, str(number)],
@@ -171,7 +171,7 @@ for number in range(4):
 )
 
 
-def test_every_acknowledged_write_outlives_a_kill(place, tmp_path):
+def test_acknowledged_writes_survive_kill(place, tmp_path):
     acknowledged: list[str] = []
     postgres = place.startswith("postgres:")
     for life in range(3 if postgres else 6):
@@ -218,11 +218,11 @@ def check_sqlite(path):
     ]
 
 
-def test_a_stopped_process_is_waited_for_and_then_reported(database):
+def test_stopped_writer_is_reported_after_timeout(database):
     """A process that holds the turn and does not go on makes others Busy, not wrong."""
     program = """
 import sys, time
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 store = SQLiteStore(sys.argv[1])
 def hold(cursor):
     cursor.execute("INSERT INTO kv VALUES ('p', x'00', x'00')")
@@ -234,7 +234,7 @@ store._writes.submit(hold)
         [sys.executable, "-c", program, database], stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout.readline() == "held\n"
-        store = SQLiteStore(database, patience_seconds=0.3)
+        store = SQLiteStore(database, timeout_seconds=0.3)
         with pytest.raises(Busy, match="locked") as busy:
             store.apply([Write("p", b"k", b"v")])
         assert busy.value.kind == "locked"
@@ -250,7 +250,7 @@ FULL = """
 import resource, sys
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 store = SQLiteStore(sys.argv[1])
 assert store.apply([Write("p", b"before", b"v")])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
@@ -265,7 +265,7 @@ store.close()
 """
 
 
-def test_a_file_that_may_not_grow_is_busy_and_nothing_is_visible(database):
+def test_file_size_limit_raises_busy_and_writes_nothing(database):
     done = subprocess.run(
         [sys.executable, "-c", FULL, database], check=True, capture_output=True, text=True
     )
@@ -287,7 +287,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", disk], check=True)
 
 
-def test_a_full_disk_is_busy_until_there_is_room(small_disk):
+def test_full_disk_raises_busy_until_space_is_freed(small_disk):
     ballast = Path(small_disk / "ballast")
     ballast.write_bytes(b"x" * 500_000)
     store = SQLiteStore(small_disk / "db")

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from anabranch.errors import Busy, Corrupt, Invalid, NotFound, NotSupported
-from anabranch.keyvalue import sqlite_writer
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
-from anabranch.keyvalue.sqlite_database import SCHEMA_VERSION
+from anabranch.keyvalue.sqlite import writer
+from anabranch.keyvalue.sqlite.database import SCHEMA_VERSION
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 
 def raw(path) -> apsw.Connection:
@@ -29,7 +29,7 @@ def log_bytes(database: Path) -> int:
 
 
 class TestOpening:
-    def test_finds_what_was_written(self, database):
+    def test_preserves_content(self, database):
         store = SQLiteStore(database)
         store.apply([Write("p", b"k", b"v")])
         store.close()
@@ -38,13 +38,13 @@ class TestOpening:
         again.close()
 
     @pytest.mark.usefixtures("sqlite")
-    def test_records_whose_it_is_and_its_version(self, database):
+    def test_sets_application_id_and_version(self, database):
         other = raw(database)
         assert other.pragma("user_version") == SCHEMA_VERSION
         assert other.pragma("application_id") == int.from_bytes(b"Anab", "big")
         assert other.pragma("journal_mode") == "wal"
 
-    def test_is_done_by_one_of_many(self, database):
+    def test_concurrent_openings_create_one_database(self, database):
         stores = []
         threads = [
             threading.Thread(target=lambda: stores.append(SQLiteStore(database))) for _ in range(8)
@@ -59,13 +59,13 @@ class TestOpening:
             assert store.get("p", b"k") == b"v"
             store.close()
 
-    def test_makes_a_database_of_an_empty_file(self, database):
+    def test_turns_empty_file_into_database(self, database):
         database.touch()
         store = SQLiteStore(database)
         assert store.apply([Write("p", b"k", b"v")])
         store.close()
 
-    def test_follows_a_link_to_one_database(self, database, sqlite, tmp_path):
+    def test_follows_symlink(self, database, sqlite, tmp_path):
         (tmp_path / "link.db").symlink_to(database)
         linked = SQLiteStore(tmp_path / "link.db")
         linked.apply([Write("p", b"k", b"v")])
@@ -73,7 +73,7 @@ class TestOpening:
         linked.close()
         assert not (tmp_path / "link.db-wal").exists()
 
-    def test_takes_over_the_first_version_which_did_not_count_changes(self, database, sqlite):
+    def test_upgrades_schema_version_1(self, database, sqlite):
         sqlite.apply([Write("p", b"k", b"v")])
         sqlite.close()
         raw(database).execute("PRAGMA user_version = 1")
@@ -82,7 +82,7 @@ class TestOpening:
         assert store.get("p", b"k") == b"v"
         store.close()
 
-    def test_refuses_a_newer_version(self, database, sqlite):
+    def test_rejects_newer_version(self, database, sqlite):
         sqlite.close()
         raw(database).execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
         with pytest.raises(NotSupported, match=f"version {SCHEMA_VERSION + 1}") as refused:
@@ -90,35 +90,35 @@ class TestOpening:
         assert refused.value.kind == "newer_schema"
 
     @pytest.mark.parametrize("body", [b"no database" * 100, b"\0" * 4_096, os.urandom(10_000)])
-    def test_refuses_a_file_that_is_no_database(self, database, body):
+    def test_rejects_file_of_another_kind(self, database, body):
         database.write_bytes(body)
         with pytest.raises(Corrupt, match=str(database)) as corrupt:
             SQLiteStore(database)
         assert corrupt.value.path == str(database)
         assert database.read_bytes() == body
 
-    def test_refuses_a_database_of_others(self, database):
+    def test_rejects_database_of_another_program(self, database):
         raw(database).execute("CREATE TABLE theirs (id)")
-        with pytest.raises(Corrupt, match="not one of Anabranch's"):
+        with pytest.raises(Corrupt, match="not one of Anabranch"):
             SQLiteStore(database)
         names = [name for (name,) in raw(database).execute("SELECT name FROM sqlite_schema")]
         assert names == ["theirs"]
 
-    def test_refuses_a_folder_that_is_not_there(self, tmp_path):
+    def test_rejects_missing_folder(self, tmp_path):
         with pytest.raises(NotFound, match="missing"):
             SQLiteStore(tmp_path / "missing" / "db")
 
-    def test_refuses_a_folder_that_cannot_be_written(self, database):
+    def test_rejects_read_only_folder(self, database):
         Path(f"{database}-queue").mkdir()
         with pytest.raises(Busy, match="cannot open"):
             SQLiteStore(database)
 
-    def test_refuses_a_folder_in_its_place(self, database):
+    def test_rejects_folder_as_path(self, database):
         database.mkdir()
         with pytest.raises(Busy, match=str(database)):
             SQLiteStore(database)
 
-    def test_tells_of_damaged_pages(self, database, sqlite):
+    def test_reports_damaged_pages(self, database, sqlite):
         sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(2_000)])
         sqlite.close()
         with database.open("r+b") as file:
@@ -159,7 +159,7 @@ class TestReading:
         assert sqlite.get("p", b"k") == b"\0"
         other.close()
 
-    def test_sees_at_once_what_another_store_wrote(self, database, sqlite):
+    def test_sees_writes_of_another_store_at_once(self, database, sqlite):
         other = SQLiteStore(database)
         for number in range(50):
             value = b"%d" % number
@@ -167,7 +167,7 @@ class TestReading:
             assert sqlite.get("p", b"k") == value
         other.close()
 
-    def test_a_scan_left_lying_holds_nothing(self, database, sqlite):
+    def test_unfinished_scan_holds_no_lock(self, database, sqlite):
         sqlite.apply([Write("p", b"%05d" % number, b"v" * 500) for number in range(500)])
         lying = sqlite.scan("p")
         next(lying)
@@ -177,7 +177,7 @@ class TestReading:
         assert log_bytes(database) == 0
         assert len(list(lying)) == 499
 
-    def test_connections_end_with_their_threads(self, sqlite):
+    def test_connections_are_closed_with_their_threads(self, sqlite):
         for _ in range(20):
             reader = threading.Thread(target=sqlite.get, args=("p", b"k"))
             reader.start()
@@ -186,13 +186,13 @@ class TestReading:
 
 
 class TestWriting:
-    def test_is_synced_by_every_commit(self, sqlite):
+    def test_every_commit_is_synced(self, sqlite):
         sqlite.apply([Write("p", b"k", b"v")])
         full = 2  # PRAGMA synchronous: NORMAL, which is 1, syncs the log only at checkpoints
         assert sqlite._writer._open().pragma("synchronous") == full
 
-    def test_waits_only_so_long_for_another_program(self, database):
-        store = SQLiteStore(database, patience_seconds=0.3)
+    def test_lock_of_another_program_times_out(self, database):
+        store = SQLiteStore(database, timeout_seconds=0.3)
         other = raw(database)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy) as busy:
@@ -203,7 +203,7 @@ class TestWriting:
         assert store.apply([Write("p", b"k", b"v")])
         store.close()
 
-    def test_outlasts_a_short_lock(self, database, sqlite):
+    def test_waits_for_short_lock(self, database, sqlite):
         other = raw(database)
         other.execute("BEGIN IMMEDIATE")
         release = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))
@@ -212,7 +212,7 @@ class TestWriting:
         release.join()
 
     @pytest.mark.parametrize("key", ["text", 5, None, 1.5])
-    def test_refuses_what_is_no_bytes(self, sqlite, key):
+    def test_rejects_values_other_than_bytes(self, sqlite, key):
         with pytest.raises(Invalid):
             sqlite.apply([Write("p", key, b"v")])
         if key is not None:
@@ -220,12 +220,12 @@ class TestWriting:
                 sqlite.apply([Write("p", b"k", key)])
         assert list(sqlite.scan("p")) == []
 
-    def test_refuses_a_value_beyond_what_fits(self, sqlite):
+    def test_rejects_too_large_value(self, sqlite):
         with pytest.raises(Invalid):
             sqlite.apply([Write("p", b"a", b"v"), Write("p", b"k", bytes(1_000_000_001))])
         assert list(sqlite.scan("p")) == []
 
-    def test_after_closing_is_busy(self, database):
+    def test_closed_store_raises_busy(self, database):
         store = SQLiteStore(database)
         store.get("p", b"k")
         store.close()
@@ -240,7 +240,7 @@ class TestWriting:
                 use()
         store.close()
 
-    def test_a_drop_lets_others_write_between_its_slices(self, sqlite):
+    def test_writes_proceed_between_slices_of_drop(self, sqlite):
         sqlite.apply([Write("p", b"%06d" % number, b"v" * 50) for number in range(30_000)])
         slowest = 0.0
         dropping = threading.Thread(target=sqlite.drop, args=("p",))
@@ -259,9 +259,9 @@ class TestWriting:
 
 
 class TestLog:
-    def test_stays_short_while_readers_overlap(self, database, sqlite, monkeypatch):
-        monkeypatch.setattr(sqlite_writer, "_CHECKPOINT_PAGES", 50)
-        monkeypatch.setattr(sqlite_writer, "_RESTART_PAGES", 200)
+    def test_log_stays_short_while_readers_overlap(self, database, sqlite, monkeypatch):
+        monkeypatch.setattr(writer, "_CHECKPOINT_PAGES", 50)
+        monkeypatch.setattr(writer, "_RESTART_PAGES", 200)
         monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 50)
         sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(500)])
         done = threading.Event()
@@ -284,10 +284,12 @@ class TestLog:
         pages = longest / 4_120
         assert 50 < pages < 450, "some 1,500 pages were written"
 
-    def test_is_moved_though_a_foreign_reader_never_ends(self, database, sqlite, monkeypatch):
-        monkeypatch.setattr(sqlite_writer, "_CHECKPOINT_PAGES", 20)
-        monkeypatch.setattr(sqlite_writer, "_RESTART_PAGES", 60)
-        monkeypatch.setattr(sqlite_writer, "_LONGEST_RESTART_MILLISECONDS", 20)
+    def test_log_is_checkpointed_despite_endless_foreign_reader(
+        self, database, sqlite, monkeypatch
+    ):
+        monkeypatch.setattr(writer, "_CHECKPOINT_PAGES", 20)
+        monkeypatch.setattr(writer, "_RESTART_PAGES", 60)
+        monkeypatch.setattr(writer, "_RESTART_TIMEOUT_MILLISECONDS", 20)
         monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 20)
         sqlite.apply([Write("p", b"k", b"old")])
         foreign = raw(database)
@@ -306,7 +308,7 @@ FORK = """
 import os, sys, threading
 from anabranch.errors import NotSupported
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 path = sys.argv[1]
 closed = SQLiteStore(path + "-closed")
 closed.apply([Write("p", b"k", b"v")])
@@ -351,7 +353,7 @@ store.close()
 """
 
 
-def test_a_forked_process_is_refused_and_does_no_harm(database):
+def test_forked_process_is_rejected_without_side_effects(database):
     subprocess.run([sys.executable, "-c", FORK, database], check=True, timeout=60)
     store = SQLiteStore(database)
     assert [key for key, _ in store.scan("p")] == [b"busy-0", b"busy-1", b"busy-2", b"parent"]

@@ -1,4 +1,4 @@
-"""A SQLite file with damaged bytes, or on a disk that cannot be read: told as what it is."""
+"""A SQLite file with damaged bytes or on an unreadable disk raises the matching error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from anabranch.errors import Busy, Corrupt, NotSupported
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 HEADER = 8192
 
@@ -42,7 +42,7 @@ def use(database):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_damaged_bytes_are_told_as_damage_or_do_no_harm(database, whole, seed):
+def test_damaged_bytes_raise_corrupt_or_are_harmless(database, whole, seed):
     chance = random.Random(seed)
     bytes_ = bytearray(whole)
     for _ in range(chance.randrange(1, 30)):
@@ -53,13 +53,13 @@ def test_damaged_bytes_are_told_as_damage_or_do_no_harm(database, whole, seed):
         use(database)
 
 
-def test_a_schema_that_is_no_text_is_damage(database, whole):
+def test_undecodable_schema_raises_corrupt(database, whole):
     database.write_bytes(whole.replace(b"CREATE TABLE kv", b"CREATE TABLE \xff\xfe"))
     with pytest.raises(Corrupt, match="is damaged"):
         use(database)
 
 
-def test_a_statement_that_does_not_fit_the_schema_is_damage(database, whole):
+def test_schema_mismatch_raises_corrupt(database, whole):
     database.write_bytes(whole.replace(b"value BLOB NOT NULL", b"vague BLOB NOT NULL"))
     with pytest.raises(Corrupt, match="no such column: value"):
         use(database)
@@ -71,7 +71,7 @@ import ctypes, errno, sys
 import apsw
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 store = SQLiteStore(sys.argv[1])
 for number in range(200):
@@ -107,7 +107,7 @@ for name, use in uses.items():
 """
 
 
-def test_a_disk_that_cannot_be_read_is_no_damaged_database(database):
+def test_unreadable_disk_is_not_reported_as_damage(database):
     ran = subprocess.run(
         [sys.executable, "-c", UNREADABLE, database],
         check=False,
@@ -120,7 +120,7 @@ def test_a_disk_that_cannot_be_read_is_no_damaged_database(database):
     assert ran.stdout.count("Input/output error") >= 3
 
 
-def test_a_disk_that_is_full_is_told_so_still(database):
+def test_full_disk_is_reported_as_full(database):
     import resource
     import signal
 

@@ -1,4 +1,4 @@
-"""A lake in-process: the README's words hold, and a server may be on the same folder."""
+"""The in-process library: the README's example, and use next to a server."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from anabranch.testing.server import running_server
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_readme_s_example(tmp_path, monkeypatch):
+def test_readme_example_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"<!-- tested -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert len(examples) == 1
     exec(compile(examples[0], "README.md", "exec"), {})  # noqa: S102  the point of the test
 
 
-def test_what_one_process_wrote_the_next_one_reads(tmp_path):
+def test_next_process_reads_what_was_written(tmp_path):
     with anabranch.open(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"1"])
@@ -35,7 +35,7 @@ def test_what_one_process_wrote_the_next_one_reads(tmp_path):
         assert lake.objects.open("sea", "main", "b").read_bytes() == b"2"
 
 
-def test_images_are_built_and_read(tmp_path):
+def test_images_can_be_built_and_read(tmp_path):
     with anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a/1", [b"one"])
@@ -54,7 +54,7 @@ def test_images_are_built_and_read(tmp_path):
             lake.images.build("v2", text, arguments={"FOLDER": "c"})
 
 
-def test_two_lakes_on_one_folder_commit_in_turns(tmp_path):
+def test_two_lakes_on_one_folder_commit_alternately(tmp_path):
     with anabranch.open(tmp_path) as one, anabranch.open(tmp_path) as other:
         one.repositories.create("sea", "local://sea")
 
@@ -74,7 +74,7 @@ def test_two_lakes_on_one_folder_commit_in_turns(tmp_path):
         assert [item.path for item in page.items] == [f"{number:03}" for number in range(60)]
 
 
-def test_a_library_beside_a_server(tmp_path):
+def test_library_and_server_share_folder(tmp_path):
     with running_server(tmp_path) as server, anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         with httpx2.Client(base_url=server.api, auth=server.auth) as client:
@@ -91,7 +91,7 @@ def test_a_library_beside_a_server(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut"])
-def test_damaged_metadata_is_named_and_never_believed(tmp_path, damage):
+def test_damaged_metadata_raises_corrupt_with_path(tmp_path, damage):
     with anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         for number in range(50):
@@ -111,6 +111,6 @@ def test_damaged_metadata_is_named_and_never_believed(tmp_path, damage):
         table.write_bytes(whole)
 
 
-def test_an_unknown_name_of_the_package():
+def test_unknown_attribute_of_package_raises():
     with pytest.raises(AttributeError, match="no attribute 'lake'"):
         anabranch.lake  # noqa: B018

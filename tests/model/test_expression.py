@@ -22,7 +22,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bare_name_is_its_own_base(name):
+def test_bare_name_is_base(name):
     assert parse_expression(name) == Expression(name)
 
 
@@ -41,7 +41,7 @@ def test_a_bare_name_is_its_own_base(name):
         ("main~000", [("~", 0)]),
     ],
 )
-def test_modifiers_are_read_in_order(text, modifiers):
+def test_modifiers_are_parsed_in_order(text, modifiers):
     parsed = parse_expression(text)
     assert [(modifier.symbol, modifier.count) for modifier in parsed.modifiers] == modifiers
     assert parsed.view == ""
@@ -50,7 +50,7 @@ def test_modifiers_are_read_in_order(text, modifiers):
 
 @pytest.mark.parametrize("symbol", ["@", "$"])
 @pytest.mark.parametrize("name", NAMES)
-def test_views(name, symbol):
+def test_view_symbols_are_parsed(name, symbol):
     parsed = parse_expression(name + symbol)
     assert parsed == Expression(name, view=symbol)
     assert str(parsed) == name + symbol
@@ -96,7 +96,7 @@ def test_views(name, symbol):
         " ",
     ],
 )
-def test_what_is_no_expression_is_refused(text):
+def test_malformed_expression_is_invalid(text):
     with pytest.raises(Invalid) as caught:
         parse_expression(text)
     assert caught.value.kind == "invalid_reference"
@@ -104,32 +104,32 @@ def test_what_is_no_expression_is_refused(text):
     assert caught.value.message.endswith("invalid value: validation error")
 
 
-def test_the_hint_knows_that_there_is_no_reflog():
+def test_hint_explains_missing_reflog():
     with pytest.raises(Invalid) as caught:
         parse_expression("main@{1}")
     assert "no reflog" in caught.value.hint
 
 
 @pytest.mark.parametrize("digits", [str(MAX_COUNT), "9" * 19, "9" * 1_000_000])
-def test_huge_numbers_count_as_the_largest(digits):
+def test_huge_counts_are_capped(digits):
     parsed = parse_expression(f"main~{digits}")
     assert parsed.modifiers[0].count == MAX_COUNT
     assert str(parsed) == f"main~{digits}"
 
 
-def test_numbers_below_the_largest_are_exact():
+def test_counts_below_cap_are_exact():
     assert parse_expression(f"main~{MAX_COUNT - 1}").modifiers[0].count == MAX_COUNT - 1
     assert parse_expression("main~" + "0" * 100 + "12").modifiers[0].count == 12
 
 
-def test_a_refusal_does_not_repeat_a_long_text():
+def test_error_shortens_long_text():
     with pytest.raises(Invalid) as caught:
         parse_expression("main~" + "x" * 1_000_000)
     assert len(caught.value.message) < 500
 
 
 @given(st.text(alphabet="ab:.-~^@$012 ", max_size=12))
-def test_every_text_comes_back_or_is_refused(text):
+def test_parsed_expression_preserves_text(text):
     try:
         parsed = parse_expression(text)
     except Invalid:
@@ -142,6 +142,6 @@ def test_every_text_comes_back_or_is_refused(text):
     st.text(st.characters(exclude_characters="~^@$ \t\n\r\f\v"), min_size=1),
     st.lists(st.tuples(st.sampled_from("~^"), st.from_regex(r"[0-9]{0,6}", fullmatch=True))),
 )
-def test_built_expressions_parse_as_built(base, steps):
+def test_generated_expressions_parse_as_built(base, steps):
     built = Expression(base, tuple(Modifier(symbol, digits) for symbol, digits in steps))
     assert parse_expression(str(built)) == built

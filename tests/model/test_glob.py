@@ -45,7 +45,7 @@ OVERLAPPING = re.compile(r"([^*?\[{]|\[.\])+\*+([^*?\[{]|\[.\])+")
         ("", [""], ["a"]),
     ],
 )
-def test_what_patterns_match(pattern, matching, others):
+def test_patterns_match_texts(pattern, matching, others):
     compiled = Glob(pattern)
     assert [text for text in matching if not compiled.matches(text)] == []
     assert [text for text in others if compiled.matches(text)] == []
@@ -55,12 +55,12 @@ def test_what_patterns_match(pattern, matching, others):
     "pattern",
     ["[", "[a", "[]", "[!]", "[z-a]", "[a-z0-9]", "{a", "a\\", "[a-", "{" * 17],
 )
-def test_what_is_no_pattern(pattern):
+def test_malformed_pattern_is_invalid(pattern):
     with pytest.raises(Invalid, match="invalid value"):
         Glob(pattern)
 
 
-def test_no_pattern_takes_long():
+def test_matching_time_is_bounded():
     started = time.monotonic()
     assert not Glob("*a" * 60 + "b").matches("a" * 300)
     assert not Glob("{a,aa}" * 60 + "b").matches("a" * 300)
@@ -106,7 +106,7 @@ def gobwas(build_go) -> Path:
 
 
 @pytest.mark.timeout(300)  # the first run on a machine fetches and builds
-def test_patterns_match_what_they_match_in_lakefs(gobwas):
+def test_patterns_match_as_in_lakefs(gobwas):
     given = patterns(seed=4, amount=4000)
     lines = "\n".join(json.dumps([pattern, *TEXTS]) for pattern in given)
     told = subprocess.run([gobwas], input=lines, capture_output=True, check=True, text=True)
@@ -127,6 +127,6 @@ def _ours(pattern: str) -> str:
     st.lists(st.sampled_from("ab*"), max_size=6).map("".join),
     st.lists(st.sampled_from("ab"), max_size=8).map("".join),
 )
-def test_patterns_of_stars_alone_are_like_others(pattern, text):
+def test_star_patterns_match_as_general_algorithm(pattern, text):
     # {} stands for no text, and makes of the pattern one that is followed place by place
     assert Glob(pattern).matches(text) == Glob(pattern + "{}").matches(text)

@@ -1,4 +1,4 @@
-"""Lakefiles: what they mean, and that whatever is none is shown with its place."""
+"""Parsing of Lakefiles, and errors that show the position."""
 
 import re
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.model.lakefile import MAX_BYTES, Add, Arg, From, Lakefile
-from anabranch.model.lakefile_parser import parse_lakefile
+from anabranch.model.lakefile.instructions import MAX_BYTES, Add, Arg, From, Lakefile
+from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.uri import LakeUri
 
 PROPOSAL = """
@@ -25,7 +25,7 @@ LABEL "spark_version=3.3.2"
 """
 
 
-def test_the_proposals_own_example():
+def test_example_of_proposal_is_parsed():
     assert parse_lakefile(PROPOSAL) == Lakefile(
         base=From(source=LakeUri("repo1", "tag1"), line=3),
         layers=(
@@ -61,7 +61,7 @@ def test_the_proposals_own_example():
         ("\N{ZERO WIDTH NO-BREAK SPACE}  From\t'lakefs://sea/v1'\r\n", LakeUri("sea", "v1")),
     ],
 )
-def test_bases(text, source):
+def test_base_is_parsed(text, source):
     assert parse_lakefile(text).base.source == source
 
 
@@ -83,12 +83,12 @@ def test_bases(text, source):
         ("--exclude=*.tmp lakefs://sea/main/a/ b", "b/"),
     ],
 )
-def test_destinations(written, destination):
+def test_destination_is_parsed(written, destination):
     (layer,) = parse_lakefile(f"ADD {written}").layers
     assert layer.destination == destination
 
 
-def test_lines_are_continued_over_comments():
+def test_continuation_skips_comments():
     lakefile = parse_lakefile(
         "ADD \\\n  lakefs://sea/v1/a/ \\ \n# why\n  to/\\\nhere\nlabel a=1 b=2"
     )
@@ -97,12 +97,12 @@ def test_lines_are_continued_over_comments():
     assert lakefile.labels == {"a": "1", "b": "2"}
 
 
-def test_of_labels_with_one_key_the_later_counts():
+def test_later_of_equal_labels_wins():
     text = "LABEL a='1 # x' b=\"Jane \"Doe\nLABEL a==2"
     assert list(parse_lakefile(text).labels.items()) == [("b", "Jane Doe"), ("a", "=2")]
 
 
-def test_build_arguments():
+def test_build_arguments_are_substituted():
     text = (
         "ARG DATE\nARG WHERE=raw/${DATE}\nFROM lakefs://sea/v${DATE}\n"
         "ADD lakefs://sea/v1/${WHERE}/ '${DATE}'\nLABEL \"on=${DATE} \\${DATE} $DATE\""
@@ -115,7 +115,7 @@ def test_build_arguments():
     assert lakefile.arguments == (Arg("DATE", "7"), Arg("WHERE", "raw/7"))
 
 
-def test_build_arguments_that_are_not_declared_are_refused():
+def test_undeclared_build_argument_is_rejected():
     with pytest.raises(Invalid, match="no ARG OTHER") as caught:
         parse_lakefile("ARG DATE=1", {"OTHER": "2"})
     assert caught.value.kind == "unknown_argument"
@@ -166,14 +166,14 @@ def test_build_arguments_that_are_not_declared_are_refused():
         (b"#" * (MAX_BYTES + 1), "1:1", "expected at most 1,048,576 bytes, found 1,048,577"),
     ],
 )
-def test_what_is_none_is_shown_with_its_place(text, place, expected):
+def test_error_shows_position(text, place, expected):
     with pytest.raises(Invalid, match=expected) as caught:
         parse_lakefile(text, file="jobs/Lakefile")
     assert caught.value.message.startswith(f"jobs/Lakefile:{place}: ")
     assert caught.value.kind == "invalid_lakefile"
 
 
-def test_the_caret_stands_below_the_place():
+def test_caret_marks_column():
     with pytest.raises(Invalid) as caught:
         parse_lakefile("ADD\ts3://b/a/ \t/b")
     assert caught.value.message.splitlines()[1:] == [
@@ -182,7 +182,7 @@ def test_the_caret_stands_below_the_place():
     ]
 
 
-def test_long_lines_are_shown_around_the_place():
+def test_long_lines_are_shortened_around_column():
     with pytest.raises(Invalid) as caught:
         parse_lakefile(f"LABEL {'a=1 ' * 1000}b {'c=1 ' * 1000}")
     _, shown, caret = caught.value.message.splitlines()
@@ -190,7 +190,7 @@ def test_long_lines_are_shown_around_the_place():
     assert len(shown) < 110
 
 
-def test_values_of_arguments_hold_no_lines():
+def test_argument_with_line_break_is_rejected():
     with pytest.raises(Invalid, match="1:5: expected a value on one line"):
         parse_lakefile("ARG A", {"A": "1\nADD"})
 
@@ -200,7 +200,7 @@ WORDS = st.sampled_from([*SOME.split(), *"'\"\\#$ü\n\r\t "])
 
 
 @given(st.binary() | st.text() | st.lists(WORDS).map("".join) | st.lists(WORDS).map(" ".join))
-def test_anything_is_a_lakefile_or_an_error_with_a_place(data):
+def test_any_bytes_parse_or_raise_error_with_position(data):
     try:
         lakefile = parse_lakefile(data)
     except Invalid as error:
@@ -243,7 +243,7 @@ def layers(draw):
         arguments=TEXT.map(lambda text: (Arg("DATE", text),)),
     )
 )
-def test_what_is_written_reads_as_the_same(lakefile):
+def test_written_lakefile_parses_to_equal_one(lakefile):
     assert_round_trip(lakefile)
 
 

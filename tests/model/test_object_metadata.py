@@ -1,4 +1,4 @@
-"""Checksums and parts as an object's system metadata keeps them."""
+"""Checksums and parts in an object's system metadata."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.model.entry import Entry, user_metadata
-from anabranch.model.object_checksum import ObjectChecksum, checksum_metadata, kept_checksum
-from anabranch.model.object_parts import (
+from anabranch.model.uploads.object_checksum import (
+    ObjectChecksum,
+    checksum_metadata,
+    stored_checksum,
+)
+from anabranch.model.uploads.object_parts import (
     MAX_CHECKSUM_BYTES,
-    kept_parts,
     object_parts,
     parts_metadata,
+    stored_parts,
 )
 
 ETAG = "900150983cd24fb0d6963f7d28e17f72"
@@ -35,14 +39,14 @@ def encoded(raw):
     [("crc32", 4), ("crc32c", 4), ("crc64nvme", 8), ("md5", 16), ("sha1", 20), ("sha256", 32)],
 )
 @pytest.mark.parametrize("suffix", ["", "-3", "-10000"])
-def test_checksums_come_back(algorithm, size, suffix):
+def test_checksum_round_trips(algorithm, size, suffix):
     checksum = ObjectChecksum(algorithm, encoded(random.Random(size).randbytes(size)) + suffix)
-    kept = kept_checksum(entry(checksum_metadata(ETAG, checksum)))
+    kept = stored_checksum(entry(checksum_metadata(ETAG, checksum)))
     assert kept == checksum
     assert kept.type == ("COMPOSITE" if suffix else "FULL_OBJECT")
 
 
-def test_what_is_kept_is_text_that_can_be_read():
+def test_stored_metadata_is_readable_text():
     kept = checksum_metadata(ETAG, ObjectChecksum("crc32", "NSRBwg=="))
     assert kept == {"::anabranch::checksum": "90015098 crc32 NSRBwg=="}
     assert checksum_metadata(ETAG, None) == {}
@@ -65,8 +69,8 @@ def test_what_is_kept_is_text_that_can_be_read():
         "90015098 crc32 " + "A" * 200,
     ],
 )
-def test_a_text_that_is_no_checksum_of_the_object_counts_for_nothing(text):
-    assert kept_checksum(entry({"::anabranch::checksum": text})) is None
+def test_malformed_checksum_is_ignored(text):
+    assert stored_checksum(entry({"::anabranch::checksum": text})) is None
 
 
 @given(
@@ -74,11 +78,11 @@ def test_a_text_that_is_no_checksum_of_the_object_counts_for_nothing(text):
     st.sampled_from([("", 0), ("crc32", 4), ("crc64nvme", 8), ("sha256", 32)]),
     st.randoms(use_true_random=False),
 )
-def test_parts_come_back(sizes, kind, source):
+def test_parts_round_trip(sizes, kind, source):
     name, length = kind
     checksums = [(name, encoded(source.randbytes(length))) if name else None for _ in sizes]
     parts = object_parts(sizes, checksums)
-    kept = kept_parts(entry(parts_metadata(OF_PARTS, parts), sum(sizes), OF_PARTS))
+    kept = stored_parts(entry(parts_metadata(OF_PARTS, parts), sum(sizes), OF_PARTS))
     assert kept == parts
     assert list(kept.sizes) == sizes
     assert kept.algorithm == name
@@ -86,7 +90,7 @@ def test_parts_come_back(sizes, kind, source):
         assert kept.checksum(number) == ("" if checksum is None else checksum[1])
 
 
-def test_ten_thousand_parts_are_packed():
+def test_ten_thousand_parts_are_stored_compactly():
     sizes = [8 << 20] * 9_999 + [17]
     source = random.Random(0)
     crcs = [("crc32", encoded(source.randbytes(4))) for _ in sizes]
@@ -96,7 +100,7 @@ def test_ten_thousand_parts_are_packed():
     assert 32 * len(digests) > MAX_CHECKSUM_BYTES
     bare = object_parts(sizes, digests)
     assert (bare.algorithm, bare.checksums) == ("", b"")
-    assert kept_parts(entry(parts_metadata(OF_PARTS, bare), sum(sizes), OF_PARTS)) == bare
+    assert stored_parts(entry(parts_metadata(OF_PARTS, bare), sum(sizes), OF_PARTS)) == bare
     assert len(parts_metadata(OF_PARTS, bare)["::anabranch::parts"]) < 40
     odd = object_parts([(5 << 30) - number for number in range(10_000)])
     assert len(parts_metadata(OF_PARTS, odd)["::anabranch::parts"]) < 81_000
@@ -111,7 +115,7 @@ def test_ten_thousand_parts_are_packed():
         [],
     ],
 )
-def test_checksums_that_not_all_parts_have_are_left_out(checksums):
+def test_incomplete_part_checksums_are_omitted(checksums):
     parts = object_parts([1, 2], checksums)
     assert (parts.sizes, parts.algorithm, parts.checksums) == ((1, 2), "", b"")
 
@@ -133,26 +137,26 @@ def test_checksums_that_not_all_parts_have_are_left_out(checksums):
         b"\x01\x01\xff\x01\x07\x01abcd",
     ],
 )
-def test_parts_that_cannot_be_read_count_for_nothing(raw):
+def test_malformed_parts_are_ignored(raw):
     metadata = {"::anabranch::parts": f"90015098 {encoded(raw)}"}
-    assert kept_parts(entry(metadata, 7, OF_PARTS)) is None
+    assert stored_parts(entry(metadata, 7, OF_PARTS)) is None
 
 
-def test_parts_of_another_object_count_for_nothing():
+def test_parts_of_another_object_are_ignored():
     metadata = parts_metadata(OF_PARTS, object_parts([3, 4]))
-    assert kept_parts(entry(metadata, 7, OF_PARTS)) is not None
-    assert kept_parts(entry(metadata, 8, OF_PARTS)) is None
-    assert kept_parts(entry(metadata, 7, "f" * 32)) is None
-    assert kept_parts(entry({"::anabranch::parts": "90015098 !"}, 7)) is None
-    assert kept_parts(entry({}, 7)) is None
+    assert stored_parts(entry(metadata, 7, OF_PARTS)) is not None
+    assert stored_parts(entry(metadata, 8, OF_PARTS)) is None
+    assert stored_parts(entry(metadata, 7, "f" * 32)) is None
+    assert stored_parts(entry({"::anabranch::parts": "90015098 !"}, 7)) is None
+    assert stored_parts(entry({}, 7)) is None
 
 
 @given(st.binary(max_size=60))
-def test_no_record_of_parts_makes_trouble(raw):
-    kept_parts(entry({"::anabranch::parts": f"90015098 {encoded(raw)}"}, 7))
+def test_any_record_of_parts_is_parsed_or_ignored(raw):
+    stored_parts(entry({"::anabranch::parts": f"90015098 {encoded(raw)}"}, 7))
 
 
-def test_clients_cannot_give_system_metadata():
+def test_user_metadata_excludes_system_metadata():
     given = {"a": "1", "::anabranch::checksum": "x", "::anabranch::": "y", "::lakefs::a": "2"}
     assert user_metadata(given) == {"a": "1", "::lakefs::a": "2"}
     assert user_metadata(None) == {}

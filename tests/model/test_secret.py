@@ -1,4 +1,4 @@
-"""A secret shows itself to no one who does not ask."""
+"""Secrets are not shown unless revealed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Holder(msgspec.Struct):
     key: Secret
 
 
-def test_nothing_shows_it(caplog):
+def test_secret_is_masked_everywhere(caplog):
     secret = Secret("hunter2hunter2")
     logging.getLogger("test").warning("%s %r", secret, Holder(secret))
     shown = [repr(secret), str(secret), f"{secret}", repr(Holder(secret)), caplog.text]
@@ -23,13 +23,13 @@ def test_nothing_shows_it(caplog):
         msgspec.json.encode(Holder(secret))
 
 
-def test_it_says_whether_it_is_empty():
+def test_empty_secret_is_false():
     assert repr(Secret("")) == "Secret('')"
     assert not Secret("")
     assert Secret("x")
 
 
-def test_it_is_compared_by_its_text():
+def test_secrets_are_compared_by_text():
     assert Secret("a\udcffé") == Secret("a\udcffé")
     assert Secret("a") != Secret("b")
     assert Secret("a") != "a"

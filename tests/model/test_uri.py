@@ -35,7 +35,7 @@ from anabranch.model.uri import LakeUri, parse_uri
         ("lakefs://repo/a?b#c%20/k", ("repo", "a?b#c%20", "k")),
     ],
 )
-def test_parts(text, parts):
+def test_address_is_split_into_parts(text, parts):
     assert parse_uri(text) == LakeUri(*parts)
 
 
@@ -48,7 +48,7 @@ def test_parts(text, parts):
         (LakeUri("repo", "main", "/"), "lakefs://repo/main//"),
     ],
 )
-def test_str(uri, text):
+def test_str_is_shortest_form(uri, text):
     assert str(uri) == text
 
 
@@ -73,7 +73,7 @@ def test_str(uri, text):
         ("lakefs://repo/my main/file", "'my main' holds white space", "hold none"),
     ],
 )
-def test_what_names_no_place_is_refused(text, reason, hint):
+def test_malformed_address_is_invalid(text, reason, hint):
     with pytest.raises(Invalid) as caught:
         parse_uri(text)
     assert caught.value.kind == "invalid_uri"
@@ -95,11 +95,11 @@ def test_what_names_no_place_is_refused(text, reason, hint):
         ("", "lakefs://other/dev/a", "lakefs://other/dev/a"),
     ],
 )
-def test_a_base_stands_before_what_is_no_whole_address(base, text, whole):
+def test_relative_address_is_appended_to_base(base, text, whole):
     assert str(parse_uri(text, base)) == whole
 
 
-def test_a_wrong_base_is_named_whole():
+def test_error_of_wrong_base_shows_whole_address():
     with pytest.raises(Invalid, match="'repo/main/file'"):
         parse_uri("file", "repo/main/")
 
@@ -109,19 +109,19 @@ REFS = st.text(st.characters(exclude_characters="/ \t\n\r\f\v"), min_size=1)
 
 
 @given(REPOSITORIES, REFS, st.text())
-def test_there_and_back(repository, ref, key):
+def test_addresses_round_trip(repository, ref, key):
     uri = LakeUri(repository, ref, key)
     assert parse_uri(str(uri)) == uri
     assert parse_uri(key, f"lakefs://{repository}/{ref}/") == uri or key.startswith("lakefs://")
 
 
 @given(REPOSITORIES)
-def test_a_repository_there_and_back(repository):
+def test_repository_addresses_round_trip(repository):
     assert parse_uri(str(LakeUri(repository))) == LakeUri(repository)
 
 
 @given(st.text(alphabet="abc/~:?%# ").map("lakefs://{}".format) | st.text())
-def test_every_text_is_an_address_or_refused(text):
+def test_any_text_parses_or_is_invalid(text):
     try:
         uri = parse_uri(text)
     except Invalid:
@@ -130,7 +130,7 @@ def test_every_text_is_an_address_or_refused(text):
 
 
 @given(st.text(alphabet="ab:.-~^@$012/", max_size=12))
-def test_an_expression_is_a_ref(text):
+def test_ref_can_be_expression(text):
     try:
         expression = parse_expression(text)
     except Invalid:

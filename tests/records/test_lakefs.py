@@ -1,4 +1,4 @@
-"""The records are the format: bytes put together by hand, and the generated files as they stand."""
+"""Records have the bytes of the format, and generated files match their source."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_records_have_the_bytes_of_the_format(record, data):
     assert type(record).FromString(data) == record
 
 
-def test_names_that_a_dump_of_references_carries():
+def test_dump_of_references_has_lakefs_names():
     names = [
         records.DESCRIPTOR.message_types_by_name[name].full_name
         for name in ("CommitData", "BranchData", "TagData")
@@ -160,7 +160,7 @@ def test_names_that_a_dump_of_references_carries():
     ]
 
 
-def test_generated_files_are_those_of_the_source(tmp_path):
+def test_generated_files_match_source(tmp_path):
     pytest.importorskip("grpc_tools", reason="grpcio-tools makes the records; not installed")
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{SOURCE}"]
     outs = [f"--python_out={tmp_path}", f"--pyi_out={tmp_path}"]

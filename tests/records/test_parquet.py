@@ -1,4 +1,4 @@
-"""Parquet files of ours, read by two readers of others."""
+"""Written Parquet files, read by two independent readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def written(rows):
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
-def test_what_was_written_is_read(rows):
+def test_written_table_is_read_back(rows):
     read = pq.read_table(io.BytesIO(written(rows)))
     assert read.to_pydict() == {
         "physical_address": [address for address, _ in rows],
@@ -32,7 +32,7 @@ def test_what_was_written_is_read(rows):
     }
 
 
-def test_the_columns_are_those_that_lakefs_writes():
+def test_columns_match_lakefs():
     file = pq.ParquetFile(io.BytesIO(written([("data/a/b", 1), ("data/c/d", 2)])))
     fields = [(field.name, field.type, field.nullable) for field in file.schema_arrow]
     assert fields == [
@@ -43,7 +43,7 @@ def test_the_columns_are_those_that_lakefs_writes():
     assert [column.compression for column in columns] == ["GZIP", "GZIP"]
 
 
-def test_many_rows_and_another_reader(tmp_path):
+def test_many_rows_are_read_by_another_reader(tmp_path):
     rows = [(f"data/{number:020d}/{number:020d}", number) for number in range(200_000)]
     path = tmp_path / "file"
     path.write_bytes(written(rows))
@@ -52,12 +52,12 @@ def test_many_rows_and_another_reader(tmp_path):
     assert found.fetchone() == (200_000, sum(range(200_000)), rows[-1][0])
 
 
-def test_many_columns_have_a_long_list():
+def test_many_columns_are_read():
     table = parquet_table({f"c{number}": [number] for number in range(20)}, "test")
     assert pq.read_table(io.BytesIO(table)).num_columns == 20
 
 
-def test_floating_point_numbers():
+def test_floating_point_column_round_trips():
     depths = [0.5, -1.25, 1e300, float("inf"), 0.0]
     table = pq.read_table(io.BytesIO(parquet_table({"depth": depths}, "test")))
     assert table.schema.field("depth").type == pa.float64()

@@ -109,7 +109,7 @@ def test_what_is_no_rule_changes_nothing(api, rules, body, reason):
     assert patterns(api.get(rules)) == ["a"]
 
 
-def test_rules_are_asked_for_in_a_repository_that_is_there(api):
+def test_rules_of_a_missing_repository_are_not_found(api):
     nothing = "/repositories/nothing/settings/branch_protection"
     assert refusal(api.get(nothing)) == (404, "repository not found")
     assert refusal(api.put(nothing, json=[])) == (404, "repository not found")

@@ -99,7 +99,7 @@ def test_logging_out(server):
     assert answer.headers["set-cookie"].startswith("internal_auth_session=; Path=/; Max-Age=0")
 
 
-def test_who_asks(api, stranger):
+def test_current_user(api, stranger):
     assert stranger.get("/user").text == '{"user":{"creation_date":0,"id":""}}\n'
     wrong = stranger.get("/user", headers={"authorization": "Basic eDp5"})
     assert wrong.status_code == 401

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from anabranch.errors import Invalid
-from anabranch.rest.call import Request
-from anabranch.rest.decoding import BodyDecoder, ParamsDecoder
-from anabranch.rest.parameters import HEADER, Amount, InRepository, ObjectPath
+from anabranch.rest.protocol.call import Request
+from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
+from anabranch.rest.protocol.parameters import HEADER, Amount, InRepository, ObjectPath
 
 
 class Asked(InRepository, frozen=True, kw_only=True):

@@ -62,13 +62,13 @@ def test_authentication_comes_before_validation(api, stranger):
         ("GET", "/repositories/x/refs/main/objects?path=a"),
     ],
 )
-def test_nobody_gets_nothing(stranger, method, path):
+def test_anonymous_requests_are_unauthorized(stranger, method, path):
     for headers in ({}, {"authorization": "Basic eDp5"}, {"authorization": "Bearer x"}):
         answer = stranger.request(method, path, headers=headers)
         assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
 
 
-def test_a_head_tells_only_the_status(stranger):
+def test_head_errors_have_only_a_status(stranger):
     answer = stranger.head("/repositories/x/refs/main/objects?path=a")
     assert (answer.status_code, answer.content) == (401, b"")
 

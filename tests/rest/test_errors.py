@@ -8,7 +8,7 @@ import json
 import pytest
 
 from anabranch import errors
-from anabranch.rest.errors import STATUS_BY_CLASS, answer_error, status_of
+from anabranch.rest.protocol.errors import STATUS_BY_CLASS, error_response, status_for
 
 
 def made(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
@@ -26,7 +26,7 @@ CLASSES = [
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_class_has_a_status(cls):
     assert any(ancestor in STATUS_BY_CLASS for ancestor in cls.__mro__)
-    answer = answer_error(made(cls))
+    answer = error_response(made(cls))
     assert 400 <= answer.status < 600
     assert json.loads(answer.body)["message"] == "what happened"
     assert answer.body.endswith(b"\n")
@@ -58,28 +58,28 @@ def test_every_class_has_a_status(cls):
     ],
 )
 def test_statuses(error, status):
-    assert status_of(error) == status
+    assert status_for(error) == status
 
 
-def test_what_an_answer_tells_beside_the_message():
-    headers = dict(answer_error(errors.Busy("x", kind="k", hint="wait\r\nX-Bad: ü")).headers)
+def test_error_headers_have_kind_and_hint():
+    headers = dict(error_response(errors.Busy("x", kind="k", hint="wait\r\nX-Bad: ü")).headers)
     assert headers == {
         "X-Anabranch-Kind": "k",
         "X-Anabranch-Hint": "wait??X-Bad: ?",
         "Retry-After": "1",
     }
-    headers = dict(answer_error(errors.RangeNotSatisfiable("x", size=7)).headers)
+    headers = dict(error_response(errors.RangeNotSatisfiable("x", size=7)).headers)
     assert headers["Content-Range"] == "bytes */7"
 
 
 def test_of_many_conflicts_the_first_are_named():
     error = errors.MergeConflict("x", paths=[str(number) for number in range(500)], count=700)
-    body = json.loads(answer_error(error).body)
+    body = json.loads(error_response(error).body)
     assert body["conflict_count"] == 700
     assert body["conflicts"] == [str(number) for number in range(100)]
     assert body["reference"] == ""
 
 
 def test_text_that_is_no_unicode_can_be_shown():
-    body = answer_error(errors.NotFound("path a\udcff")).body
+    body = error_response(errors.NotFound("path a\udcff")).body
     assert json.loads(body) == {"message": "path a\N{REPLACEMENT CHARACTER}"}

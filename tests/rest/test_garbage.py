@@ -13,7 +13,16 @@ import pytest
 from lakefs_sdk.api import InternalApi, RepositoriesApi
 from lakefs_sdk.exceptions import NotFoundException
 
+from anabranch.access.actor import Actor
+from anabranch.access.statements import Effect, Statement
+from anabranch.errors import Denied
 from anabranch.records import lakefs_pb2 as records
+from anabranch.rest.operations.garbage.preparation import (
+    PrepareGCUncommittedRequest,
+    PrepareUncommitted,
+    prepare_uncommitted,
+)
+from anabranch.rest.protocol.call import Call, Request
 
 RULES = {
     "default_retention_days": 21,
@@ -224,7 +233,7 @@ def test_a_wrong_token_is_refused(api, root):
         assert refusal(answer) == (400, "invalid continuation token")
 
 
-def test_every_commit_is_written_if_asked_for(api, root):
+def test_every_writes_all_commits(api, root):
     put(api, root, "a")
     head = commit(api, root)["id"]
     prepare = f"{root}/gc/prepare_commits"
@@ -236,3 +245,28 @@ def test_every_commit_is_written_if_asked_for(api, root):
     )
     assert [row["expired"] for row in rows] == ["false", "false"]
     assert head in {row["commit_id"] for row in rows}
+
+
+def test_paths_of_staged_objects_are_written_on_request(api, root, repository):
+    staged = put(api, root, "a/ä")
+    answer = api.post(f"{root}/gc/prepare_uncommited", params={"paths": "true"})
+    assert answer.status_code == 201
+    (file,) = local(answer.json()["gc_uncommitted_location"]).iterdir()
+    (row,) = [row for row in pq.read_table(file).to_pylist() if row["repository"] == repository]
+    assert (row["branch"], row["path"]) == ("main", "a/ä")
+    assert row["physical_address"] == "/".join(local(staged).parts[-3:])
+
+
+@pytest.mark.parametrize("resource", ["arn:lakefs:fs:::repository/sea", "*"])
+def test_paths_need_the_permission_for_all_repositories(resource):
+    action = "retention:PrepareGarbageCollectionUncommitted"
+    actor = Actor(username="jane", statements=(Statement(Effect.ALLOW, (action,), (resource,)),))
+    call = Call(
+        None,  # nothing is asked before the decision
+        Request({}, "", {}),
+        PrepareUncommitted(repository="sea", paths=True),
+        PrepareGCUncommittedRequest(),
+        actor,
+    )
+    with pytest.raises(AttributeError if resource == "*" else Denied):
+        prepare_uncommitted(call)

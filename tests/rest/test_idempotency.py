@@ -171,7 +171,7 @@ def test_quotes_around_a_key_are_not_part_of_it(send):
 
 
 @pytest.mark.parametrize("key", ['""', '"', "a b", '"a', 'a"b', "x" * 256, '"\\a"', "é", "a, b"])
-def test_a_key_that_is_none_is_refused(send, key):
+def test_invalid_key_is_rejected(send, key):
     empty = {"message": "m", "allow_empty": True}
     refused = send("POST", "/branches/main/commits", empty, key.encode("latin-1"))
     assert refused.status_code == 400

@@ -6,10 +6,10 @@ import json
 
 import pytest
 from botocore.exceptions import ClientError
+from support.clients.s3_client import s3_client
 
 from anabranch.rest.openapi import openapi
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
-from anabranch.testing.s3_client import s3_client
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_repository_that_images_hold_is_not_deleted(api):
     build(api, "holds", TEXT)
     answer = api.delete("/repositories/image-sea")
     assert answer.status_code == 409
-    assert "images hold objects of image-sea: " in answer.json()["message"]
+    assert "images reference objects of image-sea: " in answer.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_repository_that_images_hold_is_not_deleted(api):
         (b"FROM lakefs://image:none", {}, 404),
     ],
 )
-def test_what_is_wrong_is_told(api, content, headers, status):
+def test_errors_name_the_problem(api, content, headers, status):
     for path in ("/images/wrong", "/images/wrong:resolve"):
         answer = api.post(path, content=content, headers=headers)
         assert answer.status_code == status

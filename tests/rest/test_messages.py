@@ -121,7 +121,7 @@ def test_a_reset_of_a_missing_branch(api, home, kind, message):
     assert (answer.status_code, answer.json()) == (404, {"message": message})
 
 
-def test_a_dirty_branch_is_told_before_a_missing_source(api, home):
+def test_dirty_branch_is_reported_before_a_missing_source(api, home):
     merge = f"{home}/refs/nope/merge/dev"
     api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
     dirty = api.post(merge, json={})
@@ -137,7 +137,7 @@ def test_a_dirty_branch_is_told_before_a_missing_source(api, home):
     )
 
 
-def test_a_missing_reference_is_told_before_a_hard_reset_of_a_dirty_branch(api, home):
+def test_missing_reference_is_reported_before_a_hard_reset_of_a_dirty_branch(api, home):
     api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
     reset = f"{home}/branches/dev/hard_reset"
     assert api.put(reset, params={"ref": "nope"}).status_code == 404
@@ -146,7 +146,7 @@ def test_a_missing_reference_is_told_before_a_hard_reset_of_a_dirty_branch(api, 
 
 
 @pytest.mark.parametrize("source", ["nope", "main^2", "main$"])
-def test_the_conflict_of_a_name_is_told_before_a_source_that_is_none(api, home, source):
+def test_name_conflict_is_reported_before_an_invalid_source(api, home, source):
     api.post(f"{home}/tags", json={"id": "taken", "ref": "main"})
     branch = api.post(f"{home}/branches", json={"name": "taken", "source": source})
     assert (branch.status_code, branch.json()["message"]) == (409, "tag ID taken: conflict found")
@@ -160,7 +160,7 @@ def test_what_is_left_out_of_the_message_is_in_the_hint(api, home):
     assert "nope" in api.get(f"{home}/refs/nope/commits").headers["x-anabranch-hint"]
 
 
-def test_a_missing_reference_is_told_before_a_dirty_branch(api, home):
+def test_missing_reference_is_reported_before_a_dirty_branch(api, home):
     api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
     path, body = pick("nope", "dev")
     answer = api.post(home + path, json=body)

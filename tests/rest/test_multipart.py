@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid, Truncated
-from anabranch.rest.multipart import content_part
+from anabranch.rest.protocol.multipart import content_part
 
 BOUNDARY = "----b0undary"
 FORM = f"multipart/form-data; boundary={BOUNDARY}"

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from support.histories.recorded_histories import play, read_histories
 
-from anabranch.testing.recorded_histories import play, read_histories
 from anabranch.testing.server import running_server
 
 DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.rest.segments import read_segment
+from anabranch.rest.protocol.segments import read_segment
 
 
 def once(text):

@@ -124,7 +124,7 @@ def test_what_was_removed_after_its_link_is_gone(api, backing, repository):
     assert set(got.json()) == {"message"}
 
 
-def test_entries_for_what_lies_in_the_store(api, branch, repository):
+def test_stage_objects_that_are_in_the_store(api, branch, repository):
     made = api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea").json()
 
     def stage(address):

@@ -9,8 +9,9 @@ import lakefs_sdk.api
 import pytest
 
 from anabranch.access.permissions import Action
-from anabranch.rest.operation import Access, BodyKind, Operation
-from anabranch.rest.parameters import InRepository, Location, parameters_of
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.rest.protocol.operation import Access, Operation
+from anabranch.rest.protocol.parameters import InRepository, Location, declared_parameters
 from anabranch.rest.table import OPERATIONS
 
 NO_AUTH = {
@@ -64,16 +65,16 @@ def test_permission(operation):
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
 def test_the_path_is_declared_by_the_parameters(operation):
-    parameters = parameters_of(operation.params, frozenset(operation.path_names))
+    parameters = declared_parameters(operation.params, frozenset(operation.path_names))
     in_path = {p.name for p in parameters if p.location is Location.PATH}
     assert in_path == set(operation.path_names)
     assert operation.path.startswith("/")
 
 
-def test_only_operations_without_a_body_are_quick():
-    quick = [operation for operation in OPERATIONS if operation.quick]
-    assert {operation.body_kind for operation in quick} == {BodyKind.NONE}
-    assert {operation.method for operation in quick} <= {"GET", "HEAD"}
+def test_only_reads_without_a_body_are_executed_inline():
+    inline = [operation for operation in OPERATIONS if operation.execution is Execution.INLINE]
+    assert {operation.body_kind for operation in inline} == {BodyKind.NONE}
+    assert {operation.method for operation in inline} <= {"GET", "HEAD"}
 
 
 def declaration(**changes: object) -> dict[str, object]:
@@ -97,11 +98,21 @@ def test_no_operation_can_be_declared_without_a_permission():
             Operation(**declaration(permission=nothing))
 
 
-def test_no_operation_with_a_body_can_be_quick():
-    with pytest.raises(TypeError, match="quick"):
-        Operation(**declaration(body=dict[str, str], quick=True))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"body": dict[str, str], "execution": Execution.INLINE},
+        {"stream": True, "execution": Execution.INLINE},
+        {"stream": True, "execution": Execution.POOLED},
+        {"body": dict[str, str], "execution": Execution.STREAMED},
+        {"execution": Execution.STREAMED},
+    ],
+)
+def test_no_operation_can_be_declared_with_an_execution_that_its_body_forbids(changes):
+    with pytest.raises(TypeError, match="operation x"):
+        Operation(**declaration(**changes))
 
 
 def test_a_path_needs_its_parameters():
     with pytest.raises(TypeError, match="branch"):
-        parameters_of(InRepository, frozenset({"repository", "branch"}))
+        declared_parameters(InRepository, frozenset({"repository", "branch"}))

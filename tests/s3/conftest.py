@@ -14,8 +14,8 @@ from botocore.credentials import Credentials
 
 from anabranch.model.secret import Secret
 from anabranch.s3.signatures.verifier import Verifier
-from anabranch.signing.instants import parse_compact
 from anabranch.signing.request import Request
+from anabranch.signing.timestamps import parse_compact
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -57,7 +57,7 @@ class Botocore:
         HmacV1QueryAuth(self.credentials(draft), expires).add_auth(request)
         url = urlsplit(request.prepare().url)
         # what was signed as headers is in the query now, and is not sent as headers
-        sent = Request.received(draft.method, url.path, url.query, [("host", url.netloc)])
+        sent = Request.from_wire(draft.method, url.path, url.query, [("host", url.netloc)])
         return Sent(sent, time.time())
 
     def credentials(self, draft) -> Credentials:
@@ -71,7 +71,7 @@ def received(request, **known) -> Request:
     prepared = request.prepare()
     url = urlsplit(prepared.url)
     headers = [("Host", url.netloc), *prepared.headers.items()]
-    return Request.received(prepared.method, url.path, url.query, headers, **known)
+    return Request.from_wire(prepared.method, url.path, url.query, headers, **known)
 
 
 class Gate:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.s3.addressing import Address, Domains, address_of, parameters_of
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.addressing import Address, Domains, parse_address, parse_parameters
+from anabranch.s3.protocol.errors import S3Error
 
 domains = Domains(["S3.Example.com", "lake"])
 
@@ -64,7 +64,7 @@ def test_signed_requests(headers, query, taken):
     ],
 )
 def test_paths(path, bucket, expected):
-    assert address_of(path, bucket) == Address.of(*expected)
+    assert parse_address(path, bucket) == Address.of(*expected)
 
 
 def test_keys_are_a_reference_and_a_path():
@@ -74,13 +74,13 @@ def test_keys_are_a_reference_and_a_path():
 
 
 def test_queries():
-    assert parameters_of("a=1&a=2&b=x+y%2B&uploads&c=") == {
+    assert parse_parameters("a=1&a=2&b=x+y%2B&uploads&c=") == {
         "a": "1",
         "b": "x y+",
         "uploads": "",
         "c": "",
     }
     with pytest.raises(S3Error):
-        parameters_of("a=%ff")
+        parse_parameters("a=%ff")
     with pytest.raises(S3Error):
-        address_of("/sea/%ff", "")
+        parse_address("/sea/%ff", "")

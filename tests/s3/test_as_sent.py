@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.canonical_v4 import canonical_request, string_to_sign
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope
-from anabranch.signing.instants import parse_compact
 from anabranch.signing.request import Request
 from anabranch.signing.signing_keys import derive
+from anabranch.signing.timestamps import parse_compact
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 DATE = "20240229T120000Z"
@@ -26,7 +26,7 @@ def signed(gate, path, query, meta):
         "x-amz-date": DATE,
         "x-amz-meta-a": meta,
     }
-    request = Request.received("PUT", path, query, headers.items())
+    request = Request.from_wire("PUT", path, query, headers.items())
     canonical = canonical_request(request, NAMES, "UNSIGNED-PAYLOAD", as_sent=True)
     assert canonical.split("\n")[1] == path
     text = string_to_sign(DATE, scope, canonical)
@@ -48,23 +48,23 @@ CASES = [
 
 
 @pytest.mark.parametrize(("path", "query", "meta"), CASES)
-def test_they_are_admitted_and_damaged_refused(gate, path, query, meta):
+def test_signatures_as_sent_are_accepted_and_damaged_ones_rejected(gate, path, query, meta):
     headers = signed(gate, path, query, meta)
     gate.now = parse_compact(DATE)
-    assert gate.verifier.verify(Request.received("PUT", path, query, headers.items()))
+    assert gate.verifier.verify(Request.from_wire("PUT", path, query, headers.items()))
     for wrong in (
         (path + "x", query, headers),
         (path, query + "&x", headers),
         (path, query, {**headers, "x-amz-meta-a": meta + "x"}),
     ):
         with pytest.raises(S3Error) as caught:
-            gate.verifier.verify(Request.received("PUT", *wrong[:2], wrong[2].items()))
+            gate.verifier.verify(Request.from_wire("PUT", *wrong[:2], wrong[2].items()))
         assert caught.value.code == "SignatureDoesNotMatch"
 
 
-def test_what_was_signed_as_sent_cannot_be_sent_to_mean_something_else(gate):
+def test_request_signed_as_sent_cannot_be_replayed_with_another_meaning(gate):
     # a plus that was sent as it is means a space, and must not turn into a plus
     headers = signed(gate, "/repo", "prefix=a+b", "x")
     gate.now = parse_compact(DATE)
     with pytest.raises(S3Error):
-        gate.verifier.verify(Request.received("PUT", "/repo", "prefix=a%2Bb", headers.items()))
+        gate.verifier.verify(Request.from_wire("PUT", "/repo", "prefix=a%2Bb", headers.items()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Invalid
-from anabranch.s3.cors import Cors
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.cors import Cors
+from anabranch.s3.protocol.errors import S3Error
 
 APP = "https://app.example.com"
 ASKED = {"origin": APP, "access-control-request-method": "PUT"}
@@ -84,14 +84,14 @@ def test_every_method_of_s3_is_allowed(method):
         ({"access-control-request-headers": "x-a: b"}, "AccessForbidden"),
     ],
 )
-def test_what_is_no_preflight_request_is_refused(changed, code):
+def test_malformed_preflight_request_is_rejected(changed, code):
     assert refusal(Cors([APP]), ASKED | changed) == code
 
 
 @pytest.mark.parametrize(
     "wrong", ["", "example.com", "https://", f"{APP}/", f"{APP}/x", "https://*.*.com", "a b://c"]
 )
-def test_what_is_no_origin_is_no_setting(wrong):
+def test_malformed_origin_raises_invalid(wrong):
     with pytest.raises(Invalid) as caught:
         Cors([wrong])
     assert caught.value.kind == "invalid_settings"

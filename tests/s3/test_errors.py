@@ -9,7 +9,7 @@ import pytest
 
 import anabranch.s3
 from anabranch.errors import AnabranchError
-from anabranch.s3.errors import CODES, S3Error
+from anabranch.s3.protocol.errors import CODES, S3Error
 
 SOURCES = sorted(Path(anabranch.s3.__file__).parent.rglob("*.py"))
 

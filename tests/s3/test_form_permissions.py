@@ -14,8 +14,9 @@ from anabranch.access.actor import Actor
 from anabranch.access.credentials import Credential
 from anabranch.access.statements import Effect, Statement
 from anabranch.errors import NotFound
+from anabranch.http.request_head import RequestHead
 from anabranch.model.secret import Secret
-from anabranch.s3.door import Door
+from anabranch.s3.gateway import S3Gateway
 from anabranch.s3.services import Services
 from anabranch.testing.lake import Clock, lake_in
 
@@ -38,10 +39,10 @@ def visit(lake):
     ada = Actor(username="ada", statements=(OPEN,))
     credential = Credential(access_key_id=KEY, secret=Secret(SECRET), username="ada", issued_date=0)
     authenticator = SimpleNamespace(
-        credential=lambda key: credential if key == KEY else None,
-        holder=lambda key: ada if key == KEY else None,
+        find_credential=lambda key: credential if key == KEY else None,
+        find_actor_by_key=lambda key: ada if key == KEY else None,
     )
-    door = Door(Services(lake, SimpleNamespace(authenticator=authenticator), time.time))
+    gateway = S3Gateway(Services(lake, SimpleNamespace(authenticator=authenticator), time.time))
     s3 = boto3.client(
         "s3",
         endpoint_url="http://localhost",
@@ -57,7 +58,8 @@ def visit(lake):
         ).prepare()
         headers = {name.lower(): value for name, value in sent.headers.items()}
         path = urlsplit(form["url"]).path
-        return door.visit("POST", path, "", headers, request_id="1").answer([sent.body])
+        head = RequestHead.sent("POST", path, "", headers, scheme="http", client="127.0.0.1")
+        return gateway.request(head, "1").answer([sent.body])
 
     return send
 
@@ -73,7 +75,7 @@ def visit(lake):
         ("main/open", "a", 403),
     ],
 )
-def test_who_signed_needs_the_permission_to_write_the_key(lake, visit, key, filename, status):
+def test_signer_needs_permission_to_write_the_key(lake, visit, key, filename, status):
     assert visit(key, filename).status == status
     path = key.removeprefix("main/").replace("${filename}", "a")
     if status == 204:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.s3.presigned_headers import with_presigned_headers
+from anabranch.s3.protocol.presigned_headers import with_presigned_headers
 from anabranch.signing.request import Request
 
 V2 = "AWSAccessKeyId=AKIA&Signature=x&Expires=1"
@@ -13,7 +13,7 @@ V4 = "X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Date=c&X-Amz-Security-Token=d&X
 
 def carried(query, **headers):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    request = Request.received("PUT", "/repo/main/a", query, named.items())
+    request = Request.from_wire("PUT", "/repo/main/a", query, named.items())
     return with_presigned_headers(request).headers
 
 
@@ -33,7 +33,7 @@ def carried(query, **headers):
         ("x-amz-max-parts=3", "x-amz-max-parts", "3"),
     ],
 )
-def test_what_counts(proof, part, name, value):
+def test_query_headers_are_used(proof, part, name, value):
     assert carried(f"{proof}&{part}") == {name: value}
     assert carried(f"{part}&{proof}", **{name.replace("-", "_"): "sent"}) == {name: "sent"}
     assert carried(part) == {}
@@ -55,6 +55,6 @@ def test_the_type_counts_in_version_2():
         "x-amz-date=c",
     ],
 )
-def test_what_does_not_count(part):
+def test_other_query_parameters_are_not_headers(part):
     for proof in (V2, V4):
         assert carried(f"{proof}&{part}", host="lake") == {"host": "lake"}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.s3.errors import S3Error
-from anabranch.s3.xml_reader import read_xml
-from anabranch.s3.xml_writer import document, element, leaf
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_reader import read_xml
+from anabranch.s3.protocol.xml_writer import document, element, leaf
 
 # what XML 1.0 can hold
 texts = st.text(
@@ -27,17 +27,17 @@ def test_any_text_survives(first, second):
     namespace = "{http://s3.amazonaws.com/doc/2006-03-01/}"
     assert (root.findtext(f"{namespace}A") or "") == first
     read = read_xml(written, "Root")
-    assert read.text_of("A") == first
-    assert next(read.all("B")).text_of("C") == second
-    assert read.text_of("D") is None
+    assert read.child_text("A") == first
+    assert next(read.all("B")).child_text("C") == second
+    assert read.child_text("D") is None
 
 
-def test_what_xml_cannot_hold():
+def test_characters_outside_xml_become_numeric_references():
     assert leaf("A", "\x01\udcff\uffff") == "<A>&#x1;\ufffd&#xFFFF;</A>"
 
 
 @given(st.binary(max_size=200) | st.text("<>/ab&;!\"' ").map(str.encode))
-def test_nothing_but_s3_errors_is_raised(body):
+def test_reader_raises_only_s3_errors(body):
     with contextlib.suppress(S3Error):
         assert read_xml(body, "a").name == "a"
 
@@ -52,6 +52,6 @@ def test_nothing_but_s3_errors_is_raised(body):
         b'<?xml version="1.0" encoding="no-such"?><a/>',
     ],
 )
-def test_what_is_refused(body):
+def test_invalid_documents_are_rejected(body):
     with pytest.raises(S3Error):
         read_xml(body, "a")

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from support.stored_files import open_stored_files, stored_files
 
 from anabranch.testing.server import Server, running_server
-from anabranch.testing.stored_files import open_stored_files, stored_files
 
 PRESIGNED = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
 

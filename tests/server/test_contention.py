@@ -10,8 +10,8 @@ import threading
 import time
 
 import pytest
+from support.clients.no_retry_client import Caller
 
-from anabranch.testing.caller import Caller
 from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server, shared_environment
 

@@ -12,12 +12,12 @@ import threading
 import time
 
 import pytest
+from support.clients.no_retry_client import Caller
+from support.leftovers import strays
 
 import anabranch
 from anabranch.library import DATABASE_FILE
-from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
-from anabranch.testing.strays import strays
 
 LONGEST_LIFE_SECONDS = 0.9
 WRITERS = 6

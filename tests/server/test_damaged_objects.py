@@ -12,8 +12,8 @@ from typing import NamedTuple
 import httpx2
 import pytest
 from botocore.exceptions import ClientError, IncompleteReadError, ResponseStreamingError
+from support.clients.s3_client import s3_client
 
-from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import Server, running_server
 
 OBJECTS = "/repositories/sea/branches/main/objects"

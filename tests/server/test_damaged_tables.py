@@ -6,10 +6,10 @@ import hashlib
 import os
 
 import pytest
+from support.clients.no_retry_client import Caller
 
 import anabranch
 from anabranch import _kernel as kernel
-from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
 
 SIDE = 60

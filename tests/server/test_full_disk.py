@@ -10,12 +10,12 @@ import resource
 from contextlib import contextmanager
 
 import pytest
+from support.clients.no_retry_client import Caller
+from support.stored_files import stored_files
 
 import anabranch
 from anabranch import _kernel as kernel
-from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server
-from anabranch.testing.stored_files import stored_files
 
 REPOSITORY = "full"
 BIG = b"x" * 600_000

@@ -7,9 +7,9 @@ import threading
 
 import httpx2
 import pytest
+from support.clients.no_retry_client import Caller
+from support.faults.faulty_proxy import FaultyProxy
 
-from anabranch.testing.caller import Caller
-from anabranch.testing.faulty_proxy import FaultyProxy
 from anabranch.testing.server import running_server, shared_environment
 from tests.conftest import new_database
 

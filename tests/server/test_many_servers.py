@@ -13,12 +13,12 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 import pytest
+from support.clients.no_retry_client import Caller
+from support.services.postgres import running_cluster
 
 from anabranch.errors import NotFound
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.testing.caller import Caller
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.testing.lake import lake_of
-from anabranch.testing.postgres import running_cluster
 from anabranch.testing.server import running_server, shared_environment
 
 SERVERS = 3
@@ -52,7 +52,7 @@ class Machine:
 
 
 class Unknown(Exception):
-    """Whether it was done is not known."""
+    """Whether it was done is unknown."""
 
 
 class Refused(Exception):
@@ -111,7 +111,7 @@ class Client(threading.Thread):
             self.acknowledged += 1
             return reply
         if reply.status == 503:
-            raise Unknown if "not known" in reply.message else Refused
+            raise Unknown if reply.outcome_unknown else Refused
         if not self.is_expected(reply):
             self.surprises.append(reply)
         raise Refused

@@ -12,12 +12,12 @@ import time
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
+from support.clients.no_retry_client import Caller
+from support.clients.s3_client import s3_client
+from support.leftovers import strays
 
 import anabranch
-from anabranch.testing.caller import Caller
-from anabranch.testing.s3_client import s3_client
 from anabranch.testing.server import running_server
-from anabranch.testing.strays import strays
 
 WRITERS = 3
 REPOSITORY = "mortal"

@@ -7,9 +7,9 @@ from __future__ import annotations
 import threading
 
 import pytest
+from support.clients.no_retry_client import Caller
 
 import anabranch
-from anabranch.testing.caller import Caller
 from anabranch.testing.server import running_server, shared_environment
 
 REPOSITORY = "shared"

@@ -1,4 +1,4 @@
-"""Canonical forms and signatures, against a plain model and what Python's own HMAC gives."""
+"""Canonical forms and signatures, compared with a plain model and Python's HMAC."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.signing.canonical_v4 import (
     string_to_sign,
 )
 from anabranch.signing.credential_scope import Scope
-from anabranch.signing.request import Request, joined_headers
+from anabranch.signing.request import Request, join_headers
 
 SENT = st.text(st.sampled_from("aZ09-._~/%%2f7E+=&é\xff! \t"), max_size=20)
 NAMES = st.sampled_from(["host", "x-amz-a", "x-amz-b", "content-type"])
@@ -90,17 +90,17 @@ def test_headers_are_joined_as_a_plain_model_joins_them(pairs):
         text = value.decode("latin-1").strip(" \t\r\n\v\f")
         expected.setdefault(name.lower().decode("latin-1"), []).append(text)
     joined = {name: ",".join(values) for name, values in expected.items()}
-    assert joined_headers(pairs) == joined
-    assert list(joined_headers(pairs)) == list(joined)
+    assert join_headers(pairs) == joined
+    assert list(join_headers(pairs)) == list(joined)
 
 
-def test_what_is_no_text_of_http_is_refused():
+def test_values_that_are_not_latin_1_text_are_rejected():
     with pytest.raises(ValueError, match="a character for each byte"):
         kernel.canonical_request(("GET", "/漢", "", {}, "host", "p"))
     with pytest.raises(TypeError):
         kernel.canonical_request(("GET", "/", "", {"host": 1}, "host", "p"))  # type: ignore[dict-item]
     with pytest.raises(TypeError):
-        joined_headers([("host", 1)])  # type: ignore[list-item]
+        join_headers([("host", 1)])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="32 bytes"):
         kernel.signature_v4(b"short", "t", "s", "c")
     with pytest.raises(ValueError, match="32 bytes"):

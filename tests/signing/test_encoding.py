@@ -1,4 +1,4 @@
-"""Canonical paths and queries, against botocore's and plain models."""
+"""Canonical paths and queries, compared with botocore and plain models."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from urllib.parse import quote, unquote_to_bytes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.clients.s3_requests import odd_keys
 
 from anabranch.signing.canonical_v4 import canonical_request
-from anabranch.signing.encoding import decoded_text, encode_key
+from anabranch.signing.encoding import decode_text, encode_key
 from anabranch.signing.request import Request
-from anabranch.testing.s3_requests import odd_keys
 
 # anything that can stand in a request line, with many percent signs
 RAW = st.text(st.sampled_from("aZ09-._~/%%2f2F7e7E41zZ+*==&&;é\xff!'() "), max_size=30)
@@ -19,7 +19,7 @@ RAW = st.text(st.sampled_from("aZ09-._~/%%2f2F7e7E41zZ+*==&&;é\xff!'() "), max_
 
 def canonical(path="/", query=""):
     """Returns the canonical path and query of a request."""
-    request = Request.received("GET", path, query, [("host", "h")])
+    request = Request.from_wire("GET", path, query, [("host", "h")])
     return canonical_request(request, "host", "p").split("\n")[1:3]
 
 
@@ -84,7 +84,7 @@ def test_headers():
         (b"X-Amz-Meta-U", "caf\xe9 漢".encode()),
         (b"X-Amz-Meta-N", b"\xa0 \xa0"),
     ]
-    request = Request.received("GET", b"/", b"", pairs)
+    request = Request.from_wire("GET", b"/", b"", pairs)
     signed = "host;x-amz-meta-a;x-amz-meta-n;x-amz-meta-u;missing"
     lines = canonical_request(request, signed, "p").encode("latin-1").split(b"\n")
     assert lines[3:8] == [
@@ -121,13 +121,13 @@ def test_queries_are_what_a_plain_model_makes_of_them(raw):
     expected = "&".join("=".join(pair) for pair in pairs)
     assert canonical_query(raw) == expected
     assert canonical_query(expected) == expected
-    texts = [text.encode("latin-1") for part in raw.split("&") for text in [decoded_text(part)]]
+    texts = [text.encode("latin-1") for part in raw.split("&") for text in [decode_text(part)]]
     assert b"&".join(texts) == unquote_to_bytes(raw.replace("+", " ").encode("latin-1"))
 
 
 @given(st.text(max_size=20), st.binary(max_size=20))
-def test_whatever_comes_is_kept_byte_by_byte(text, raw):
-    request = Request.received("GET", raw, text, [(raw, text)])
+def test_request_text_keeps_every_byte(text, raw):
+    request = Request.from_wire("GET", raw, text, [(raw, text)])
     assert request.path.encode("latin-1") == raw
     assert request.query.encode("latin-1") in {
         text.encode("latin-1", "replace"),
@@ -137,6 +137,6 @@ def test_whatever_comes_is_kept_byte_by_byte(text, raw):
 
 
 def test_text_that_is_not_latin_1_counts_as_utf_8():
-    request = Request.received("GET", "/漢", "a=漢", [])
+    request = Request.from_wire("GET", "/漢", "a=漢", [])
     assert request.path.encode("latin-1") == "/漢".encode()
     assert canonical_path(request.path) == "/%E6%BC%A2"

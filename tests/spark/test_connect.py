@@ -15,8 +15,9 @@ import sys
 import time
 from pathlib import Path
 import anabranch, anabranch.spark
+from anabranch.errors import Invalid
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.spark.garbage import SparkEngine
+from anabranch.spark.jobs.garbage import SparkEngine
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[1])
@@ -32,11 +33,19 @@ with anabranch.open(folder / "lake") as lake:
     lake.commits.commit("sea", "main", message="m", committer="c")
     listing = spark.range(0, 3000, 1, 3).selectExpr(
         "concat('f', lpad(id, 6, '0')) AS path",
-        "concat('s3://elsewhere/', id) AS physical_address",
+        "concat('local://elsewhere/', id) AS physical_address",
         "id AS size",
     )
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="in")
+    made = anabranch.spark.import_listing(
+        lake, "sea", "main", listing, destination="in", verify="none"
+    )
     assert made.objects == 3000
+    try:
+        anabranch.spark.import_listing(lake, "sea", "main", listing, destination="in")
+    except Invalid as error:
+        assert error.kind == "unverified_rows", error
+    else:
+        raise AssertionError("a sample of objects that are not stored")
     print("import", flush=True)
 
     assert anabranch.spark.objects(spark, lake, "sea", "main").count() == 3030
@@ -67,6 +76,18 @@ with anabranch.open(folder / "lake") as lake:
         found = sum(batch.num_rows for batch in run.candidates())
         assert found == 5, found
         assert run.sweep().swept.objects == 5
+        assert run.summary.missing.objects == 0
+    lost = f"local://sea/data/{'c' * 20}/{'c' * 20}"
+    for path in ("x", "y"):
+        lake.staging.stage("sea", "main", path, address=lost, checksum="0" * 32, size=1)
+        if path == "x":
+            lake.commits.commit("sea", "main", message="m", committer="c")
+    with collector.mark("sea", engine=SparkEngine(spark), check_only=True) as run:
+        missing = run.summary.missing
+        assert (missing.objects, missing.references) == (1, 2), missing
+        assert {(each.path, *each.references) for each in missing.shown} == {
+            ("x", "branch main"), ("y", "staged on main")
+        }
     print("garbage", flush=True)
 spark.stop()
 """

@@ -17,8 +17,8 @@ import anabranch.spark
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import Invalid, NotSupported
 from anabranch.model.entry import Entry
-from anabranch.spark.asked import asked_of
-from anabranch.spark.data_source import PushingReader, data_source
+from anabranch.spark.data_source.provider import PushingReader, data_source
+from anabranch.spark.data_source.read_options import parse_options
 from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
@@ -203,13 +203,13 @@ def test_through_a_server(spark, server, repository):
         ({"what": "weather"}, "weather: not one of objects"),
         ({"what": "changes", "left": "main"}, "the option right is missing"),
         ({"reference": "main", "entries_per_task": "many"}, "entries_per_task"),
-        ({"reference": "main", "server": "http://somewhere"}, "belong together"),
+        ({"reference": "main", "server": "http://somewhere"}, "must be given together"),
         ({"reference": "main", "repository": ""}, "the option repository is missing"),
     ],
 )
 def test_options_that_are_refused(options, message):
     with pytest.raises(Invalid, match=message):
-        asked_of({"repository": "sea", **options}, "/lake")
+        parse_options({"repository": "sea", **options}, "/lake")
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,8 @@ def test_options_that_are_refused(options, message):
     [
         ({"reference": "nothing"}, "NotFound"),
         ({"refrence": "main"}, "refrence: no such option"),
-        ({"reference": "main", "lake": "/nowhere"}, "no lake is there"),
-        ({"branch": "main"}, "makes a stream of changes"),
+        ({"reference": "main", "lake": "/nowhere"}, "not a lake"),
+        ({"branch": "main"}, "is for streams"),
     ],
 )
 def test_what_cannot_be_read(read, filled, options, message):  # noqa: ARG001  the lake is read
@@ -232,8 +232,8 @@ def test_sparks_that_are_too_old():
 
 
 def test_no_place():
-    with pytest.raises(Invalid, match="neither a server nor a lake"):
-        asked_of({"repository": "sea"}, None)
+    with pytest.raises(Invalid, match="a server or a lake is required"):
+        parse_options({"repository": "sea"}, None)
     assert data_source(None).name() == "anabranch"
 
 
@@ -271,7 +271,7 @@ def test_conditions_that_are_taken_over_are_fulfilled(filled, tmp_path, prefix, 
     options = {"lake": f"{tmp_path}/lake", "repository": "sea", "reference": "after"}
 
     def found(prefix, pushed):
-        reader = PushingReader(asked_of({**options, "prefix": prefix}, None))
+        reader = PushingReader(parse_options({**options, "prefix": prefix}, None))
         left = list(reader.pushFilters(pushed))
         batches = [batch for piece in reader.partitions() for batch in reader.read(piece)]
         objects = [row for batch in batches for row in batch.to_pylist()]

@@ -9,15 +9,16 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.progress import CallbackProgress
+from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.errors import Conflict, Gone, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.pipelines.exports.export import Exporting
+from anabranch.pipelines.exports.export import Exporter
 from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.pipelines.exports.state import STATE, read_state
-from anabranch.testing.s3_service import CREDENTIALS
 from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
@@ -94,13 +95,13 @@ def goes_on(spark, root, wanted):
         def on_spark(told):
             return anabranch.spark.export(
                 *(spark, lake, "sea", "main", str(root / "out")),
-                told=told,
+                progress=CallbackProgress(told),
                 entries_per_task=3,
                 tasks_at_once=1,
             )
 
         def locally(told):
-            exporting = Exporting(lake.core, lake.blocks, told=told, page=2)
+            exporting = Exporter(lake.core, lake.blocks, progress=CallbackProgress(told), page=2)
             return exporting.export("sea", "main", place)
 
         engines = {"spark": on_spark, "local": locally}
@@ -131,11 +132,11 @@ def test_the_summary_is_that_of_one_process(spark, lake, tmp_path):
         found = anabranch.spark.export(
             *(spark, lake, "sea", "main", str(out["spark"])),
             remove_extra=True,
-            told=told.append,
+            progress=CallbackProgress(told.append),
             entries_per_task=7,
         )
         place = FolderDestination(out["local"])
-        expected = Exporting(lake.core, lake.blocks).export("sea", "main", place, remove_extra=True)
+        expected = Exporter(lake.core, lake.blocks).export("sea", "main", place, remove_extra=True)
         skipped = ("destination", "started_at", "ended_at", "marker")
         tables = [
             {
@@ -204,7 +205,7 @@ def test_within_a_bucket_through_a_server(spark, s3_service, tmp_path):
             commit(lake, objects, "made")
             listing = anabranch.spark.objects(spark, lake, "made", "main", store=store)
             anabranch.spark.import_listing(served, "sea", "main", listing, store=store)
-        with pytest.raises(NotSupported, match="must reach the store"):
+        with pytest.raises(NotSupported, match="workers need access"):
             anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/out")
         with pytest.raises(Invalid, match="the repository sea has its data there"):
             anabranch.spark.export(spark, served, "sea", "main", f"s3://{name}/sea/x", store=store)

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from lakefs.client import Client
+from support.garbage import aged
 
 import anabranch.spark
 from anabranch.examples.flights import BEYOND_BELIEF, ROWS
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.spark.garbage import SparkEngine
-from anabranch.testing.garbage import aged
+from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.testing.lake import lake_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from anabranch.spark.readings import READINGS
+from anabranch.spark.data_source.readers import READINGS
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
+from support.garbage import RefusingStore, addresses, aged, live_at_random, refer_to_lost, stored
 
 from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
+from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.listing import LISTING, listed
-from anabranch.pipelines.garbage.namespace import namespace_of
-from anabranch.spark.garbage import SparkEngine
-from anabranch.testing.garbage import RefusingStore, addresses, aged, live_at_random, stored
+from anabranch.pipelines.garbage.marking.missing import MISSING
+from anabranch.spark.jobs import garbage_missing
+from anabranch.spark.jobs.garbage import SparkEngine
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -48,8 +51,8 @@ def history(lake):
     )
     lake.commits.commit("land", "main", message="m", committer="c")
     lake.garbage_rules.set("sea", RetentionRules(1))
-    namespace = namespace_of(lake.core.repositories.get("sea"), lake.blocks)
-    batches = list(listed(lake.blocks, namespace))
+    namespace = to_namespace(lake.core.repositories.get("sea"), lake.blocks)
+    batches = list(list_objects(lake.blocks, namespace))
     table = pa.Table.from_batches(batches, schema=LISTING)
     return table, dead.entry.address
 
@@ -90,6 +93,88 @@ def test_a_listing_comes_from_anywhere_and_a_sweep_goes_on(spark, lake, history,
             assert lake.objects.open("sea", reference, stat.path).read_bytes()
 
 
+def kept_files(lake):
+    """What tasks keep in the store while a run is under way."""
+    names = stored(lake, "local://sea")
+    return [name for name in names if "/listing/" in name or "/missing/" in name]
+
+
+def missing(lake, collector, **options):
+    time.sleep(1.1)  # runs of one second do not know each other's order
+    with collector.mark("sea", **options) as run:
+        summary = run.summary
+    found = summary.missing
+    rows = []
+    if found.location:
+        table = pq.read_table(pa.BufferReader(lake.blocks.read(found.location)))
+        assert table.schema.equals(MISSING)
+        rows = [tuple(row.values()) for row in table.to_pylist()]
+        # the file does not tell of quarantine
+        shown = [tuple(row.values())[: len(MISSING)] for row in msgspec.to_builtins(found.shown)]
+        assert shown == rows[: len(shown)]
+    assert not kept_files(lake)
+    return sorted(map(str, rows)), found.objects, found.references, found.checked, found.complete
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(9))])
+def test_both_engines_miss_the_same_objects(spark, lake, collector, seed):
+    lake.repositories.create("land", "local://land")
+    lost = refer_to_lost(lake, "local://sea", random.Random(seed))
+    lake.objects.upload("sea", "main", "new", [b"listed, though it is young"])
+    lake.tags.create("sea", "v1", "main")
+    lake.tags.create("sea", "v2", "main~1")
+    expected = missing(lake, collector)
+    assert 0 < expected[1] <= len(lost)
+    assert expected[3:] == ("all", True)
+
+    def engine():
+        return SparkEngine(spark, entries_per_task=5, slices=3)
+
+    assert missing(lake, collector, engine=engine()) == expected
+    assert missing(lake, collector, engine=engine(), check_only=True) == expected
+    for address in stored(lake, "local://sea"):
+        if address.startswith("data/"):
+            lake.blocks.delete([f"local://sea/{address}"])
+    expected = missing(lake, collector, check_only=True)
+    assert expected[1] >= 20
+    assert missing(lake, collector, engine=engine(), check_only=True) == expected
+
+
+def test_a_sample_of_what_is_missing_is_shown_and_all_of_it_is_in_the_file(
+    spark, lake, collector, monkeypatch
+):
+    monkeypatch.setattr(garbage_missing, "SHOWN_REFERENCES", 3)
+    for number in range(8):
+        lake.staging.stage(
+            *("sea", "main", f"p{number}"),
+            address=f"local://sea/data/{'c' * 20}/{'c' * 19}{number % 4}",
+            checksum="0" * 32,
+            size=1,
+        )
+    with collector.mark("sea", engine=SparkEngine(spark), check_only=True) as run:
+        found = run.summary.missing
+        assert run.summary.state == "checked"
+    assert (found.objects, found.references) == (4, 8)
+    assert len(pq.read_table(pa.BufferReader(lake.blocks.read(found.location)))) == 8
+    assert len(found.shown) == 3
+
+
+def test_what_is_stored_after_the_listing_is_not_missing(spark, lake, collector):
+    listing = spark.createDataFrame(
+        pa.table({"address": pa.array([], pa.string()), "size": [], "mtime": []}, schema=LISTING)
+    )
+    address = f"local://sea/data/{'c' * 20}/{'c' * 20}"
+    lake.blocks.put(address, [b"1"])
+    for path in ("a", "b"):
+        lake.staging.stage("sea", "main", path, address=address, checksum="0" * 32, size=1)
+        lake.commits.commit("sea", "main", message="m", committer="c")
+    lake.staging.stage("sea", "main", "c", address=address, checksum="0" * 32, size=1)
+    for check_only in (True, False):
+        engine = SparkEngine(spark, listing=listing)
+        found = missing(lake, collector, engine=engine, check_only=check_only)
+        assert found == ([], 0, 0, "all", True)
+
+
 @pytest.mark.usefixtures("history")
 def test_a_lost_range_fails_by_name(spark, lake, collector):
     tree = lake.core.trees.open(
@@ -122,7 +207,7 @@ def test_tasks_sweep_and_look_at_what_lives(spark, lake, collector):
     assert (summary.swept.objects, summary.revived) == (len(dead) - 1, 1)
     assert summary.swept.bytes == summary.due.bytes - size
     assert stored(lake, "local://sea") & set(dead) == {revived}
-    assert not [name for name in stored(lake, "local://sea") if "/listing/" in name]
+    assert not kept_files(lake)
 
 
 @pytest.mark.usefixtures("history")
@@ -162,9 +247,8 @@ def test_after_any_history_both_engines_tell_the_same(spark, lake, collector, se
             summary = msgspec.to_builtins(run.summary)
         for name in ("run_id", "engine", "started_at", "ended_at", "candidates_location"):
             del summary[name]
-        assert summary["missing"]["objects"] == 0
-        # Spark does not look for missing objects
-        for name in ("clock_ahead_seconds", "next_due_at", "page_location", "missing"):
+        assert (summary["missing"]["objects"], summary["missing"]["checked"]) == (0, "all")
+        for name in ("clock_ahead_seconds", "next_due_at", "page_location"):
             del summary[name]
         for name in ("ranges_read", "addresses"):
             del summary["found"][name]

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.listed_names import asked_of
 
-from anabranch.spark.garbage_slices import cut_listing
-from anabranch.testing.listed_names import asked_of
+from anabranch.spark.jobs.garbage_slices import cut_listing
 from anabranch.versioning.identifiers import Identifiers
 
 DIGITS = "0123456789abcdefghijklmnopqrstuv"

@@ -11,13 +11,13 @@ import uuid
 import lakefs
 import pytest
 from lakefs.client import Client
+from support.garbage import addresses
+from support.services.s3_service import CREDENTIALS
 
 from anabranch.errors import NotSupported
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark import S3Store, Server
-from anabranch.spark.garbage import SparkEngine, served_installation
-from anabranch.testing.garbage import addresses
-from anabranch.testing.s3_service import CREDENTIALS
+from anabranch.spark.jobs.garbage import SparkEngine, served_installation
 from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
@@ -73,7 +73,7 @@ def test_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
         tmp_path / "gc",
         clock=time.time,
     )
-    with pytest.raises(NotSupported, match="do not know how to reach"):
+    with pytest.raises(NotSupported, match="need a store for this namespace"):
         collector.mark("sea", engine=SparkEngine(spark))
     time.sleep(1.1)  # runs of one second do not know each other's order
     with collector.mark("sea", engine=SparkEngine(spark, store, slices=4, tasks=2), **NOW) as run:
@@ -81,6 +81,7 @@ def test_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
         assert run.summary.listed.objects == 25
         assert dead not in living
         assert run.sweep().swept.objects == 1
+    assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
     there = {block.address.removeprefix(stem) for block in blocks.list(f"{stem}data/")}
     assert there == living
     left = {block.address.rpartition("/")[2] for block in blocks.list(f"{stem}_lakefs/retention/")}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from support.image_example import build_example, running_example
 
 import anabranch.spark
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.entry import Entry
-from anabranch.testing.image_example import build_example, running_example
 from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
@@ -85,7 +85,7 @@ def test_what_is_refused(spark, lake):
 
     with pytest.raises(NotFound, match=r"Lakefile:1: .*nothing to add"):
         build("ADD lakefs://sea/v1/none/ x")
-    with pytest.raises(Invalid, match="may mean another commit"):
+    with pytest.raises(Invalid, match="may point to another commit"):
         build("FROM lakefs://sea/main", strict=True)
     with pytest.raises(Invalid, match=r"would have no path in the image"):
         build(f"ADD lakefs://sea/v1 {'x' * 1023}/", entries_per_task=9)

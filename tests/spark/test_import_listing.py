@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,11 +18,14 @@ from hypothesis import strategies as st
 
 import anabranch.spark
 from anabranch import _kernel as kernel
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import DirtyBranch, Invalid, NotFound
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
 from anabranch.model.entry import AddressType, Entry
-from anabranch.pipelines.imports.listing_columns import as_listed
-from anabranch.pipelines.imports.listings import WRITTEN, Fitting
-from anabranch.spark.imports import _sorted
+from anabranch.pipelines.imports.listings.columns import to_listed
+from anabranch.pipelines.imports.listings.row_validation import WRITTEN, RowValidator
+from anabranch.spark.jobs.imports import _sorted
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -33,9 +38,14 @@ SCHEMA = (
 )
 
 
+def address_of(path):
+    """Returns an address of the store for whatever path."""
+    return f"local://raw/{hashlib.md5((path or '').encode()).hexdigest()}"
+
+
 def row(path, size=1, address=None, day=1, **metadata):
     when = datetime(2024, 1, day, 3, 4, 5, 678_901, UTC)
-    return (path, address or f"s3://bucket/{path}", size, f"etag-{size}", when, metadata, "a/b")
+    return (path, address or address_of(path), size, f"etag-{size}", when, metadata, "a/b")
 
 
 def entry_of(each):
@@ -66,6 +76,11 @@ def by_staging(lake, rows):
     ).metarange_id
 
 
+def imported(*listing, **fields):
+    """Imports a listing of objects that are not stored."""
+    return anabranch.spark.import_listing(*listing, **{"verify": "none", **fields})
+
+
 @pytest.fixture
 def lake(lake):
     lake.branches.create("sea", "empty", "main")
@@ -87,7 +102,7 @@ def test_the_tree_is_that_of_staging(spark, lake, sizes, tasks, order):
     rows = [row(path, size, tag=str(size)) for path, size in sizes.items()]
     order.shuffle(rows)
     listing = spark.createDataFrame(rows, SCHEMA).repartition(tasks)
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing, committer="spark")
+    made = imported(lake, "sea", "main", listing, committer="spark")
     assert made.objects == len(rows)
     assert made.commit.metarange_id == by_staging(lake, rows)
     assert lake.commits.get("sea", "main") == made.commit
@@ -96,9 +111,9 @@ def test_the_tree_is_that_of_staging(spark, lake, sizes, tasks, order):
 def test_what_was_there_is_replaced_under_the_destination(spark, lake):
     old = [row(path) for path in ("x/old", "x0", "w")]
     first = spark.createDataFrame(old, SCHEMA)
-    anabranch.spark.import_listing(lake, "sea", "main", first, message="first")
-    new = [row("a", address="s3://b/a"), row("b/c", address="s3://b/c")]
-    made = anabranch.spark.import_listing(
+    imported(lake, "sea", "main", first, message="first")
+    new = [row("a", address="local://b/a"), row("b/c", address="local://b/c")]
+    made = imported(
         lake,
         "sea",
         "main",
@@ -118,13 +133,13 @@ def test_what_was_there_is_replaced_under_the_destination(spark, lake):
 
 def test_a_listing_needs_three_columns(spark, lake):
     listing = spark.createDataFrame(
-        [("a", "s3://b/a", 5)], "path STRING, physical_address STRING, size INT"
+        [("a", "local://b/a", 5)], "path STRING, physical_address STRING, size INT"
     )
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing)
-    expected = ("a", "s3://b/a", 5, "", datetime(1970, 1, 1, tzinfo=UTC), {}, "")
+    made = imported(lake, "sea", "main", listing)
+    expected = ("a", "local://b/a", 5, "", datetime(1970, 1, 1, tzinfo=UTC), {}, "")
     assert made.commit.metarange_id == by_staging(lake, [expected])
     with pytest.raises(Invalid, match="no column physical_address, size"):
-        anabranch.spark.import_listing(lake, "sea", "main", listing.select("path"))
+        imported(lake, "sea", "main", listing.select("path"))
 
 
 def test_metadata_are_maps_or_json(spark, lake):
@@ -134,19 +149,17 @@ def test_metadata_are_maps_or_json(spark, lake):
     others = [name for name in listing.columns if name != "metadata"]
     as_text = listing.where("path != 'c'").selectExpr(*others, "to_json(metadata) AS Metadata")
     for each, there in ((listing, expected), (as_text, [*expected[:2], expected[3]])):
-        made = anabranch.spark.import_listing(lake, "sea", "main", each)
+        made = imported(lake, "sea", "main", each)
         assert made.commit.metarange_id == by_staging(lake, there)
     with pytest.raises(Exception, match="no JSON object of texts"):  # Spark's, or Connect's
-        anabranch.spark.import_listing(
-            lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata")
-        )
+        imported(lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata"))
 
 
 def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_path):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
-        row("b", address="s3://old", day=8),
-        row("b", address="s3://older", day=7),
+        row("b", address="local://raw/old", day=8),
+        row("b", address="local://raw/older", day=7),
         row(None),
         row(""),
         row("ä" * 513),
@@ -156,17 +169,15 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_pat
     ]
     listing = spark.createDataFrame(good + bad, SCHEMA).repartition(3)
     before = lake.branches.get("sea", "main")
-    with pytest.raises(Invalid, match="8 rows of the listing can be no objects") as caught:
-        anabranch.spark.import_listing(
-            lake, "sea", "main", listing, left_out=tmp_path / "left-out.parquet"
-        )
+    with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
+        imported(lake, "sea", "main", listing, left_out=tmp_path / "left-out.parquet")
     left = pq.read_table(tmp_path / "left-out.parquet")
     assert sorted(left["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
     assert Counter(left["reason"].to_pylist())["no path"] == 2
     assert "2 with a path that came before" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing, unfit="skip")
+    made = imported(lake, "sea", "main", listing, unfit="skip")
     assert made.skipped == {
         "a path that came before": 2,
         "no path": 2,
@@ -179,20 +190,86 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_pat
     assert made.commit.metarange_id == by_staging(lake, good)
 
 
+def test_rows_with_other_addresses_are_left_out(spark, lake, tmp_path):
+    lake.blocks.put("local://raw/a", [b"1"])
+    address = lake.blocks.qualify("local://raw/a")
+    rows = [row("a", address=address), row("b", address="s3://other/bucket")]
+    rows += [row("c", address="local:///etc/passwd"), row("d", address="local://raw/../x")]
+    listing = spark.createDataFrame(rows, SCHEMA).repartition(2)
+    with pytest.raises(Invalid, match="1 with an address of another store"):
+        anabranch.spark.import_listing(lake, "sea", "main", listing)
+    left = tmp_path / "left.csv"
+    made = anabranch.spark.import_listing(
+        lake,
+        "sea",
+        "main",
+        listing.drop("checksum"),
+        unfit="skip",
+        left_out=left,
+    )
+    assert (made.objects, sum(made.skipped.values())) == (1, 3)
+    reasons = {each["path"]: each["reason"] for each in pa_csv.read_csv(left).to_pylist()}
+    assert reasons == {
+        "b": "an address of another store",
+        "c": "an address outside the folders that imports may read",
+        "d": "an address that no object of the store can have",
+    }
+    assert lake.objects.stat("sea", "main", "a").entry.address == "local://raw/a"
+
+
+def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
+    for name in ("a", "b"):
+        lake.blocks.put(f"local://raw/{name}", [b"12"])
+    rows = [row("a", 2, "local://raw/a"), row("b", 1, "local://raw/b")]
+    listing = spark.createDataFrame([*rows, row("c", 2, "local://raw/c")], SCHEMA).repartition(3)
+    before = lake.branches.get("sea", "main")
+    with pytest.raises(Invalid, match="2 of 3 rows that were looked up") as caught:
+        anabranch.spark.import_listing(lake, "sea", "main", listing, unfit="skip")
+    assert caught.value.kind == "unverified_rows"
+    assert "'b' (local://raw/b): is 2 bytes, the listing says 1" in caught.value.message
+    assert lake.branches.get("sea", "main") == before
+    left = tmp_path / "left.parquet"
+    made = anabranch.spark.import_listing(
+        *(lake, "sea", "main", listing), verify="all", unfit="skip", left_out=left
+    )
+    assert made.objects == 1
+    assert made.skipped == {
+        "a size that is not the object's": 1,
+        "an object that is not stored": 1,
+    }
+    reasons = {each["path"]: each["reason"] for each in pq.read_table(left).to_pylist()}
+    assert reasons == {"b": "is 2 bytes, the listing says 1", "c": "not stored"}
+    good = listing.where("path = 'a'")
+    assert anabranch.spark.import_listing(lake, "sea", "main", good).objects == 1
+    made = anabranch.spark.import_listing(lake, "sea", "main", listing, verify="none")
+    assert made.objects == 3
+
+
 def test_an_empty_listing_and_a_dirty_branch_are_refused(spark, lake):
     listing = spark.createDataFrame([row("a")], SCHEMA)
     with pytest.raises(NotFound, match="the listing has no objects"):
-        anabranch.spark.import_listing(lake, "sea", "main", listing.where("size < 0"))
+        imported(lake, "sea", "main", listing.where("size < 0"))
     lake.core.changes.put(
         lake.core.repositories.get("sea"), "main", "staged", entry_of(row("staged"))
     )
     with pytest.raises(DirtyBranch):
-        anabranch.spark.import_listing(lake, "sea", "main", listing)
+        imported(lake, "sea", "main", listing)
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
-        anabranch.spark.import_listing(lake, "sea", "empty", listing, unfit="ignore")
+        imported(lake, "sea", "empty", listing, unfit="ignore")
 
 
-def test_the_tree_of_a_real_lakefs_commit(spark, lake):
+@pytest.fixture
+def importing(tmp_path):
+    """A lake that may import from where the fixture's objects were, with the repository `sea`."""
+    blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=["/tmp/source"])
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", "local://sea")
+        yield lake
+
+
+def test_the_tree_of_a_real_lakefs_commit(spark, importing):
     """The objects that a lakeFS 1.84 server committed give a tree that differs in none from its
     own, and is cut as that is. (Of metadata with two keys, lakeFS writes either first.)
     """
@@ -207,10 +284,10 @@ def test_the_tree_of_a_real_lakefs_commit(spark, lake):
         "timestamp_seconds(mtime) AS last_modified",
         "coalesce(content_type, 'application/octet-stream') AS content_type",
     )
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing.repartition(3))
+    made = imported(importing, "sea", "main", listing.repartition(3))
     assert made.objects == 120_000
-    repository = lake.core.repositories.get("sea")
-    ours = lake.core.trees.open(repository, made.commit.metarange_id)
+    repository = importing.core.repositories.get("sea")
+    ours = importing.core.trees.open(repository, made.commit.metarange_id)
     told = json.loads((FIXTURE / "commits.json").read_text())
     theirs = kernel.Tables().tree(
         next(each["meta_range_id"] for each in told["commits"] if each["message"] == "first"),
@@ -226,16 +303,14 @@ def test_the_tree_of_a_real_lakefs_commit(spark, lake):
 def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path):
     listing = spark.range(400_000).selectExpr(
         "concat('p', lpad(pmod(id * 7919, 1000), 4, '0'), '/f', lpad(id, 9, '0')) AS path",
-        "concat('s3://bucket/', md5(string(id))) AS physical_address",
+        "concat('local://bucket/', md5(string(id))) AS physical_address",
         "id AS size",
         "md5(string(id + 1)) AS checksum",
         "timestamp_seconds(1700000000 + id) AS last_modified",
     )
-    made = anabranch.spark.import_listing(
-        lake, "sea", "main", listing.repartitionByRange(7, "path")
-    )
+    made = imported(lake, "sea", "main", listing.repartitionByRange(7, "path"))
     assert made.objects == 400_000
     whole = _sorted(listing).coalesce(1).sort("path").toArrow()
-    listed = map(as_listed, whole.to_batches())
-    reader = pa.RecordBatchReader.from_batches(WRITTEN, Fitting("").batches(listed))
+    listed = map(to_listed, whole.to_batches())
+    reader = pa.RecordBatchReader.from_batches(WRITTEN, RowValidator("").batches(listed))
     assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

@@ -4,36 +4,63 @@ from __future__ import annotations
 
 import time
 import uuid
+from contextlib import contextmanager
+from functools import partial
 
 import lakefs
 import pytest
 from lakefs.client import Client
+from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
-from anabranch.errors import DirtyBranch, Invalid, NotFound, NotSupported
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Denied, DirtyBranch, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.imports import ImportSource
-from anabranch.pipelines.imports.landing import ImportRequest
-from anabranch.spark.served_ground import ServedGround
-from anabranch.testing.s3_service import CREDENTIALS
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.spark.jobs.server_import_target import ServerTarget
+from anabranch.spark.sources.stores import open_store
 from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
 
-COLUMNS = (
-    "concat('p', lpad(id % 7, 2, '0'), '/f', lpad(id, 6, '0')) AS path",
-    "concat('s3://elsewhere/', id) AS physical_address",
-    "id AS size",
-    "md5(string(id)) AS checksum",
-    "timestamp_seconds(1700000000 + id) AS last_modified",
-)
+
+def listing_at(spark, root):
+    """3,000 objects in no order, in three partitions, which are not stored."""
+    return spark.range(0, 3_000, 1, 3).selectExpr(
+        "concat('p', lpad(id % 7, 2, '0'), '/f', lpad(id, 6, '0')) AS path",
+        f"concat('{root}/', id) AS physical_address",
+        "id AS size",
+        "md5(string(id)) AS checksum",
+        "timestamp_seconds(1700000000 + id) AS last_modified",
+    )
 
 
 @pytest.fixture(scope="module")
 def listing(spark):
-    """3,000 objects in no order, in three partitions."""
-    return spark.range(0, 3_000, 1, 3).selectExpr(*COLUMNS)
+    return listing_at(spark, "s3://elsewhere")
+
+
+def imported(*listing, **options):
+    """Imports a listing of objects that are not stored."""
+    return anabranch.spark.import_listing(*listing, **{"verify": "none", **options})
+
+
+@pytest.fixture
+def lake(s3_service, bucket, tmp_path):
+    """A lake in the bucket with the repository `sea`."""
+    with lake_over(s3_service.blocks(), f"s3://{bucket}", tmp_path) as lake:
+        yield lake
+
+
+@contextmanager
+def lake_over(blocks, root, tmp_path):
+    with Lake(
+        MemoryStore(), blocks, cache_folder=tmp_path / "sea", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", f"{root}/{uuid.uuid4().hex}")
+        yield lake
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +107,9 @@ def branches(repository):
 
 
 def tree_of(lake, listing, **options):
-    """Returns what the same import gives in a lake in a folder."""
-    return anabranch.spark.import_listing(lake, "sea", "main", listing, **options).commit
+    """Returns what the local engine makes of the listing."""
+    options = {"verify": "none", **options}
+    return lake.import_listing("sea", "main", listing.toArrow(), **options).commit
 
 
 def test_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp_path):
@@ -89,14 +117,12 @@ def test_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp
         MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"
     ) as remote:
         remote.repositories.create("land", f"s3://{bucket}/land")
-        with pytest.raises(NotSupported, match="do not know how to reach") as refused:
-            anabranch.spark.import_listing(remote, "land", "main", listing)
+        with pytest.raises(NotSupported, match="need a store for this namespace") as refused:
+            imported(remote, "land", "main", listing)
         assert "S3Store" in refused.value.hint
         for part in (listing, listing.where("size < 50")):  # onto nothing, and onto a commit
             options = {"destination": "in", "committer": "me", "message": "m"}
-            made = anabranch.spark.import_listing(
-                remote, "land", "main", part, store=store, **options
-            )
+            made = imported(remote, "land", "main", part, store=store, **options)
             assert made.commit.metarange_id == tree_of(lake, part, **options).metarange_id
         objects = anabranch.spark.objects(spark, remote, "land", "main", store=store)
         assert objects.count() == 50
@@ -113,13 +139,11 @@ def test_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
             remote.blocks.put(root + name, [name.encode()])
         remote.repositories.create("land", f"s3://{bucket}/prefixes")
         remote.branches.create("land", "other", "main")
-        with pytest.raises(NotSupported, match="do not know how to reach"):
+        with pytest.raises(NotSupported, match="need a store for this namespace"):
             anabranch.spark.prefix_listing(spark, remote, root)
         listing = anabranch.spark.prefix_listing(spark, remote, root, store=store)
         assert listing.rdd.getNumPartitions() > 4
-        made = anabranch.spark.import_listing(
-            *(remote, "land", "main", listing), store=store, destination="x"
-        )
+        made = imported(*(remote, "land", "main", listing), store=store, destination="x")
         assert made.objects == len(names)
         source = ImportSource(type="common_prefix", path=root, destination="x")
         request = ImportRequest(branch="other", sources=[source], committer="me")
@@ -134,7 +158,7 @@ def test_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
 
 
 def test_through_a_server(spark, lake, listing, served, repository, store):
-    made = anabranch.spark.import_listing(
+    made = imported(
         *(served, repository.id, "main", listing), store=store, message="All", metadata={"k": "v"}
     )
     assert made.objects == 3_000
@@ -145,16 +169,15 @@ def test_through_a_server(spark, lake, listing, served, repository, store):
     head = repository.branch("main").head.get_commit()
     assert (head.id, len(head.parents)) == (made.commit.id, 1)
     part = listing.where("size % 2 = 0")
-    second = anabranch.spark.import_listing(
-        *(served, repository.id, "main", part), store=store, destination="p03"
-    ).commit
+    second = imported(*(served, repository.id, "main", part), store=store, destination="p03").commit
     assert second.parents == (made.commit.id,)
     assert second.metarange_id == tree_of(lake, part, destination="p03").metarange_id
     assert branches(repository) == {"main"}
     assert anabranch.spark.objects(spark, served, repository.id, "main").count() > 3_000
 
 
-def test_google_s_storage(lake, listing, emulated_s3, tmp_path):
+def test_google_s_storage(spark, emulated_s3, tmp_path):
+    listing = listing_at(spark, "gs://elsewhere")
     store = anabranch.spark.GoogleStore(
         credentials_json=emulated_s3.google.file, endpoint=emulated_s3.endpoint
     )
@@ -162,14 +185,13 @@ def test_google_s_storage(lake, listing, emulated_s3, tmp_path):
     with running_server(tmp_path, env=emulated_s3.google_settings) as server:
         served = anabranch.spark.Server(server.url, *server.auth)
         repository = made_on(served, "gs://tasks-of-google")
-        made = anabranch.spark.import_listing(
-            served, repository.id, "main", listing, store=store
-        ).commit
-        assert made.metarange_id == tree_of(lake, listing).metarange_id
+        made = imported(served, repository.id, "main", listing, store=store).commit
+        with lake_over(emulated_s3.gcs_blocks(), "gs://tasks-of-google", tmp_path) as lake:
+            assert made.metarange_id == tree_of(lake, listing).metarange_id
         assert len(list(repository.branch("main").objects(max_amount=10))) == 10
 
 
-def test_azure_s_storage(lake, listing, azure, tmp_path):
+def test_azure_s_storage(spark, azure, tmp_path):
     settings = azure.settings
     names = ("STORAGE_ACCOUNT", "STORAGE_ACCESS_KEY", "TEST_ENDPOINT_URL")
     account, key, endpoint = (settings[f"ANABRANCH_BLOCKSTORE_AZURE_{name}"] for name in names)
@@ -179,10 +201,10 @@ def test_azure_s_storage(lake, listing, azure, tmp_path):
         served = anabranch.spark.Server(server.url, *server.auth)
         root = f"https://{account}.blob.core.windows.net/tasks-of-azure"
         repository = made_on(served, root)
-        made = anabranch.spark.import_listing(
-            served, repository.id, "main", listing, store=store
-        ).commit
-        assert made.metarange_id == tree_of(lake, listing).metarange_id
+        listing = listing_at(spark, f"{root}/elsewhere")
+        made = imported(served, repository.id, "main", listing, store=store).commit
+        with lake_over(azure.blocks(), root, tmp_path) as lake:
+            assert made.metarange_id == tree_of(lake, listing).metarange_id
 
 
 def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
@@ -212,7 +234,7 @@ def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
         remote.repositories.create("land", "s3://tasks-throttled/land")
         emulated_s3.answer = throttling
         try:
-            made = anabranch.spark.import_listing(remote, "land", "main", listing, store=store)
+            made = imported(remote, "land", "main", listing, store=store)
         finally:
             emulated_s3.answer = None
         assert made.commit.metarange_id == tree_of(lake, listing).metarange_id
@@ -220,7 +242,7 @@ def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
 
 
 def test_what_is_refused_through_a_server(listing, served, repository, store):
-    bring = anabranch.spark.import_listing
+    bring = imported
     with pytest.raises(NotSupported, match="must reach this store"):
         bring(served, repository.id, "main", listing)
     with pytest.raises(Invalid, match="committer"):
@@ -243,10 +265,69 @@ def test_what_is_refused_through_a_server(listing, served, repository, store):
     assert branches(repository) == {"main"}
 
 
+def test_rows_are_checked_through_a_server(spark, served, repository, store, bucket):
+    """By the rules of the server's store, and against what it holds."""
+    root = f"s3://{bucket}/{uuid.uuid4().hex}"
+    with open_store(store) as blocks:
+        for name in ("a", "b"):
+            blocks.put(f"{root}/{name}", [b"12"])
+    checksum = "c20ad4d76fe97759aa27a0c99bff6710"
+    columns = "path STRING, physical_address STRING, size BIGINT, checksum STRING"
+    good = [("a", f"{root}/a", 2, checksum)]
+    wrong = [("b", f"{root}/b", 2, "0" * 32), ("c", f"{root}/c", 2, "")]
+    others = [("d", "local:///etc/passwd", 1, ""), ("e", f"s3://{bucket}", 1, "")]
+    bring = partial(anabranch.spark.import_listing, served, repository.id, "main", store=store)
+    before = repository.branch("main").head.id
+    listing = spark.createDataFrame([*good, *wrong], columns).repartition(2)
+    with pytest.raises(Invalid, match="2 of 3 rows that were looked up"):
+        bring(listing)
+    listing = spark.createDataFrame([*good, *wrong, *others], columns).repartition(2)
+    with pytest.raises(Invalid, match="1 with an address of another store"):
+        bring(listing)
+    assert repository.branch("main").head.id == before
+    made = bring(listing, verify="all", unfit="skip")
+    assert (made.objects, made.skipped) == (
+        1,
+        {
+            "an ETag that is not the object's": 1,
+            "an address of another store": 1,
+            "an address that no object of the store can have": 1,
+            "an object that is not stored": 1,
+        },
+    )
+    assert repository.branch("main").object("a").reader().read() == b"12"
+
+
+def test_the_folders_that_a_server_allows_decide(spark, tmp_path):
+    """The store that workers are given allows one more."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a").write_bytes(b"12")
+    columns = "path STRING, physical_address STRING, size BIGINT"
+    listing = spark.createDataFrame([("a", f"local://{tmp_path}/raw/a", 2)], columns)
+    with running_server(tmp_path / "lake") as server:
+        served = anabranch.spark.Server(server.url, *server.auth)
+        repository = made_on(served, "local://of-a-server")
+        blocks = LocalBlocks(tmp_path / "lake" / "block", external_prefixes=[f"{tmp_path}/raw"])
+        before = repository.branch("main").head.id
+        with pytest.raises(Denied, match="outside the folders that imports may read") as caught:
+            anabranch.spark.import_listing(
+                served, repository.id, "main", listing, store=blocks.opener()
+            )
+        assert caught.value.kind == "address_forbidden"
+        assert repository.branch("main").head.id == before
+        assert branches(repository) == {"main"}
+
+
+def test_a_store_that_is_not_the_servers_is_refused(listing, served, repository):
+    store = anabranch.spark.GoogleStore(endpoint=served.url)
+    with pytest.raises(Invalid, match="the server's store is s3, the one that is given is gs"):
+        imported(served, repository.id, "main", listing, store=store)
+
+
 def test_a_commit_that_comes_first_stays(listing, served, repository, store, monkeypatch):
     """Somebody commits when the tree is already made from the head before."""
     main = repository.branch("main")
-    take, once = ServedGround._take, []
+    take, once = ServerTarget._take, []
 
     def late(self, name, tree, request):
         take(self, name, tree, request)
@@ -255,10 +336,8 @@ def test_a_commit_that_comes_first_stays(listing, served, repository, store, mon
             main.object("theirs").upload(b"theirs")
             main.commit("Theirs")
 
-    monkeypatch.setattr(ServedGround, "_take", late)
-    made = anabranch.spark.import_listing(
-        served, repository.id, "main", listing, store=store, destination="in"
-    )
+    monkeypatch.setattr(ServerTarget, "_take", late)
+    made = imported(served, repository.id, "main", listing, store=store, destination="in")
     paths = {each.path for each in main.objects(max_amount=10)}
     assert "in/p00/f000000" in paths
     assert main.object("theirs").reader().read() == b"theirs"
@@ -270,7 +349,7 @@ def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
     listing, served, repository, store, monkeypatch
 ):
     main = repository.branch("main")
-    merge, once = ServedGround._merge, []
+    merge, once = ServerTarget._merge, []
 
     def late(self, name, request):
         if not once:
@@ -280,11 +359,9 @@ def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
             main.commit("Theirs")
         return merge(self, name, request)
 
-    monkeypatch.setattr(ServedGround, "_merge", late)
+    monkeypatch.setattr(ServerTarget, "_merge", late)
     few = listing.where("size < 9")
-    made = anabranch.spark.import_listing(
-        served, repository.id, "main", few, store=store, destination="in"
-    )
+    made = imported(served, repository.id, "main", few, store=store, destination="in")
     paths = {each.path for each in main.objects(max_amount=20)}
     assert paths == {"theirs", *(f"in/p{size % 7:02}/f{size:06}" for size in range(9))}
     assert main.head.get_commit().id == made.commit.id

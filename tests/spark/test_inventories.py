@@ -7,11 +7,11 @@ import pyarrow.csv as pa_csv
 import pyarrow.orc as pa_orc
 import pyarrow.parquet as pq
 import pytest
+from support.formats.inventories import FORMATS, Version, write_inventory
 
 import anabranch.spark
 from anabranch.errors import Invalid, NotFound
-from anabranch.pipelines.imports.listing_sources import ListingSource
-from anabranch.testing.inventories import FORMATS, Version, write_inventory
+from anabranch.pipelines.imports.listings.sources import ListingSource
 
 pytestmark = pytest.mark.timeout(600)
 

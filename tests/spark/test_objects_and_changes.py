@@ -16,7 +16,7 @@ from anabranch.errors import NotFound, NotSupported
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.entry import Entry, physical_address
-from anabranch.spark.pieces import ranges_of
+from anabranch.spark.planning.partition_planning import list_ranges
 from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
@@ -106,9 +106,9 @@ def test_a_task_for_each_piece(spark, filled):
     tree = filled.core.trees.open(
         filled.repositories.get("sea"), filled.commits.get("sea", "after").metarange_id
     )
-    assert len(ranges_of(tree)) >= len(CUTS)
+    assert len(list_ranges(tree)) >= len(CUTS)
     table = anabranch.spark.objects(spark, filled, "sea", "after", entries_per_task=1)
-    assert table.rdd.getNumPartitions() == len(ranges_of(tree))
+    assert table.rdd.getNumPartitions() == len(list_ranges(tree))
     (found,) = table.selectExpr("count(*)", "sum(size)").collect()
     assert tuple(found) == (len(tree), sum(row[3] for row in listed(filled, "after")))
 

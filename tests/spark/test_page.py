@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
+from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
+from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -18,20 +21,40 @@ OTHER_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(enc
 FORMAT_PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
-def test_its_example_of_an_import_runs(spark, lake, tmp_path, capsys):
+def test_its_example_of_an_import_runs(spark, emulated_s3, tmp_path, capsys):
     _, example = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    for name in ("inventory", "lake"):
-        assert f'("{name}")' in example
-        example = example.replace(f'("{name}")', f'("{tmp_path / name}")')
+    bucket = f"bucket-{uuid.uuid4()}"
+    emulated_s3.make_bucket(bucket)
+    for old, new in (
+        ('("inventory")', f'("{tmp_path / "inventory"}")'),
+        ("s3://bucket/", f"s3://{bucket}/"),
+        ('S3Store(region="eu-west-1")', "S3Store(**options)"),
+    ):
+        assert old in example
+        example = example.replace(old, new)
+    options = {
+        "endpoint": emulated_s3.endpoint,
+        "access_key_id": CREDENTIALS.access_key_id,
+        "secret_access_key": CREDENTIALS.secret.reveal(),
+        "path_style": True,
+    }
+    blocks = emulated_s3.blocks()
+    for number in range(5):
+        blocks.put(f"s3://{bucket}/2024/{number}", [b"x" * number])
     inventory = spark.range(5).selectExpr(
-        *("concat('2024/', id) AS key", "id AS size", "md5(string(id)) AS e_tag"),
+        *("concat('2024/', id) AS key", "id AS size", "md5(repeat('x', id)) AS e_tag"),
         "timestamp_seconds(id) AS last_modified_date",
     )
     inventory.write.parquet(str(tmp_path / "inventory"))
-    exec(example, {"spark": spark})  # noqa: S102  the point of the test
-    assert capsys.readouterr().out == "5 {}\n"
-    table = anabranch.spark.objects(spark, lake, "sea", "main")
-    paths = [row.path for row in table.orderBy("path").collect()]
+    with running_server(tmp_path / "lake", env=emulated_s3.settings) as running:
+        server = anabranch.spark.Server(running.url, *running.auth)
+        body = {"name": "sea", "storage_namespace": f"s3://{bucket}/sea"}
+        server.calls.change("POST", body=body)
+        capsys.readouterr()
+        exec(example, {"spark": spark, "server": server, "options": options})  # noqa: S102  the point of the test
+        assert capsys.readouterr().out == "5 {}\n"
+        table = anabranch.spark.objects(spark, server, "sea", "main").orderBy("path").toArrow()
+    paths = table["path"].to_pylist()
     assert paths == [f"archive/2024/{number}" for number in range(5)]
 
 

@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 from anabranch import _kernel
 from anabranch.errors import Corrupt, Gone
-from anabranch.spark.objects import read_objects
-from anabranch.spark.pieces import Pair, Range, cut, cut_difference, ranges_of
-from anabranch.spark.table_files import FolderTables, opened
+from anabranch.spark.dataframes.objects import read_objects
+from anabranch.spark.planning.partition_planning import (
+    Pair,
+    Range,
+    cut,
+    cut_difference,
+    list_ranges,
+)
+from anabranch.spark.sources.table_files import FolderTables, open_range_tables
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import CUTS, KEYS, prefixes, records, value
 
@@ -34,7 +40,7 @@ def written(folder, content):
 
 def scanned(folder, ranges, prefix=b""):
     """Returns the records of a piece."""
-    with opened(FolderTables(str(folder)), ranges) as tree:
+    with open_range_tables(FolderTables(str(folder)), ranges) as tree:
         rows = pa.table(tree.scan(prefix=prefix, decoded=False)).to_pylist()
     return [(row["key"], (row["identity"], row["data"])) for row in rows]
 
@@ -42,14 +48,14 @@ def scanned(folder, ranges, prefix=b""):
 def compared(folder, pair, prefix=b""):
     """Returns the differences in a piece."""
     files = FolderTables(str(folder))
-    with opened(files, pair.left) as left, opened(files, pair.right) as right:
+    with open_range_tables(files, pair.left) as left, open_range_tables(files, pair.right) as right:
         return left.diff(right, prefix=prefix, amount=1000).rows
 
 
 @FOLDER
 @given(records(), prefixes, entries)
 def test_pieces_of_a_tree(tmp_path, content, prefix, size):
-    pieces = cut(ranges_of(written(tmp_path, content), prefix), size)
+    pieces = cut(list_ranges(written(tmp_path, content), prefix), size)
     found = [row for piece in pieces for row in scanned(tmp_path, piece, prefix)]
     assert found == tree_model.listing(content, prefix, b"", b"")
     assert all(pieces)
@@ -59,7 +65,7 @@ def test_pieces_of_a_tree(tmp_path, content, prefix, size):
 @given(records(), records(), prefixes, entries)
 def test_pieces_of_a_difference(tmp_path, before, after, prefix, size):
     left, right = written(tmp_path, before), written(tmp_path, after)
-    pieces = cut_difference(ranges_of(left, prefix), ranges_of(right, prefix), size)
+    pieces = cut_difference(list_ranges(left, prefix), list_ranges(right, prefix), size)
     found = [row for piece in pieces for row in compared(tmp_path, piece, prefix)]
     wanted = [row for row in tree_model.diff(before, after) if row[1].startswith(prefix)]
     assert found == wanted
@@ -109,7 +115,7 @@ def test_planning_reads_no_range(tmp_path):
         return f"{tmp_path}/{table_id}"
 
     again = _kernel.Tables().tree(tree.metarange_id, locate)
-    assert ranges_of(again) == ranges_of(tree)
+    assert list_ranges(again) == list_ranges(tree)
     assert asked == [tree.metarange_id]
 
 
@@ -126,7 +132,7 @@ def test_pieces_have_the_size_that_is_asked_for():
 def test_a_table_that_is_not_there_or_damaged_is_named():
     with tempfile.TemporaryDirectory() as folder:
         tree = written(folder, {key: value(key, 1) for key in KEYS})
-        found = ranges_of(tree)
+        found = list_ranges(tree)
         assert len(found) > len(CUTS) // 2
         first, second = (Path(folder, found[number].id) for number in (0, 1))
         first.unlink()

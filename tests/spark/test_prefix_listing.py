@@ -8,12 +8,12 @@ import time
 import pytest
 
 import anabranch.spark
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake, open_lake
 from anabranch.model.imports import ImportSource
-from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.pipelines.imports.commit_import import ImportRequest
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -58,7 +58,7 @@ def test_the_tree_is_that_of_the_servers_import(spark, lake, outside):
 def test_names_that_are_not_utf8_are_rows_without_a_path(spark, lake, outside):
     (outside / os.fsdecode(b"bad\xff")).write_bytes(b"")
     listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/")
-    with pytest.raises(Invalid, match=r"1 row of the listing can be no objects: 1 with no path"):
+    with pytest.raises(Invalid, match=r"1 row of the listing is invalid: 1 with no path"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
 
 

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import SparkSession
+from support.services.spark import settings_of
 
 import anabranch.spark
 from anabranch.errors import Invalid
-from anabranch.testing.spark import settings_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark-s3a.md"
 KEYS = ("AKID", "secret")

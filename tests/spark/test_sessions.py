@@ -11,7 +11,7 @@ from anabranch.spark.sessions import require_spark, session
 
 def test_a_java_that_is_not_there_is_missed(tmp_path, monkeypatch):
     monkeypatch.setattr("anabranch.spark.java._PACKAGE", "no_such_package")
-    with pytest.raises(Invalid, match=r"Spark needs Java, which is not here$") as caught:
+    with pytest.raises(Invalid, match=r"Spark needs Java, which was not found$") as caught:
         require_spark({"PATH": str(tmp_path)})
     assert caught.value.kind == "java_missing"
     assert "spark-jdk" in caught.value.hint

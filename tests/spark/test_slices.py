@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.listed_names import asked_of
 
-from anabranch.spark.slices import cut_names
-from anabranch.testing.listed_names import asked_of
+from anabranch.spark.planning.listing_slices import cut_names
 
 LETTERS = st.text(st.sampled_from("ab/0\ud7ff\ue000\U0010ffff"), min_size=1, max_size=8)
 NAMES = LETTERS | st.text(min_size=1, max_size=20) | LETTERS.map("same/folder=".__add__)

@@ -10,10 +10,10 @@ from pyspark.errors import StreamingQueryException
 import anabranch.spark
 from anabranch.errors import Conflict, NotFound
 from anabranch.model.entry import Entry
-from anabranch.spark.asked import asked_of
-from anabranch.spark.data_source import StreamReader
-from anabranch.spark.sources import references_of
-from anabranch.spark.steps import steps_between
+from anabranch.spark.data_source.commit_stream import steps_between
+from anabranch.spark.data_source.provider import StreamReader
+from anabranch.spark.data_source.read_options import parse_options
+from anabranch.spark.sources.commit_sources import open_references
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -64,7 +64,7 @@ def stream(spark, tmp_path):
 
 def streamed(lake_folder, offset=None, **options):
     """Returns what a stream's reader gives from an offset on, and the next offset."""
-    asked = asked_of({"repository": "sea", "branch": "main", **options}, str(lake_folder))
+    asked = parse_options({"repository": "sea", "branch": "main", **options}, str(lake_folder))
     reader = StreamReader(asked)
     start, end = offset or reader.initialOffset(), reader.latestOffset()
     rows = [
@@ -155,7 +155,7 @@ def test_only_branches_are_streamed(spark, lake, stream):  # noqa: ARG001  these
 
 def test_steps_between_commits(lake):
     commits = [put(lake, ["a"], number) for number in range(4)]
-    references = references_of(lake, "sea")
+    references = open_references(lake, "sea")
 
     def between(start, end):
         return [found.id for found in steps_between(references, "main", start, end)]

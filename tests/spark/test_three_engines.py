@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import anabranch.spark
-from anabranch.blocks.sources import Source
+from anabranch.blocks.external_objects import Source
 from anabranch.model.imports import ImportSource
-from anabranch.pipelines.imports.gathering import gather
-from anabranch.pipelines.imports.tally import Tally
+from anabranch.pipelines.imports.build_tree import build_tree
+from anabranch.pipelines.jobs.progress import NO_PROGRESS
 
-ADDRESS = "s3://bucket/"
+ADDRESS = "local://bucket/"
 COLUMNS = ("path", "physical_address", "size", "checksum", "last_modified")
 PATHS = st.text(st.sampled_from("ab/é\U0001f30a\x01"), min_size=1, max_size=8)
 
@@ -38,7 +38,7 @@ class Listed:
             for path, address, size, checksum, time in zip(
                 *(columns[name] for name in COLUMNS), strict=True
             ):
-                assert address == prefix + path
+                assert address.startswith(prefix)
                 yield Source(path.encode(), address, size, time * 1000, checksum)
 
 
@@ -46,7 +46,7 @@ def by_the_server(lake, file):
     """Returns the tree that the server's import of the same objects makes."""
     source = ImportSource(type="common_prefix", path=ADDRESS, destination="")
     with lake.core.trees.scratch() as folder:
-        return gather([source], Listed(file), lake.core.trees, folder, Tally()).metarange_id
+        return build_tree([source], Listed(file), lake.core.trees, folder, NO_PROGRESS).metarange_id
 
 
 def trees(spark, lake, folder):
@@ -57,9 +57,10 @@ def trees(spark, lake, folder):
         if lake.core.branches.find(lake.core.repositories.get("sea"), name) is not None:
             lake.branches.delete("sea", name)
         lake.branches.create("sea", name, "main")
-    yield lake.import_listing("sea", "local", folder).commit.metarange_id
+    yield lake.import_listing("sea", "local", folder, verify="none").commit.metarange_id
     rows = spark.read.parquet(str(folder))
-    yield anabranch.spark.import_listing(lake, "sea", "spark", rows).commit.metarange_id
+    made = anabranch.spark.import_listing(lake, "sea", "spark", rows, verify="none")
+    yield made.commit.metarange_id
 
 
 @settings(
@@ -71,7 +72,10 @@ def trees(spark, lake, folder):
 def test_random_listings(spark, lake, tmp_path_factory, sizes):
     folder = tmp_path_factory.mktemp("listing")
     when = datetime(2024, 1, 2, 3, 4, 5, 678_901, UTC)
-    rows = [(path, ADDRESS + path, size, f"etag-{size}", when) for path, size in sizes.items()]
+    rows = [
+        (path, f"{ADDRESS}{path.encode().hex()[:200]}", size, f"etag-{size}", when)
+        for path, size in sizes.items()
+    ]
     columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
     pq.write_table(pa.table(columns), folder / "rows.parquet")
     assert len(set(trees(spark, lake, folder))) == 1

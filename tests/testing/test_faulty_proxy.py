@@ -7,8 +7,7 @@ import threading
 import time
 
 import pytest
-
-from anabranch.testing.faulty_proxy import FaultyProxy
+from support.faults.faulty_proxy import FaultyProxy
 
 
 @pytest.fixture

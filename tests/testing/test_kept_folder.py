@@ -11,21 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-from anabranch.testing.kept_folder import PREFIX, kept_folder
-from anabranch.testing.postgres import postgres_programs
+from support.services.guarded_tmpdir import PREFIX, kept_folder
+from support.services.postgres import postgres_programs
 
 OWN = """
 import sys
-from anabranch.testing.kept_folder import kept_folder
+from support.services.guarded_tmpdir import kept_folder
 with kept_folder() as folder:
     print(folder, flush=True)
     sys.stdin.read()
 """
 RUN_POSTGRES = """
 import sys
-from anabranch.testing.kept_folder import kept_folder
-from anabranch.testing.postgres import Cluster, postgres_programs
+from support.services.guarded_tmpdir import kept_folder
+from support.services.postgres import Cluster, postgres_programs
 with kept_folder() as folder:
     print(folder, flush=True)
     cluster = Cluster(postgres_programs(), folder)

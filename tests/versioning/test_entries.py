@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from anabranch import _kernel
 from anabranch.model.entry import SYSTEM_PREFIX, Entry
-from anabranch.versioning.entries import entry_from, entry_value
+from anabranch.versioning.records.entries import entry_from, entry_value
 
 
-def test_system_metadata_is_kept_apart_and_tells_no_content_from_another():
+def test_system_metadata_is_separate_and_not_part_of_identity():
     plain = Entry(address="a", size=1, mtime=2, checksum="c", metadata={"k": "v"})
     system = {f"{SYSTEM_PREFIX}checksum": "x", f"{SYSTEM_PREFIX}of a later version": "y"}
     kept = Entry(

@@ -1,17 +1,17 @@
-"""What git itself says of the same histories. Seeds are in each failure's message."""
+"""Histories compared with git itself. Seeds are in each failure's message."""
 
 import itertools
 from random import Random
 
 import pytest
+from support.histories.git_mirror import GitMirror
 
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.expression import parse_expression
-from anabranch.testing.git_mirror import GitMirror
 from anabranch.testing.histories import criss_cross_history, random_history
-from anabranch.versioning.ancestry import ancestors, walk
-from anabranch.versioning.log import log
-from anabranch.versioning.merge_base import is_ancestor, merge_base, merge_bases
+from anabranch.versioning.history.log import log
+from anabranch.versioning.history.merge_base import is_ancestor, merge_base, merge_bases
+from anabranch.versioning.history.revision_walk import ancestors, walk_revisions
 
 HISTORIES = 1200
 PAIRS = 25
@@ -50,12 +50,12 @@ def compare_merge_bases(histories, mirror, count):
     return several
 
 
-def test_merge_bases(batch):
+def test_merge_bases_equal_git_rev_list(batch):
     histories, mirror = batch
     assert compare_merge_bases(histories, mirror, PAIRS) > 500, "too few criss-cross cases"
 
 
-def test_merge_bases_by_the_command_of_that_name(batch):
+def test_merge_bases_equal_git_merge_base_all(batch):
     """And of several the one that git prefers, where dates decide."""
     histories, mirror = batch
     asked = list(draw_pairs(histories, 20))
@@ -70,14 +70,14 @@ def test_merge_bases_by_the_command_of_that_name(batch):
             assert preferred == expected[0], f"seed {seed}"
 
 
-def test_ancestry(batch):
+def test_is_ancestor_equals_git(batch):
     histories, mirror = batch
     for seed, history, left, right in itertools.islice(draw_pairs(histories, 1), PROCESSES):
         expected = mirror.is_ancestor(left, right)
         assert is_ancestor(history.read, left, right) == expected, f"seed {seed}"
 
 
-def test_ancestry_follows_from_the_merge_base(batch):
+def test_ancestor_is_its_own_merge_base(batch):
     """A commit is its own merge base with its descendants only, which git confirmed above."""
     for seed, history, left, right in draw_pairs(batch[0], PAIRS):
         expected = merge_bases(history.read, left, right) == [left]
@@ -91,12 +91,14 @@ def draw_modifiers(random):
 
 def follow(history, base, modifiers):
     try:
-        return walk(history.read, history[base], parse_expression(f"x{modifiers}").modifiers).id
+        return walk_revisions(
+            history.read, history[base], parse_expression(f"x{modifiers}").modifiers
+        ).id
     except (Invalid, NotFound):
         return None
 
 
-def test_expressions(batch):
+def test_expressions_resolve_as_in_git(batch):
     histories, mirror = batch
     asked = []
     for seed, history in histories.items():
@@ -112,7 +114,7 @@ def test_expressions(batch):
     assert len(asked) // 4 < found < len(asked) * 9 // 10, "one outcome is hardly tested"
 
 
-def test_logs(batch):
+def test_logs_equal_git(batch):
     histories, mirror = batch
     in_order = 0
     for seed, history in itertools.islice(histories.items(), PROCESSES):
@@ -126,7 +128,7 @@ def test_logs(batch):
     assert in_order > PROCESSES // 5
 
 
-def test_first_parent_logs(batch):
+def test_first_parent_logs_equal_git(batch):
     histories, mirror = batch
     for seed, history in itertools.islice(histories.items(), PROCESSES):
         start = history.ids[-1]
@@ -135,7 +137,7 @@ def test_first_parent_logs(batch):
 
 
 @pytest.mark.slow
-def test_many_more_and_larger(tmp_path):
+def test_large_histories_equal_git(tmp_path):
     first = Random().randrange(10**9)
     print("seeds from", first)
     several = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Busy, Conflict, Invalid, OutcomeUnknown
+from anabranch.http.response import Response
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.rest.answer import Answer
-from anabranch.rest.idempotency import Repetition, carry_out
+from anabranch.rest.protocol.idempotency import RepeatedRequest, run_once
 from anabranch.testing.lake import Clock, lake_in
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.idempotency import LIFETIME_SECONDS
@@ -66,12 +66,12 @@ def commit(lake):
     """Commits nothing, with a key; returns the id, and whether it is that of an earlier commit."""
 
     def call(key, principal="one", fingerprint="f"):
-        repetition = Repetition(
+        repetition = RepeatedRequest(
             lake.core.idempotency_keys,
             principal,
             key,
             fingerprint,
-            lambda text: Answer(201, text.encode()),
+            lambda text: Response(201, text.encode()),
         )
 
         def handler():
@@ -81,11 +81,11 @@ def commit(lake):
                 message="m",
                 committer=principal,
                 allow_empty=True,
-                beside=repetition.beside(lambda commit: commit.id),
+                extra_writes=repetition.beside(lambda commit: commit.id),
             )
-            return Answer(201, made.id.encode())
+            return Response(201, made.id.encode())
 
-        answer = carry_out(repetition, handler)
+        answer = run_once(repetition, handler)
         assert answer.status == 201
         return answer.body.decode(), bool(answer.headers)
 
@@ -100,7 +100,7 @@ def held(lake):
     return len(list(lake.keyvalue.scan(PARTITION)))
 
 
-def test_a_key_belongs_to_its_principal(commit):
+def test_key_is_separate_for_each_principal(commit):
     first, replayed = commit("key")
     assert not replayed
     assert commit("key") == (first, True)
@@ -111,7 +111,7 @@ def test_a_key_belongs_to_its_principal(commit):
     assert not commit('b","b', principal="a")[1]
 
 
-def test_a_key_may_be_used_again_when_it_has_expired(commit, clock, lake):
+def test_expired_key_can_be_reused(commit, clock, lake):
     first, _ = commit("key")
     clock.advance(LIFETIME_SECONDS - 1)
     assert commit("key") == (first, True)
@@ -122,7 +122,7 @@ def test_a_key_may_be_used_again_when_it_has_expired(commit, clock, lake):
     assert length(lake) == 3
 
 
-def test_what_has_expired_is_removed(commit, clock, lake):
+def test_clean_removes_expired_responses(commit, clock, lake):
     for number in range(5):
         commit(f"old-{number}")
     clock.advance(LIFETIME_SECONDS / 2)
@@ -140,7 +140,7 @@ def test_what_has_expired_is_removed(commit, clock, lake):
     assert lake.core.idempotency_keys.clean() == 0
 
 
-def test_another_request_is_refused(commit, lake):
+def test_other_request_with_same_key_is_rejected(commit, lake):
     commit("key")
     with pytest.raises(Invalid) as refused:
         commit("key", fingerprint="g")
@@ -148,10 +148,10 @@ def test_another_request_is_refused(commit, lake):
     assert length(lake) == 2
 
 
-def test_an_equal_request_that_comes_between_wins(commit, lake):
+def test_concurrent_equal_request_wins(commit, lake):
     """The second begins before the first has moved the branch, and ends after it."""
-    repetition = Repetition(
-        lake.core.idempotency_keys, "one", "key", "f", lambda text: Answer(201, text.encode())
+    repetition = RepeatedRequest(
+        lake.core.idempotency_keys, "one", "key", "f", lambda text: Response(201, text.encode())
     )
     firsts = []
 
@@ -162,11 +162,11 @@ def test_an_equal_request_that_comes_between_wins(commit, lake):
 
     def handler():
         return lake.commits.commit(
-            "sea", "main", message="m", committer="one", allow_empty=True, beside=late
+            "sea", "main", message="m", committer="one", allow_empty=True, extra_writes=late
         )
 
-    lake.core.committing._turns = type("NoTurns", (), {"take": lambda *_: _Nothing()})()
-    answer = carry_out(repetition, handler)
+    lake.core.committer._locks = type("NoLocks", (), {"acquire": lambda *_: _Nothing()})()
+    answer = run_once(repetition, handler)
     assert (answer.body.decode(), bool(answer.headers)) == (firsts[0], True)
     assert length(lake) == 2
 
@@ -179,7 +179,7 @@ class _Nothing:
         return None
 
 
-def test_a_lost_outcome_is_found(commit, lake):
+def test_response_of_lost_outcome_is_found(commit, lake):
     lake.lossy.made = [True]
     made, replayed = commit("made")
     assert replayed
@@ -193,9 +193,7 @@ def test_a_lost_outcome_is_found(commit, lake):
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_while_an_outcome_cannot_be_found_the_client_is_told_what_to_do(
-    commit, lake, failing, made
-):
+def test_unknown_outcome_hint_says_what_to_do(commit, lake, failing, made):
     apply = lake.lossy.apply
 
     def lose(writes, expect=()):
@@ -211,15 +209,15 @@ def test_while_an_outcome_cannot_be_found_the_client_is_told_what_to_do(
     assert length(lake) == 2
 
 
-def test_what_raises_changes_nothing(lake):
+def test_error_in_extra_writes_changes_nothing(lake):
     def refuse(_):
         raise Conflict("no")
 
     for change in (
-        lambda: lake.branches.create("sea", "b", "main", beside=refuse),
-        lambda: lake.tags.create("sea", "t", "main", beside=refuse),
+        lambda: lake.branches.create("sea", "b", "main", extra_writes=refuse),
+        lambda: lake.tags.create("sea", "t", "main", extra_writes=refuse),
         lambda: lake.commits.commit(
-            "sea", "main", message="m", committer="c", allow_empty=True, beside=refuse
+            "sea", "main", message="m", committer="c", allow_empty=True, extra_writes=refuse
         ),
     ):
         with pytest.raises(Conflict):

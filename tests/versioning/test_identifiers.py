@@ -22,7 +22,7 @@ def identifiers(seconds: float, process: bytes, counter: bytes) -> Identifiers:
     st.binary(min_size=5, max_size=5),
     st.binary(min_size=3, max_size=3),
 )
-def test_an_xid_is_its_twelve_bytes_in_base32hex(seconds, process, counter):
+def test_xid_is_base32hex_of_twelve_bytes(seconds, process, counter):
     made = identifiers(seconds, process, counter)
     for count in range(3):
         number = (int.from_bytes(counter) + count) % (1 << 24)
@@ -30,7 +30,7 @@ def test_an_xid_is_its_twelve_bytes_in_base32hex(seconds, process, counter):
         assert made.xid() == base64.b32hexencode(raw).decode().rstrip("=").lower()
 
 
-def test_a_later_descending_xid_sorts_first():
+def test_later_descending_xid_sorts_first():
     early = identifiers(1_700_000_000, bytes(5), bytes(3)).descending_xid()
     late = identifiers(1_700_000_001, bytes(5), bytes(3)).descending_xid()
     assert late < early

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from anabranch.errors import Invalid
 from anabranch.testing.histories import FIRST_DATE, History, linear_history, random_history
 from anabranch.testing.history_strategies import histories
-from anabranch.versioning.ancestry import ancestors
-from anabranch.versioning.log import log, log_page
+from anabranch.versioning.history.log import log, log_page
+from anabranch.versioning.history.revision_walk import ancestors
 
 
 def listed(history, start, **options):
@@ -26,7 +26,7 @@ def at(seconds, nanos=0):
 
 
 @given(histories(), st.data())
-def test_all_ancestors_once_and_each_the_newest_that_is_known(history, data):
+def test_log_yields_newest_known_commit_first_and_each_once(history, data):
     start = data.draw(st.sampled_from(history.ids))
     known, expected = {start}, []
     while known:
@@ -36,7 +36,7 @@ def test_all_ancestors_once_and_each_the_newest_that_is_known(history, data):
     assert set(expected) == set(ancestors(history.read, start))
 
 
-def test_ties_go_by_nanoseconds_then_by_id_descending():
+def test_equal_dates_are_ordered_by_nanoseconds_then_id_descending():
     history = History()
     root = history.add(creation_date=0)
     same = [history.add(root, creation_date=5, nanos=7) for _ in range(4)]
@@ -45,7 +45,7 @@ def test_ties_go_by_nanoseconds_then_by_id_descending():
     assert listed(history, top) == [top, later, *sorted(same, reverse=True), root]
 
 
-def test_first_parent():
+def test_first_parent_follows_only_first_parents():
     history = History()
     root = history.add()
     main = history.add(root)
@@ -54,7 +54,7 @@ def test_first_parent():
     assert len(listed(history, merge)) == 4
 
 
-def test_since_leaves_out_what_is_older_and_what_lies_behind_it():
+def test_since_omits_older_commits_and_those_behind_them():
     history = History()
     root = history.add(creation_date=100)
     wrong_clock = history.add(root, creation_date=50)
@@ -65,27 +65,27 @@ def test_since_leaves_out_what_is_older_and_what_lies_behind_it():
     assert listed(history, head, since=at(201)) == []
 
 
-def test_since_is_exact_below_the_second():
+def test_since_is_exact_to_nanoseconds():
     history = History()
     head = history.add(creation_date=FIRST_DATE, nanos=123_456_000)
     assert listed(history, head, since=at(FIRST_DATE, 123_456_000)) == [head]
     assert listed(history, head, since=at(FIRST_DATE, 123_457_000)) == []
 
 
-def test_since_minds_its_zone():
+def test_since_respects_time_zone():
     history = linear_history(3)
     cut = datetime.fromtimestamp(FIRST_DATE + 60, timezone(timedelta(hours=-7)))
     assert listed(history, history.ids[-1], since=cut) == [history.ids[2], history.ids[1]]
 
 
-def test_since_without_a_zone_is_refused():
+def test_since_without_zone_is_invalid():
     history = linear_history(1)
     with pytest.raises(Invalid) as caught:
         listed(history, history.ids[0], since=datetime(2024, 1, 1))  # noqa: DTZ001  the mistake
     assert caught.value.kind == "invalid_time"
 
 
-def test_stop_at_is_the_last_one_shown():
+def test_stop_at_is_last_commit():
     history = History()
     root = history.add()
     left, right = history.add(root), history.add(root)
@@ -98,19 +98,19 @@ def test_stop_at_is_the_last_one_shown():
 
 
 @given(histories(), st.data())
-def test_after_continues_where_it_says(history, data):
+def test_after_continues_behind_that_commit(history, data):
     start = data.draw(st.sampled_from(history.ids))
     order = listed(history, start)
     after = data.draw(st.sampled_from(order))
     assert listed(history, start, after=after) == order[order.index(after) + 1 :]
 
 
-def test_after_a_commit_that_is_not_in_the_log():
+def test_after_unknown_commit_yields_nothing():
     history = linear_history(5)
     assert listed(history, history.ids[2], after=history.ids[4]) == []
 
 
-def test_changed_is_asked_about_commits_with_one_parent_only():
+def test_changed_is_called_only_for_commits_with_one_parent():
     history = History()
     root = history.add()
     left, right = history.add(root), history.add(root)
@@ -126,7 +126,7 @@ def test_changed_is_asked_about_commits_with_one_parent_only():
     assert asked == [(head, merge), (right, root), (left, root)]
 
 
-def test_after_spares_the_question_about_what_it_skips():
+def test_changed_is_not_called_for_skipped_commits():
     history = linear_history(10)
     asked = []
 
@@ -138,7 +138,7 @@ def test_after_spares_the_question_about_what_it_skips():
     assert set(asked) == set(history.ids[1:3])
 
 
-def test_nothing_is_read_before_it_is_asked_for():
+def test_log_reads_commits_lazily():
     history = linear_history(100)
     commits = log(history.read, history[history.ids[-1]])
     assert history.reads == 0
@@ -149,7 +149,7 @@ def test_nothing_is_read_before_it_is_asked_for():
 
 @pytest.mark.parametrize("amount", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("seed", range(5))
-def test_pages_put_together_are_the_log(seed, amount):
+def test_concatenated_pages_equal_log(seed, amount):
     print("seed", seed)
     history = random_history(Random(seed), 21, f"pages {seed}")
     start = history.ids[-1]
@@ -167,7 +167,7 @@ def test_pages_put_together_are_the_log(seed, amount):
     assert collected == whole
 
 
-def test_limit_does_not_look_further():
+def test_limit_reads_no_further_commits():
     history = linear_history(100)
     page = log_page(log(history.read, history[history.ids[-1]]), 3, limit=True)
     assert [commit.id for commit in page.items] == history.ids[:-4:-1]
@@ -175,5 +175,5 @@ def test_limit_does_not_look_further():
     assert history.reads == 2
 
 
-def test_an_empty_page():
+def test_page_of_empty_log_is_empty():
     assert log_page([], 10).items == []

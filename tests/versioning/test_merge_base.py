@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from anabranch.errors import NotFound
 from anabranch.testing.histories import History, criss_cross_history, linear_history, random_history
 from anabranch.testing.history_strategies import histories
-from anabranch.versioning.ancestry import ancestors
-from anabranch.versioning.merge_base import is_ancestor, merge_base, merge_bases
+from anabranch.versioning.history.merge_base import is_ancestor, merge_base, merge_bases
+from anabranch.versioning.history.revision_walk import ancestors
 
 
 def best_by_definition(history, left, right):
@@ -20,7 +20,7 @@ def best_by_definition(history, left, right):
 
 
 @given(histories(), st.data())
-def test_the_best_by_definition(history, data):
+def test_merge_bases_match_definition(history, data):
     left, right = (data.draw(st.sampled_from(history.ids)) for _ in range(2))
     found = merge_bases(history.read, left, right)
     assert len(found) == len(set(found))
@@ -28,7 +28,7 @@ def test_the_best_by_definition(history, data):
 
 
 @given(histories(), st.data())
-def test_symmetric_and_the_same_every_time(history, data):
+def test_merge_base_is_symmetric_and_deterministic(history, data):
     left, right = (data.draw(st.sampled_from(history.ids)) for _ in range(2))
     found = merge_bases(history.read, left, right)
     assert found == merge_bases(history.read, right, left)
@@ -37,21 +37,21 @@ def test_symmetric_and_the_same_every_time(history, data):
 
 
 @given(histories(), st.data())
-def test_a_commit_and_its_ancestor(history, data):
+def test_merge_base_with_ancestor_is_ancestor(history, data):
     one, other = (data.draw(st.sampled_from(history.ids)) for _ in range(2))
     related = one in ancestors(history.read, other)
     assert is_ancestor(history.read, one, other) == related
     assert (merge_bases(history.read, one, other) == [one]) == related
 
 
-def test_a_commit_with_itself():
+def test_merge_base_with_itself_is_itself():
     history = linear_history(3)
     for commit_id in history.ids:
         assert merge_bases(history.read, commit_id, commit_id) == [commit_id]
         assert is_ancestor(history.read, commit_id, commit_id)
 
 
-def test_two_branches_that_both_merged_main():
+def test_merge_base_of_branches_that_merged_main_is_newer_main():
     """The parents of the right merge are an ancestor and its descendant; a walk that takes the
     first commit painted from both sides answers the ancestor.
     """
@@ -65,20 +65,20 @@ def test_two_branches_that_both_merged_main():
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7])
-def test_criss_cross_has_two(rounds):
+def test_criss_cross_has_two_merge_bases(rounds):
     history = criss_cross_history(rounds)
     before = history.ids[-4:-2]
     assert set(merge_bases(history.read, *history.ids[-2:])) == set(before)
 
 
-def test_the_newest_is_preferred():
+def test_newest_merge_base_is_preferred():
     history = criss_cross_history(1)
     older, newer = history.ids[1:3]
     assert history[older].creation_date < history[newer].creation_date
     assert merge_bases(history.read, *history.ids[-2:]) == [newer, older]
 
 
-def test_of_equally_new_ones_the_smallest_id():
+def test_smallest_id_is_preferred_among_equal_dates():
     """Nanoseconds do not count: they are no part of a commit's identity."""
     history = History()
     root = history.add(creation_date=0)
@@ -87,7 +87,7 @@ def test_of_equally_new_ones_the_smallest_id():
     assert merge_bases(history.read, left, right) == sorted(pair)
 
 
-def test_histories_that_share_nothing():
+def test_unrelated_histories_have_no_merge_base():
     history = History()
     left, right = history.add(), history.add()
     assert merge_bases(history.read, left, right) == []
@@ -95,7 +95,7 @@ def test_histories_that_share_nothing():
     assert not is_ancestor(history.read, left, right)
 
 
-def test_an_unknown_commit():
+def test_unknown_commit_raises_not_found():
     history = linear_history(2)
     for call in (merge_bases, merge_base, is_ancestor):
         for pair in (("0" * 64, history.ids[0]), (history.ids[0], "0" * 64)):
@@ -104,7 +104,7 @@ def test_an_unknown_commit():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_generations_that_are_missing_or_wrong_cost_time_only(seed):
+def test_wrong_generations_do_not_change_merge_bases(seed):
     """lakeFS's oldest records have none: all of them, or those before an upgrade, read as 0."""
     print("seed", seed)
     random = Random(seed)
@@ -146,14 +146,14 @@ def count_reads(history, call, *arguments):
     return answer, history.reads - before
 
 
-def test_a_near_base_in_a_long_history_costs_its_distance(long_history):
+def test_merge_base_reads_only_distance_to_base(long_history):
     history, main, branch, fork = long_history
     answer, reads = count_reads(history, merge_bases, main, branch)
     assert answer == [fork]
     assert reads <= 30 + 20 + 5
 
 
-def test_a_near_ancestor_in_a_long_history_costs_its_distance(long_history):
+def test_is_ancestor_reads_only_distance(long_history):
     history, main, branch, fork = long_history
     assert count_reads(history, merge_bases, main, fork)[1] <= 30 + 5
     assert count_reads(history, is_ancestor, fork, main) == (True, 32)
@@ -161,7 +161,7 @@ def test_a_near_ancestor_in_a_long_history_costs_its_distance(long_history):
     assert count_reads(history, is_ancestor, branch, main)[1] <= 30 + 5
 
 
-def test_a_search_in_vain_passes_each_commit_once():
+def test_failed_ancestor_search_reads_each_commit_once():
     """The number of ways through a criss-cross history doubles with each round."""
     history = criss_cross_history(100)
     aside = history.add(history.ids[0])
@@ -170,7 +170,7 @@ def test_a_search_in_vain_passes_each_commit_once():
     assert reads <= len(history.ids) + 1
 
 
-def test_every_commit_is_read_once():
+def test_merge_base_reads_each_commit_once():
     history = random_history(Random(5), 200, "once")
     for left, right in zip(history.ids[-20:-10], history.ids[-10:], strict=True):
         seen = []

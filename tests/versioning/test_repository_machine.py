@@ -21,16 +21,16 @@ from hypothesis.stateful import (
     multiple,
     rule,
 )
+from support.services.postgres import clear
 
 from anabranch.errors import DirtyBranch, MergeConflict, NoChanges
+from anabranch.keyvalue.caching.prefetch import PrefetchedReads
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.keyvalue.foreseen_reads import ForeseenReads
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.keyvalue.postgres import PostgresStore
+from anabranch.keyvalue.postgres.store import PostgresStore
 from anabranch.model.stat import Stat
 from anabranch.testing.lake import Clock, lake_in
 from anabranch.testing.model_repository import ModelBranch, ModelCommit, ModelRepository
-from anabranch.testing.postgres import clear
 
 PATHS = st.sampled_from(["a", "a/b", "a/b/c", "a/c", "a//c", "b", "b/ü", "b/✓", "z" * 40])
 BODIES = st.sampled_from([b"", b"one", b"two", b"three"])
@@ -227,7 +227,7 @@ class PostgresRepositoryMachine(RepositoryMachine):
 
     def keyvalue(self) -> KeyValueStore:
         clear(self.url)
-        return ForeseenReads(PostgresStore(self.url, max_open_connections=2))
+        return PrefetchedReads(PostgresStore(self.url, max_open_connections=2))
 
 
 class TestRepositoryOnPostgres(PostgresRepositoryMachine.TestCase):

@@ -1,4 +1,4 @@
-"""Active commits, against lakeFS's definition written out plainly."""
+"""Active commits, compared with lakeFS's definition."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from anabranch.errors import Gone
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
 from anabranch.model.retention import RetentionRules
-from anabranch.versioning.retention import DAY_SECONDS, Line, active_commits, line_of
+from anabranch.versioning.garbage.retention import (
+    DAY_SECONDS,
+    CommitNode,
+    active_commits,
+    commit_node,
+)
 
 NOW = 1_700_000_000.0
 
 
 def days_ago(days, parent=""):
-    return Line(NOW - days * DAY_SECONDS, parent, "")
+    return CommitNode(NOW - days * DAY_SECONDS, parent, "")
 
 
 def branch(name, commit_id):
@@ -45,7 +50,7 @@ def plainly(lines, branches, rules):
 
 @st.composite
 def histories(draw):
-    lines: dict[str, Line] = {}
+    lines: dict[str, CommitNode] = {}
     for number in range(draw(st.integers(1, 25))):
         parent = draw(st.sampled_from(sorted(lines))) if lines and draw(st.integers(0, 9)) else ""
         lines[f"{number:02d}"] = days_ago(draw(st.integers(0, 40)), parent)
@@ -58,12 +63,12 @@ def histories(draw):
 
 @settings(max_examples=300, deadline=None)
 @given(histories())
-def test_active_is_what_lakefs_says(history):
+def test_active_commits_match_lakefs_definition(history):
     lines, branches, rules = history
     assert active_commits(lines, branches, [], rules, NOW) == plainly(lines, branches, rules)
 
 
-def test_what_counts_is_when_a_commit_was_replaced():
+def test_retention_counts_from_replacement_of_commit():
     lines = {"old": days_ago(100), "new": days_ago(3, "old")}
     heads = [branch("main", "new")]
     assert active_commits(lines, heads, [], RetentionRules(4), NOW) == {"new", "old"}
@@ -72,25 +77,25 @@ def test_what_counts_is_when_a_commit_was_replaced():
     assert active_commits(lines, heads, [], rules, NOW) == {"new", "old"}
 
 
-def test_a_branch_that_was_deleted_is_kept_for_the_default_time():
+def test_deleted_branch_is_retained_for_default_days():
     lines = {"base": days_ago(50), "side": days_ago(5, "base"), "head": days_ago(20, "base")}
     heads = [branch("main", "head")]
     assert active_commits(lines, heads, [], RetentionRules(6), NOW) == {"head", "side", "base"}
     assert active_commits(lines, heads, [], RetentionRules(4), NOW) == {"head"}
 
 
-def test_a_tag_keeps_its_commit_and_no_other():
+def test_tag_retains_only_its_commit():
     lines = {"a": days_ago(90), "b": days_ago(80, "a"), "c": days_ago(70, "b")}
     heads = [branch("main", "c")]
     assert active_commits(lines, heads, ["b"], RetentionRules(1), NOW) == {"b", "c"}
 
 
-def test_without_rules_everything_is_kept():
+def test_without_rules_all_commits_are_active():
     lines = {"a": days_ago(90), "b": days_ago(80, "a"), "x": days_ago(70)}
     assert active_commits(lines, [branch("main", "b")], [], None, NOW) == {"a", "b", "x"}
 
 
-def test_a_commit_that_is_missing_is_named():
+def test_missing_commit_is_named_in_error():
     lines = {"a": days_ago(3, "lost")}
     with pytest.raises(Gone, match="lost"):
         active_commits(lines, [branch("main", "a")], [], RetentionRules(9), NOW)
@@ -98,11 +103,11 @@ def test_a_commit_that_is_missing_is_named():
         active_commits(lines, [branch("main", "gone")], [], None, NOW)
 
 
-def test_old_merges_of_lakefs_hold_their_parents_the_other_way_round():
+def test_old_lakefs_merges_have_reversed_parents():
     merge = Commit(
         id="m", committer="", message="", creation_date=1, metarange_id="", parents=("s", "d")
     )
-    assert line_of(merge).first_parent == "s"
+    assert commit_node(merge).first_parent == "s"
     old = Commit(
         id="m",
         committer="",
@@ -112,10 +117,10 @@ def test_old_merges_of_lakefs_hold_their_parents_the_other_way_round():
         parents=("s", "d"),
         version=0,
     )
-    assert line_of(old).first_parent == "d"
+    assert commit_node(old).first_parent == "d"
 
 
-def test_a_hundred_thousand_branches_of_one_long_history():
+def test_hundred_thousand_branches_of_long_history():
     lines = {"c0": days_ago(400)}
     for number in range(1, 100_000):
         lines[f"c{number}"] = days_ago(400 - number / 300, f"c{number - 1}")

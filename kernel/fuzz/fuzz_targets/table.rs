@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use _kernel::table::footer::{Footer, Handle};
 use _kernel::table::verify::verify;
-use _kernel::table::{BlockSurvey, RawBlock, Table};
+use _kernel::table::{BlockScan, RawBlock, Table};
 use libfuzzer_sys::fuzz_target;
 
 /// Appends a block, its checksum made to hold, and returns where it is.
@@ -70,9 +70,9 @@ fn exercise(bytes: Vec<u8>) {
         let _ = table.get(key, &mut scratch);
         let _ = cursor.seek(key);
     }
-    let mut survey = BlockSurvey::default();
+    let mut scan = BlockScan::default();
     for block in 0..table.block_count().min(64) {
-        let _ = survey.load(&table, block);
+        let _ = scan.load(&table, block);
     }
 }
 

@@ -11,13 +11,13 @@ use crate::codec::{EntryView, encode_value, is_system_key};
 use crate::error::{Error, Result};
 use crate::tree::load::Loader;
 
-/// So many batches are encoded before the first of them is written.
+/// The maximum number of encoded batches that wait to be written.
 const AHEAD: usize = 2;
 
 /// Adds all records of a stream, sorted by path or key; one thread encodes them while another
 /// writes. The form is known by its columns: raw records have the column `key`. Fails with
 /// [`Error::Order`] for keys that are not in order and with [`Error::Invalid`] for columns that are
-/// not there, of another type, or null.
+/// missing, of another type, or null.
 pub fn load(source: impl RecordBatchReader, loader: &mut Loader) -> Result<()> {
     thread::scope(|scope| {
         let (sender, encoded) = sync_channel::<Records>(AHEAD);
@@ -129,7 +129,7 @@ fn encode_decoded(batch: &RecordBatch, records: &mut Records) -> Result<()> {
     Ok(())
 }
 
-/// Columns of text are UTF-8 by their type, but nobody has checked them.
+/// Text columns are UTF-8 by their type, but this is not yet verified.
 fn text<'a>(value: Option<&'a [u8]>, column: &str, row: usize) -> Result<&'a [u8]> {
     let bytes = present(value, column, row)?;
     match std::str::from_utf8(bytes) {

@@ -1,9 +1,9 @@
-//! The order of paths that come in none.
+//! Sorts unsorted paths.
 //!
-//! Paths of a listing begin alike for long, and then a comparison reads them from afar. So what a
-//! run of paths has in common is found once, the eight bytes behind it are sorted as a number, and
-//! each run of equal numbers is looked at in its turn. (A radix sort, most significant digit first,
-//! whose digit is eight bytes behind the common beginning.)
+//! The paths of a listing share long prefixes, so comparing them as strings would be slow. Instead,
+//! the common prefix of a run of paths is found once, the next eight bytes are sorted as a number,
+//! and each run of equal numbers is sorted recursively (an MSD radix sort whose digit is the eight
+//! bytes after the common prefix).
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 
@@ -16,8 +16,8 @@ const SHORT: usize = 16;
 const DIGIT: usize = 8;
 
 /// Returns the numbers of the rows of a stream in the order of their column `path`: those that are
-/// equal as they came, and those without a path last. Fails with [`Error::Invalid`] for a column
-/// that is not there or no text, and for more rows than a number of 32 bits counts.
+/// equal in their original order, and those without a path last. Fails with [`Error::Invalid`] if
+/// the column is missing or not text, and for more rows than 32 bits can count.
 pub fn path_order(source: impl RecordBatchReader) -> Result<Vec<u32>> {
     let batches = source.collect::<std::result::Result<Vec<RecordBatch>, _>>();
     let batches = batches.map_err(|error| Error::Invalid(error.to_string()))?;
@@ -49,7 +49,7 @@ struct Item {
     number: u32,
 }
 
-/// Sorts paths that are alike in their first `depth` bytes.
+/// Sorts paths whose first `depth` bytes are equal.
 fn sort(items: &mut [Item], paths: &[&[u8]], depth: usize) {
     let path = |item: &Item| paths[item.number as usize];
     let alike = match items {
@@ -86,7 +86,7 @@ fn common(left: &[u8], right: &[u8]) -> usize {
     pairs.take_while(|(left, right)| left == right).count()
 }
 
-/// Returns the first bytes as a number that is in their order.
+/// Returns the first eight bytes as a number that sorts in the same order.
 fn digit(bytes: &[u8]) -> u64 {
     let mut first = [0; DIGIT];
     let length = bytes.len().min(DIGIT);

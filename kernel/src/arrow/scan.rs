@@ -12,15 +12,15 @@ use arrow_schema::{ArrowError, SchemaRef};
 use super::{DECODED, RAW};
 use crate::codec::{EntryView, decode_value, is_system_key};
 use crate::error::{Error, Result};
-use crate::tree::{Tree, TreeCursor, Window};
+use crate::tree::{ListRange, Tree, TreeCursor};
 
 /// A batch ends after this many bytes of records, so that no column's offsets overflow.
 const MAX_BATCH_BYTES: usize = 64 << 20;
 
-/// A walk over the records of a window that gives batches.
+/// An iterator over the records of a list range in batches.
 pub struct Scan {
     cursor: TreeCursor,
-    window: Window,
+    range: ListRange,
     decoded: bool,
     batch: usize,
     ended: bool,
@@ -28,16 +28,16 @@ pub struct Scan {
 
 impl Scan {
     /// Starts a scan in batches of at most `batch` records, in the decoded or the raw form. The
-    /// window's delimiter is of no account.
-    pub fn new(tree: &Tree, window: Window, decoded: bool, batch: usize) -> Result<Scan> {
+    /// range's delimiter is ignored.
+    pub fn new(tree: &Tree, range: ListRange, decoded: bool, batch: usize) -> Result<Scan> {
         let mut cursor = tree.cursor();
-        let start = window.start();
+        let start = range.start();
         if let Some(start) = &start {
             cursor.seek(start)?;
         }
         Ok(Scan {
             cursor,
-            window,
+            range,
             decoded,
             batch: batch.max(1),
             ended: start.is_none(),
@@ -67,7 +67,7 @@ impl Scan {
                 self.ended = true;
                 break;
             };
-            if !self.window.holds(key) {
+            if !self.range.holds(key) {
                 self.ended = true;
                 break;
             }

@@ -1,9 +1,9 @@
-//! The metadata of one object, with texts of its own.
+//! The metadata of one object, with owned strings.
 
 use super::entry_view::EntryView;
 use crate::error::{Error, Result};
 
-/// An object: where its bytes are and what is known of them.
+/// An object: the address of its bytes and its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     pub address: String,
@@ -21,7 +21,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns what tells this content from another; the address has no part in it.
+    /// Returns the identity of the content, which does not depend on the address.
     pub fn identity(&self) -> [u8; 32] {
         self.view().identity()
     }

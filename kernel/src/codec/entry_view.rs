@@ -1,4 +1,4 @@
-//! The metadata of one object as the protobuf message `catalog.Entry`, read where it lies.
+//! The metadata of one object as the protobuf message `catalog.Entry`, borrowed from its bytes.
 //!
 //! Go writes the pairs of a map in random order, so bytes of the same entry may differ between
 //! writers; ours are sorted by key. Identities never depend on these bytes.
@@ -15,7 +15,7 @@ const METADATA: u64 = 5;
 const ADDRESS_TYPE: u64 = 6;
 const CONTENT_TYPE: u64 = 7;
 
-/// An object's metadata. Texts are bytes here: whether they are UTF-8, who shows them decides.
+/// An object's metadata. Strings are bytes: code that displays them checks whether they are UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryView<'a> {
     pub address: &'a [u8],
@@ -30,7 +30,7 @@ pub struct EntryView<'a> {
 }
 
 impl<'a> EntryView<'a> {
-    /// Returns what tells this content from another; the address has no part in it.
+    /// Returns the identity of the content, which does not depend on the address.
     pub fn identity(&self) -> [u8; 32] {
         entry_identity(self.size, self.checksum, &self.metadata, self.content_type)
     }

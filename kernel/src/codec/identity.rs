@@ -13,11 +13,11 @@
 
 use sha2::{Digest, Sha256};
 
-/// How the keys of an entry's system metadata begin: what the server keeps with an object for
-/// itself, in the same map as the user's metadata.
+/// The prefix of the keys of an entry's system metadata, which the server stores in the same map as
+/// the user's metadata.
 const SYSTEM_PREFIX: &[u8] = b"::anabranch::";
 
-/// Returns whether a key of an entry's metadata is the server's own.
+/// Returns whether a key of an entry's metadata is system metadata.
 pub fn is_system_key(key: &[u8]) -> bool {
     key.starts_with(SYSTEM_PREFIX)
 }
@@ -33,7 +33,7 @@ impl IdentityStream {
         Self::default()
     }
 
-    /// Continues a digest that has already taken bytes of its own kind.
+    /// Continues a digest that already contains bytes of another kind.
     pub fn over(digest: Sha256) -> Self {
         Self { digest }
     }
@@ -97,7 +97,7 @@ pub fn hex(digest: &[u8; 32]) -> String {
     text
 }
 
-/// Returns what tells one object's content from another's: size, checksum, the user's metadata,
+/// Returns the identity of an object's content: the digest of its size, checksum, user metadata and
 /// content type.
 pub fn entry_identity<T: AsRef<[u8]>>(
     size: i64,
@@ -123,7 +123,7 @@ pub fn entry_identity<T: AsRef<[u8]>>(
     stream.finish()
 }
 
-/// Returns the name of a commit; `creation_date` in seconds since 1970.
+/// Returns the id of a commit; `creation_date` is in seconds since 1970.
 pub fn commit_id<S: AsRef<str>>(
     committer: &str,
     message: &str,

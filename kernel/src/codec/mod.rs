@@ -1,4 +1,4 @@
-//! What lies inside a record: the framed value, identities, and the protobuf messages.
+//! The contents of a record: the framed value, identities, and the protobuf messages.
 
 mod entry;
 mod entry_view;

@@ -30,7 +30,7 @@ impl RangeInfo {
     pub fn decode_value(raw: &[u8]) -> Result<RangeInfo> {
         let malformed = |what: &str| Error::Invalid(format!("malformed range record: {what}"));
         let (identity, data) = decode_value(raw).ok_or_else(|| malformed("bad value"))?;
-        // An id becomes a file's name, so nothing but an id may pass.
+        // The id becomes a file name, so only valid ids are accepted.
         if identity.len() != 64 || !identity.iter().all(|b| b"0123456789abcdef".contains(b)) {
             return Err(malformed("bad id"));
         }

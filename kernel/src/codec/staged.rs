@@ -1,9 +1,9 @@
-//! A staged change as a branch's staging area keeps it: the protobuf message `StagedEntryData`.
+//! A staged change in a branch's staging area: the protobuf message `StagedEntryData`.
 
 use super::wire::{Fields, put_bytes};
 use crate::error::Result;
 
-/// A change to one key, read where it lies. An empty identity marks a tombstone: the key is
+/// A change to one key, borrowed from its bytes. An empty identity marks a tombstone: the key is
 /// deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StagedEntry<'a> {

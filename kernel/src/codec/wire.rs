@@ -1,7 +1,7 @@
 //! The wire form of protobuf messages: fields of a number, a wire type and a value.
 //!
-//! Writing leaves out fields that have their default, as proto3 does. Reading hands out every
-//! field it meets and lets the message skip those that it does not know.
+//! Writing leaves out fields with their default value, as proto3 does. Reading returns every field,
+//! and the message skips those that it does not know.
 
 use crate::error::{Error, Result};
 use crate::varint;
@@ -33,7 +33,7 @@ pub fn put_message(out: &mut Vec<u8>, field: u64, message: &[u8]) {
     out.extend_from_slice(message);
 }
 
-/// The value of a field as it was met.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     Int(u64),
@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The fields of a message, in the order in which they lie.
+/// The fields of a message in stored order.
 pub struct Fields<'a> {
     message: &'a [u8],
     position: usize,

@@ -1,5 +1,5 @@
-//! A body in chunks that arrives in pieces (RFC 9112, 7.1). Extensions and trailers mean nothing
-//! here; how much there may be of them is limited, since they are read for nothing.
+//! An incremental decoder of chunked bodies (RFC 9112, 7.1). Extensions and trailers are ignored;
+//! their size is limited so that a client cannot waste the server's time.
 
 use super::fault::Fault;
 
@@ -24,11 +24,11 @@ enum State {
     Done,
 }
 
-/// Where in the body the last piece ended.
+/// The position in the body after the last piece.
 #[derive(Debug)]
 pub struct ChunkReader {
     state: State,
-    /// What is still to come of the chunk, or its size so far.
+    /// The remaining bytes of the chunk, or the digits of its size so far as a number.
     size: u64,
     digits: usize,
     extensions: usize,
@@ -53,8 +53,8 @@ impl ChunkReader {
         self.state == State::Done
     }
 
-    /// Takes the bytes of `data` that belong to the body, and appends their content to `body`.
-    /// Returns their number.
+    /// Consumes the bytes of `data` that belong to the body, and appends their content to `body`.
+    /// Returns the number of consumed bytes.
     pub fn take(&mut self, data: &[u8], body: &mut Vec<u8>) -> Result<usize, Fault> {
         let mut at = 0;
         while at < data.len() && !self.is_done() {

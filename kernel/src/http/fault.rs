@@ -1,12 +1,12 @@
-//! What is wrong with a request, and the status of the response that says so.
+//! The error of a malformed request, with the status of its response.
 
-/// A request that cannot be read. After it, nothing that the client sends on the same connection
-/// can be trusted to be a request.
+/// A request that cannot be parsed. Bytes after it on the same connection must not be parsed as
+/// another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The status of the response.
     pub status: u16,
-    /// The reason, for people.
+    /// The reason as text.
     pub reason: &'static str,
 }
 

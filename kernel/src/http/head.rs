@@ -1,5 +1,5 @@
-//! The head of a request, parsed strictly: whatever two parsers could read in two ways is refused,
-//! since a proxy in front of the server may read it the other way (RFC 9112, sections 3, 5, 6, 11).
+//! A strict parser of request heads: it rejects ambiguous requests, because a proxy in front of the
+//! server could interpret them differently (RFC 9112, sections 3, 5, 6, 11).
 
 use super::fault::Fault;
 
@@ -94,7 +94,7 @@ impl<'a> Head<'a> {
     }
 
     /// Reads the headers that say where the body ends and whether the connection persists.
-    /// Upgrades to other protocols are not offered, so their headers mean nothing (RFC 9110, 7.8).
+    /// Upgrades to other protocols are not supported, so their headers are ignored (RFC 9110, 7.8).
     fn resolve_connection(&mut self) -> Result<(), Fault> {
         let (mut length, mut chunked) = (None, false);
         for &(name, value) in &self.headers {

@@ -1,5 +1,5 @@
-//! A head that arrives in pieces. Every byte is looked at once, and a head that will be refused is
-//! refused by its first bad line, not by its end, which may never come.
+//! An incremental parser of request heads. It examines every byte once, and rejects an invalid head
+//! at its first invalid line instead of its end, which may never arrive.
 
 use super::fault::Fault;
 use super::head::{MAX_HEAD_BYTES, MAX_HEADER_LINES, check_request_line, is_token_byte};
@@ -22,8 +22,8 @@ impl HeadReader {
         self.received.is_empty()
     }
 
-    /// Takes the bytes of `data` that belong to the head. Returns their number, and the head once
-    /// it is complete; after that, the reader is ready for the next one.
+    /// Consumes the bytes of `data` that belong to the head. Returns their number, and the head once
+    /// it is complete; the reader is then ready for the next head.
     pub fn take(&mut self, data: &[u8]) -> Result<(usize, Option<Vec<u8>>), Fault> {
         let mut taken = 0;
         while taken < data.len() {

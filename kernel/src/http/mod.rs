@@ -1,5 +1,5 @@
-//! Messages of HTTP/1.1: plain requests, read in one go; heads and chunked bodies that come in
-//! pieces; answers, written in one piece.
+//! HTTP/1.1 messages: parsers of complete plain requests, of heads and of chunked bodies, and a
+//! writer of complete responses.
 
 mod chunks;
 mod fault;

@@ -1,16 +1,16 @@
-//! A request that came in one piece and asks for nothing out of the ordinary.
+//! A fast parser for complete requests without unusual headers.
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
 use super::head::{MAX_HEAD_BYTES, is_valid_host, parse_length};
 
-/// The most headers that are taken; with more the request is not plain.
+/// The maximum number of headers of a plain request.
 const MOST_HEADERS: usize = 48;
 
 /// The methods of plain requests.
 const METHODS: [&str; 5] = ["GET", "HEAD", "PUT", "POST", "DELETE"];
 
-/// A request, as it lies in what came.
+/// A request, borrowed from the received bytes.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub method: &'a str,
@@ -21,14 +21,13 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// Returns the request that `data` is, from its first byte to its last, and gives each of its
-/// headers to `put_header`. None for anything else, whether it is half of a request, more than one,
-/// or none at all; and for one that changes how the connection goes on, or how its body comes:
-/// of another version, with chunks, to be asked for its body, the last one, to speak otherwise,
-/// with a head that is too long, or without exactly one host.
+/// Parses `data` as exactly one request, and calls `put_header` with each of its headers. Returns
+/// None for anything else: an incomplete request, several requests, or malformed bytes; and for a
+/// request that affects the connection or the transfer of its body: another version, chunks, an
+/// `Expect`, `Connection` or `Upgrade` header, a head that is too long, or not exactly one host.
 ///
-/// What this takes for a request, with that end, is one for every other parser, too: lines end with
-/// CR and LF, and its length stands there once.
+/// Every other parser agrees on such a request and its end: lines end with CR LF, and there is one
+/// Content-Length.
 pub fn whole_request<'a>(
     data: &'a [u8],
     mut put_header: impl FnMut(&'a str, &'a [u8]),

@@ -1,7 +1,7 @@
-//! An answer, in one piece.
+//! The head of a response.
 
-/// Appends one line of an answer's head, the name in lower case. Returns whether it is one: a name or a value with a line
-/// end in it would be more.
+/// Appends a header line with the name in lower case. Returns false if the name or the value
+/// contains a line end, which would make it more than one line.
 pub fn put_header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) -> bool {
     let start = out.len();
     out.extend_from_slice(name);

@@ -1,9 +1,9 @@
-//! Makes a tree of keys, level by level from the leaves up.
+//! Builds a key tree, level by level from the leaves up.
 
 use super::node::{Span, put_node, shared_prefix};
 use super::{FANOUT, KeyTree};
 
-/// Gathers keys in ascending order.
+/// A builder that takes keys in ascending order.
 #[derive(Default)]
 pub struct KeyTreeBuilder {
     keys: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Sorted keys in a compact tree that is searched for the first key at or above another.
 //!
-//! Every node holds up to 16 keys, each written as its difference from the key before, and before
-//! the keys their spans: what the caller keeps there, or, above the leaves, where the children
-//! lie. The key of a child is its last one. What all keys begin with is kept once.
+//! Every node holds up to 16 keys, each encoded as its difference from the key before, preceded by
+//! their spans: the caller's values in leaves, the positions of the children in other nodes. The key
+//! of a child is its last key. The common prefix of all keys is stored once.
 //!
 //! ```text
 //! bytes      leaves … | the level above … | root | common beginning of all keys
@@ -12,9 +12,8 @@
 //!            1 | offset and length of each, 8 bytes each
 //! ```
 //!
-//! A search reads one node a level, each of three cache lines that lie side by side, where halving
-//! an array of numbers would miss a cache at most of its steps. A key of a table's index takes
-//! about 10 bytes.
+//! A search reads one node of three adjacent cache lines per level, whereas a binary search in an
+//! array misses the cache at most of its steps. A key of a table's index takes about 10 bytes.
 
 mod builder;
 mod node;
@@ -60,8 +59,8 @@ impl KeyTree {
         }
     }
 
-    /// Starts a search for the first key that is at least `key`. Each step of it reads one node,
-    /// for which the step before has asked the processor: between steps there is time for others.
+    /// Starts a search for the first key that is at least `key`. Each step reads one node, which the
+    /// step before has prefetched, so that steps of several searches can be interleaved.
     #[inline]
     pub fn search<'a>(&'a self, key: &'a [u8]) -> Search<'a> {
         prefetch(&self.bytes[self.root..]);
@@ -125,15 +124,15 @@ impl KeyTree {
     }
 }
 
-/// What a step of a search came to.
+/// The result of a step of a search.
 pub enum Progress {
     /// There is another node to read.
     Under,
-    /// The number and the span of what was searched for, `None` when there is no such key.
+    /// The number and the span of the key, `None` if there is no such key.
     Done(Option<(usize, Span)>),
 }
 
-/// A search that stands before a node.
+/// A search, positioned before a node.
 pub struct Search<'a> {
     tree: &'a KeyTree,
     /// The key, without the common beginning once a node is known.

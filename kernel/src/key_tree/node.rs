@@ -1,4 +1,4 @@
-//! A node of a tree of keys: its spans and its keys, as the tree's drawing shows them.
+//! A node of a key tree: its spans and its keys, in the layout shown in the parent module.
 
 use crate::varint;
 
@@ -6,14 +6,14 @@ use crate::varint;
 const REGULAR: u8 = 0;
 const ANY: u8 = 1;
 
-/// Where something lies: offset and length.
+/// A position: offset and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub offset: u64,
     pub length: u64,
 }
 
-/// A node, its parts told apart.
+/// A parsed node.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     count: usize,

@@ -1,5 +1,5 @@
-//! Streams of Arrow record batches, handed over in PyCapsules: no copy, and no library in common
-//! but the layout of the Arrow C stream interface.
+//! Streams of Arrow record batches in PyCapsules: without a copy, and without a shared library, by
+//! the layout of the Arrow C stream interface.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl ArrowStream {
 
 #[pymethods]
 impl ArrowStream {
-    /// Returns the stream; who takes it reads it as it is, no schema can be requested.
+    /// Returns the stream; a requested schema is ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -55,7 +55,7 @@ impl ArrowStream {
     }
 }
 
-/// Takes the stream out of whatever offers one.
+/// Takes the stream from an object that exports one.
 fn take_stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     let offered = source.getattr_opt("__arrow_c_stream__")?;
     let offered = offered.ok_or_else(|| {

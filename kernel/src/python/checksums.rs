@@ -5,7 +5,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::checksum;
 
-/// Buffers at least this long, in bytes, are worth the price of letting other threads run.
+/// The minimum length, in bytes, of a buffer for which releasing the GIL pays off.
 const LONG: usize = 16 * 1024;
 
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! Small questions about files.
+//! System calls on files.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn read_cached(
 ) -> PyResult<Option<Bound<'_, PyBytes>>> {
     let mut all = false;
     let bytes = PyBytes::new_with(py, length, |buffer| {
-        // whatever goes wrong is told by who reads it otherwise
+        // the caller then reads the file in another way, which reports any error
         all = files::read_cached(&path, start, buffer).unwrap_or(false);
         Ok(())
     })?;
@@ -49,7 +49,7 @@ fn read_whole_cached(
 fn ordinary_place<'py>(
     address: &Bound<'py, PyString>,
 ) -> Option<(Bound<'py, PyString>, Bound<'py, PyString>)> {
-    // a text that is no Unicode has no ordinary place
+    // a string that is not valid Unicode is not an ordinary address
     let text = address.to_cow().ok()?;
     let (folder, name) = files::ordinary_place(&text)?;
     let py = address.py();

@@ -1,4 +1,4 @@
-//! Requests and answers of HTTP.
+//! HTTP requests and responses.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -88,7 +88,7 @@ impl RequestHead {
     }
 }
 
-/// A head that arrives in pieces.
+/// An incremental parser of a request head.
 #[pyclass]
 #[derive(Default)]
 struct HeadReader(http::HeadReader);
@@ -120,7 +120,7 @@ impl HeadReader {
     }
 }
 
-/// A body in chunks that arrives in pieces.
+/// An incremental decoder of a chunked body.
 #[pyclass]
 #[derive(Default)]
 struct ChunkReader(http::ChunkReader);

@@ -1,4 +1,4 @@
-//! Text of HTTP, which has one character for each byte (Latin-1); here it is those bytes.
+//! Conversion of HTTP text, which Python has with one character for each byte (Latin-1).
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// Returns the bytes of text. Fails with ValueError for a character that is none.
+/// Returns the bytes of a text. Fails with ValueError for a character that is not Latin-1.
 pub fn latin_1<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, [u8]>> {
     let text = text.to_str()?;
     if text.is_ascii() {
@@ -30,8 +30,8 @@ pub fn py_text<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyString> {
     }
 }
 
-/// Returns the bytes of a header's name or value, given as they are, or as text, which is Latin-1
-/// if it can be, else UTF-8.
+/// Returns the bytes of a header's name or value, given as bytes or as text. Text is encoded as
+/// Latin-1 if possible, else as UTF-8.
 pub fn raw<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
         return Ok(Cow::Borrowed(bytes.as_bytes()));

@@ -1,4 +1,4 @@
-//! Layers of trees, and the trees that they make together.
+//! Layers of trees, and the trees written from them.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::trees::Tree;
 use crate::error::{Error, Result};
 use crate::tree::layers::{self, LeaveOut, Limits, Seen};
 
-/// Leaves out what Python says.
+/// A filter of entries implemented by a Python function.
 struct PyLeaveOut(Py<PyAny>);
 
 impl LeaveOut for PyLeaveOut {
@@ -24,7 +24,7 @@ impl LeaveOut for PyLeaveOut {
     }
 }
 
-/// The entries of a tree under a prefix, and what becomes of them.
+/// The entries of a tree under a prefix, and their changes in the new tree.
 #[pyclass(module = "anabranch._kernel", frozen)]
 pub struct Layer {
     tree: crate::tree::Tree,
@@ -75,7 +75,7 @@ impl Layer {
     }
 }
 
-/// What was met in a layer.
+/// The statistics of a layer.
 #[pyclass(module = "anabranch._kernel", frozen, get_all)]
 pub struct LayerCounts {
     found: u64,
@@ -133,7 +133,7 @@ fn write_layers(
     };
     let done = py.detach(|| layers::write(&layers, &folder, limits))?;
     let seen = done.seen.iter().map(|seen| LayerCounts::new(py, seen));
-    Ok((done.outcome.into(), seen.collect::<PyResult<_>>()?))
+    Ok((done.result.into(), seen.collect::<PyResult<_>>()?))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

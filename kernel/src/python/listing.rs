@@ -1,4 +1,4 @@
-//! A page of a tree and of the staged changes that lie over it.
+//! A page of a tree with staged changes applied.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ use crate::tree::s3_xml::{Elements, elements};
 use crate::tree::stats_json::{Shown, object_stats};
 
 thread_local! {
-    /// Holds a page as it is written: fresh memory for each would cost as much as writing it.
+    /// A buffer for pages, reused because allocating it would cost as much as writing a page.
     static PAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! The face that Python sees: the module `anabranch._kernel`, described in `_kernel.pyi`.
+//! The Python bindings: the module `anabranch._kernel`, documented in `_kernel.pyi`.
 
 mod arrow;
 mod checksums;

@@ -1,4 +1,4 @@
-//! Canonical requests and their signatures, and headers as both want them.
+//! Canonical requests and their signatures, and normalized headers.
 
 use std::borrow::Cow;
 
@@ -99,8 +99,7 @@ fn joined_headers<'py>(py: Python<'py>, pairs: &Bound<'py, PyAny>) -> PyResult<B
     Ok(joined)
 }
 
-/// Adds a header to those that are there, by its name in lower case: behind a comma, where there
-/// is one of that name.
+/// Adds a header by its lower-case name; a repeated name's value is appended after a comma.
 pub fn join_header(joined: &Bound<'_, PyDict>, name: &[u8], value: &[u8]) -> PyResult<()> {
     let py = joined.py();
     let mut name = Cow::Borrowed(name);

@@ -1,4 +1,4 @@
-//! Tables and what describes them.
+//! Tables and their descriptions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl RangeInfo {
     }
 }
 
-/// What a write left in its folder.
+/// The result of a write to a folder.
 #[pyclass(module = "anabranch._kernel", frozen, get_all)]
 pub struct Written {
     pub metarange_id: String,

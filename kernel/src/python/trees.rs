@@ -17,7 +17,13 @@ use super::writes::{Merged, strategy_named};
 use crate::arrow::scan::Scan;
 use crate::error::{Error, Result};
 use crate::tree::merge::{Rules, Sides};
-use crate::tree::{self, Changes, Locate, Pool, TableId, Window, compare_page, diff_page};
+use crate::tree::{self, Changes, ListRange, Locate, Pool, TableId, compare_page, diff_page};
+
+/// A page of addresses, as (key, address, type), and the key after which there may be more.
+type PyAddresses<'py> = (
+    Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, i32)>,
+    Option<Bound<'py, PyBytes>>,
+);
 
 /// Finds tables by calling Python.
 struct PyLocate(Py<PyAny>);
@@ -55,7 +61,7 @@ impl Tables {
     }
 
     fn forget(&self, table_id: &str) {
-        // What is no id has no open table.
+        // A malformed id has no open table.
         if let Ok(id) = TableId::parse(table_id) {
             self.pool.forget(id);
         }
@@ -95,7 +101,7 @@ impl Tree {
     }
 
     fn get<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Option<PyValue<'py>>> {
-        // Taken and put back, because finding a file may call Python, and so come here again.
+        // Taken and put back, because locating a file may call Python, which may call this again.
         let mut scratch = SCRATCH.take();
         let found = self
             .tree
@@ -129,8 +135,8 @@ impl Tree {
         delimiter: &[u8],
         amount: usize,
     ) -> PyResult<Listing> {
-        let window = window(prefix, after, delimiter);
-        let listing = tree::Listing::new(&self.tree, window, amount)?;
+        let range = range(prefix, after, delimiter);
+        let listing = tree::Listing::new(&self.tree, range, amount)?;
         Ok(Listing { listing })
     }
 
@@ -144,8 +150,8 @@ impl Tree {
         delimiter: &[u8],
         amount: usize,
     ) -> PyResult<DiffPage> {
-        let window = window(prefix, after, delimiter);
-        let page = py.detach(|| diff_page(&self.tree, &other.tree, &window, amount))?;
+        let range = range(prefix, after, delimiter);
+        let page = py.detach(|| diff_page(&self.tree, &other.tree, &range, amount))?;
         DiffPage::new(py, &page)
     }
 
@@ -161,10 +167,10 @@ impl Tree {
         delimiter: &[u8],
         amount: usize,
     ) -> PyResult<DiffPage> {
-        let window = window(prefix, after, delimiter);
+        let range = range(prefix, after, delimiter);
         let page = py.detach(|| {
             let (dest, source, base) = (&self.tree, &source.tree, &base.tree);
-            compare_page(dest, source, base, &window, amount)
+            compare_page(dest, source, base, &range, amount)
         })?;
         DiffPage::new(py, &page)
     }
@@ -207,9 +213,29 @@ impl Tree {
         decoded: bool,
         batch: usize,
     ) -> PyResult<ArrowStream> {
-        let window = window(prefix, after, b"");
-        let scan = Scan::new(&self.tree, window, decoded, batch)?;
+        let range = range(prefix, after, b"");
+        let scan = Scan::new(&self.tree, range, decoded, batch)?;
         Ok(ArrowStream::new(scan))
+    }
+
+    #[pyo3(signature = (*, after, last, amount))]
+    fn addresses<'py>(
+        &self,
+        py: Python<'py>,
+        after: &[u8],
+        last: &[u8],
+        amount: usize,
+    ) -> PyResult<PyAddresses<'py>> {
+        let page = py.detach(|| tree::addresses::page(&self.tree, after, last, amount))?;
+        let found = page.found.iter().map(|found| {
+            (
+                PyBytes::new(py, &found.key),
+                PyBytes::new(py, &found.address),
+                found.address_type,
+            )
+        });
+        let next = page.next.map(|key| PyBytes::new(py, &key));
+        Ok((found.collect(), next))
     }
 
     #[pyo3(signature = (source, base, folder, *, strategy = "", max_conflicts = 1000))]
@@ -245,8 +271,8 @@ impl Tree {
     }
 }
 
-fn window(prefix: &[u8], after: &[u8], delimiter: &[u8]) -> Window {
-    Window {
+fn range(prefix: &[u8], after: &[u8], delimiter: &[u8]) -> ListRange {
+    ListRange {
         prefix: prefix.to_vec(),
         after: after.to_vec(),
         delimiter: delimiter.to_vec(),

@@ -1,4 +1,4 @@
-//! Records on their way between Python and here.
+//! Conversion of records from and to Python.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,4 +1,4 @@
-//! Writing trees, and what was written.
+//! Writing trees, and the results.
 
 use std::path::{Path, PathBuf};
 
@@ -12,27 +12,28 @@ use crate::codec::{self, encode_value};
 use crate::error::Result;
 use crate::ranges;
 use crate::table::sync_folder;
-use crate::tree::Outcome;
+use crate::tree::WriteResult;
 use crate::tree::load::Loader;
 use crate::tree::merge::{self, Strategy};
 
-/// This many bytes of records are taken from Python before they are written without it.
+/// The number of bytes of records that are read from Python before they are written with the GIL
+/// released.
 const BATCH: usize = 4 << 20;
 
-impl From<Outcome> for Written {
-    fn from(outcome: Outcome) -> Written {
+impl From<WriteResult> for Written {
+    fn from(result: WriteResult) -> Written {
         Written {
-            metarange_id: outcome.metarange_id,
-            tables: outcome.tables,
-            count: outcome.count,
-            added: outcome.tally.added,
-            changed: outcome.tally.changed,
-            removed: outcome.tally.removed,
+            metarange_id: result.metarange_id,
+            tables: result.tables,
+            count: result.count,
+            added: result.counts.added,
+            changed: result.counts.changed,
+            removed: result.counts.removed,
         }
     }
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[pyclass(module = "anabranch._kernel", frozen, get_all)]
 pub struct Merged {
     written: Option<Py<Written>>,
@@ -45,8 +46,8 @@ impl Merged {
         let keys = merged.conflicts.iter().map(|key| PyBytes::new(py, key));
         let conflicts = PyList::new(py, keys)?.unbind();
         let written = merged
-            .outcome
-            .map(|outcome| Py::new(py, Written::from(outcome)));
+            .result
+            .map(|result| Py::new(py, Written::from(result)));
         Ok(Merged {
             written: written.transpose()?,
             conflicts,
@@ -130,8 +131,15 @@ fn write_list(infos: &[codec::RangeInfo], folder: &Path) -> Result<String> {
     Ok(id)
 }
 
+/// The size of the range is left out: it is unknown where the ranges of several writers are joined.
+#[pyfunction]
+fn ends_range(key: &[u8]) -> bool {
+    ranges::break_after(key, 0)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Merged>()?;
     module.add_function(wrap_pyfunction!(write_tree, module)?)?;
+    module.add_function(wrap_pyfunction!(ends_range, module)?)?;
     module.add_function(wrap_pyfunction!(write_metarange, module)?)
 }

@@ -1,9 +1,9 @@
 //! How a sequence of records becomes ranges, and ranges a metarange.
 
-pub mod cut;
 pub mod metarange;
+pub mod range_boundary;
 pub mod writer;
 
-pub use cut::break_after;
 pub use metarange::write_metarange;
+pub use range_boundary::break_after;
 pub use writer::RangeWriter;

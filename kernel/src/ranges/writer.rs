@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cut::{break_after, may_break_within};
+use super::range_boundary::{break_after, may_break_within};
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
-use crate::table::{BlockSurvey, Kind, Table, TableWriter, write_table_file};
+use crate::table::{BlockScan, Kind, Table, TableWriter, write_table_file};
 
 /// Cuts records into ranges, writes each to a file named by its id, and keeps the list.
 ///
@@ -16,7 +16,7 @@ pub struct RangeWriter {
     ranges: Vec<RangeInfo>,
     written: Vec<String>,
     closed: u64,
-    survey: BlockSurvey,
+    scan: BlockScan,
     hash_states: Vec<u64>,
 }
 
@@ -28,7 +28,7 @@ impl RangeWriter {
             ranges: Vec::new(),
             written: Vec::new(),
             closed: 0,
-            survey: BlockSurvey::default(),
+            scan: BlockScan::default(),
             hash_states: Vec::new(),
         }
     }
@@ -50,15 +50,15 @@ impl RangeWriter {
     /// Adds all records of a block of another range, with the result of adding them one by one.
     /// Where it can, the block's stored bytes are copied instead of being made again.
     pub fn add_block(&mut self, table: &Table, block: usize) -> Result<()> {
-        let mut survey = std::mem::take(&mut self.survey);
-        let added = survey
+        let mut scan = std::mem::take(&mut self.scan);
+        let added = scan
             .load(table, block)
-            .and_then(|()| self.add_survey(&survey, table.sealed_block(block)?));
-        self.survey = survey;
+            .and_then(|()| self.add_scan(&scan, table.sealed_block(block)?));
+        self.scan = scan;
         added
     }
 
-    fn add_survey(&mut self, block: &BlockSurvey, sealed: &[u8]) -> Result<()> {
+    fn add_scan(&mut self, block: &BlockScan, sealed: &[u8]) -> Result<()> {
         let Some(last) = block.last_key() else {
             return Ok(());
         };

@@ -13,13 +13,13 @@ use super::block_reader::Block;
 use crate::error::Fault;
 use crate::varint;
 
-/// The size, in bytes, at which a block is cut.
+/// The size, in bytes, at which a block ends.
 const TARGET: usize = 4096;
 
 /// Up to here, nine tenths of the target, no record is too large to be added.
 const THRESHOLD: usize = 3687;
 
-/// A record as it lies in a block, not at a restart.
+/// The stored form of a record that is not at a restart.
 pub struct StoredRecord<'a> {
     /// How many bytes of its key are those of the key before, trailers included; the others.
     pub shared: usize,
@@ -61,7 +61,7 @@ impl BlockWriter {
         &self.last_key
     }
 
-    /// Returns the bytes that the block takes before compression.
+    /// Returns the size of the uncompressed block in bytes.
     pub fn estimated_size(&self) -> usize {
         match self.elsewhere {
             0 => self.bytes.len() + 4 * self.restarts.len() + 4,

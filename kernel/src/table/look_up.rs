@@ -1,4 +1,4 @@
-//! Looks for keys in a block, of which no more is decompressed than lies before their records.
+//! Look-ups in a block, which is decompressed only up to the records found.
 
 use std::cmp::Ordering;
 use std::ops::Range;

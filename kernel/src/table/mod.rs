@@ -6,25 +6,25 @@
 //! the [`writer`], the [`reader`] and the [`cursor`].
 
 pub mod block_reader;
-pub mod block_survey;
+pub mod block_scan;
 pub mod block_writer;
 pub mod cursor;
 pub mod digest;
 pub mod file;
 pub mod footer;
-pub mod guarded_map;
 pub mod index;
 pub mod index_writer;
 mod look_up;
 pub mod properties;
 pub mod reader;
 pub mod separator;
+pub mod sigbus_safe_mmap;
 mod snappy;
 pub mod stored_block;
 pub mod verify;
 pub mod writer;
 
-pub use block_survey::BlockSurvey;
+pub use block_scan::BlockScan;
 pub use cursor::Cursor;
 pub use file::{sync_folder, write_table_file};
 pub use footer::Handle;

@@ -1,4 +1,4 @@
-//! An open table: its file mapped, its index parsed once, its blocks read where they lie.
+//! An open table: its file is mapped, its index is parsed once, and blocks are read in place.
 //!
 //! There is no cache of blocks. A look-up finds its block in memory, verifies the block's
 //! checksum, decompresses it and searches it; the operating system keeps the file's pages, once
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::block_reader::{Block, Walk};
 use super::cursor::Cursor;
 use super::footer::{Footer, Handle};
-use super::guarded_map::GuardedMap;
 use super::index::Index;
 use super::look_up::BlockLookUp;
 use super::properties::Properties;
+use super::sigbus_safe_mmap::SigbusSafeMmap;
 use super::stored_block::RawBlock;
 use crate::error::{Error, Fault, Result};
 use crate::key_tree::Search;
@@ -31,7 +31,7 @@ pub struct Table {
 }
 
 enum Bytes {
-    Mapped(GuardedMap),
+    Mapped(SigbusSafeMmap),
     Owned(Vec<u8>),
 }
 
@@ -60,7 +60,7 @@ impl Table {
         if metadata.len() == 0 {
             return Err(Error::corrupt(&name, "the file is empty"));
         }
-        let map = GuardedMap::new(&file).map_err(|error| Error::from_io(path, error))?;
+        let map = SigbusSafeMmap::new(&file).map_err(|error| Error::from_io(path, error))?;
         Table::over(Bytes::Mapped(map), name)
     }
 
@@ -118,7 +118,7 @@ impl Table {
             .map_err(|fault| self.corrupt(fault))
     }
 
-    /// Asks the processor to bring a block nearer, in the background.
+    /// Prefetches a block.
     #[inline]
     pub(crate) fn prefetch(&self, handle: Handle) {
         if let Ok(bytes) = RawBlock::bytes(self.bytes.as_slice(), handle.offset, handle.length) {
@@ -150,8 +150,8 @@ impl Table {
         self.index.separator(block)
     }
 
-    /// Returns a block as it is stored, its checksum verified. Two blocks that are equal hold
-    /// equal records.
+    /// Returns a block's stored bytes after verifying their checksum. Equal blocks have equal
+    /// records.
     #[inline]
     pub fn raw_block(&self, block: usize) -> Result<RawBlock<'_>> {
         let handle = self.index.handle(block);
@@ -160,7 +160,7 @@ impl Table {
             .map_err(|fault| self.corrupt(fault))
     }
 
-    /// Returns a block's bytes and trailer, nothing verified.
+    /// Returns a block's bytes and trailer without verifying them.
     #[inline]
     pub fn sealed_block(&self, block: usize) -> Result<&[u8]> {
         let handle = self.index.handle(block);
@@ -197,8 +197,8 @@ impl Table {
         Cursor::new(Arc::clone(self))
     }
 
-    /// Returns whether bad bytes were met. The file may have been put right since, which only
-    /// opening it again tells.
+    /// Returns whether damaged bytes were read. The file may have been repaired since; open it again
+    /// to check.
     #[inline]
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
@@ -221,7 +221,7 @@ fn parse(file: &[u8]) -> std::result::Result<(Index, Properties), Fault> {
     Ok((index, properties))
 }
 
-/// Looks for the properties in the list of meta blocks.
+/// Finds the properties in the list of meta blocks.
 fn find_properties(file: &[u8], list: Handle) -> std::result::Result<Handle, Fault> {
     let mut scratch = Vec::new();
     let stored = RawBlock::read(file, list.offset, list.length)?;

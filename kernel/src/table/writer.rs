@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::block_reader::Block;
-use super::block_survey::BlockSurvey;
+use super::block_scan::BlockScan;
 use super::block_writer::{BlockWriter, user_key};
 use super::digest::RecordDigest;
 use super::footer::{Footer, Handle};
@@ -103,7 +103,7 @@ impl TableWriter {
     /// in this table as it stands in the other, which is when a block begins with its first
     /// record and its writer followed the same rules, its stored bytes are copied and need not
     /// be made again.
-    pub fn add_block(&mut self, block: &BlockSurvey, sealed: &[u8]) -> Result<()> {
+    pub fn add_block(&mut self, block: &BlockScan, sealed: &[u8]) -> Result<()> {
         let Some(last_key) = block.last_key() else {
             return Ok(());
         };
@@ -137,7 +137,7 @@ impl TableWriter {
     }
 
     /// Fills blocks with the records of a canonical block of another table.
-    fn add_stored(&mut self, block: &BlockSurvey) -> Result<()> {
+    fn add_stored(&mut self, block: &BlockScan) -> Result<()> {
         for number in 0..block.records() {
             let (key, value) = block.record(number);
             self.start_record(key, value.len())?;

@@ -1,44 +1,41 @@
-//! Makes changes in a tree.
+//! Applies changes to a tree.
 //!
-//! The rule is lakeFS's: a range is kept as it is unless a change falls into it or into the gap
-//! before it; the others are written anew, and cut anew, together with what is beside them. That
-//! holds for a change without effect, too; but a range that would come out as it is, is not
-//! written.
+//! As in lakeFS, a range is reused unless a change falls into it or into the gap before it; the
+//! other ranges are rewritten together with their neighbours, and get new boundaries. That includes
+//! changes without effect, but a range that would not change is not written.
 //!
-//! A cut behind a key whose hash wants one stays where it is as long as the key does. So the
-//! ranges before and behind such a cut have nothing to do with each other, and are written at
-//! the same time.
+//! A boundary after a key whose hash ends a range stays as long as the key exists. The ranges before
+//! and after such a boundary are therefore independent, and are written in parallel.
 
 use std::ops::Range;
 use std::path::Path;
 
 use super::changes::{Change, Changes};
-use super::outcome::{Outcome, Tally};
 use super::parallel;
 use super::rewrite::Rewrite;
 use super::tree::Tree;
+use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
 use crate::ranges::{RangeWriter, break_after};
 use crate::table::Table;
 
-/// Writes the tree with changes made into `folder`. A tree that they do not change is not
-/// written.
-pub fn apply(base: &Tree, changes: &Changes, folder: &Path) -> Result<Outcome> {
+/// Writes the tree with changes applied into `folder`. If they have no effect, nothing is written.
+pub fn apply(base: &Tree, changes: &Changes, folder: &Path) -> Result<WriteResult> {
     let pieces = pieces(base, changes);
     let done = parallel::each(pieces.len(), |number| {
         pieces[number].apply(base, changes, folder)
     })?;
-    let mut tally = Tally::default();
+    let mut counts = ChangeCounts::default();
     let mut ranges = Vec::with_capacity(base.ranges().len() + pieces.len());
-    for (piece_ranges, piece_tally) in done {
+    for (piece_ranges, piece_counts) in done {
         ranges.extend(piece_ranges);
-        tally.add(piece_tally);
+        counts.add(piece_counts);
     }
-    if tally.is_zero() {
-        return Ok(Outcome::existing(base, tally));
+    if counts.is_zero() {
+        return Ok(WriteResult::existing(base, counts));
     }
-    Outcome::write(&ranges, &[base], tally, folder)
+    WriteResult::write(&ranges, &[base], counts, folder)
 }
 
 /// Neighbouring ranges, and the changes that fall into them and the gaps before them; behind
@@ -49,7 +46,7 @@ struct Piece {
     changes: Range<usize>,
 }
 
-/// Parts a tree where a cut is sure to stay, but so that each piece has changes.
+/// Splits a tree at boundaries that cannot move, such that each piece has changes.
 fn pieces(base: &Tree, changes: &Changes) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut first_range, mut first_change) = (0, 0);
@@ -70,8 +67,8 @@ fn pieces(base: &Tree, changes: &Changes) -> Vec<Piece> {
     pieces
 }
 
-/// Returns whether a range's last key cuts by its hash and is not deleted; `next_change` is the
-/// first change behind it.
+/// Returns whether a range's last key ends it by its hash and is not deleted; `next_change` is the
+/// first change after it.
 fn cut_stays(info: &RangeInfo, changes: &Changes, next_change: usize) -> bool {
     let last = changes.get(next_change - 1);
     let deleted = last.key == info.max_key && last.value.is_none();
@@ -84,23 +81,23 @@ impl Piece {
         base: &Tree,
         changes: &Changes,
         folder: &Path,
-    ) -> Result<(Vec<RangeInfo>, Tally)> {
+    ) -> Result<(Vec<RangeInfo>, ChangeCounts)> {
         let changes: Vec<Change<'_>> = changes.slice(self.changes.clone()).collect();
         let mut out = RangeWriter::new(folder);
-        let tally = rewrite_ranges(base, self.ranges.clone(), &changes, &mut out)?;
-        Ok((out.finish()?.0, tally))
+        let counts = rewrite_ranges(base, self.ranges.clone(), &changes, &mut out)?;
+        Ok((out.finish()?.0, counts))
     }
 }
 
-/// Writes neighbouring ranges with changes made, which come behind the ranges before these, and
-/// counts those that have an effect.
+/// Writes neighbouring ranges with changes applied, which are greater than all keys of earlier
+/// ranges, and counts the changes with an effect.
 pub(super) fn rewrite_ranges(
     base: &Tree,
     ranges: Range<usize>,
     mut changes: &[Change<'_>],
     out: &mut RangeWriter,
-) -> Result<Tally> {
-    let mut tally = Tally::default();
+) -> Result<ChangeCounts> {
+    let mut counts = ChangeCounts::default();
     for number in ranges.clone() {
         let info = &base.ranges()[number];
         let within = changes.partition_point(|change| change.key <= info.max_key.as_slice());
@@ -122,21 +119,20 @@ pub(super) fn rewrite_ranges(
             rewrite.run(touching).map(Some)
         };
         match made.map_err(|error| blame(&table, error))? {
-            Some(made) => tally.add(made),
+            Some(made) => counts.add(made),
             None => out.add_range(info.clone())?,
         }
     }
     for change in changes {
         if let Some(value) = change.value {
-            tally.added += 1;
+            counts.added += 1;
             out.add(change.key, value)?;
         }
     }
-    Ok(tally)
+    Ok(counts)
 }
 
-/// Returns whether a range that is written anew ends where it ends now, given the range behind it
-/// and the changes behind it.
+/// Returns whether a rewritten range keeps its end, given the next range and the changes after it.
 fn is_cut_off(info: &RangeInfo, next: Option<&RangeInfo>, changes: &[Change<'_>]) -> bool {
     let next_is_kept = match (next, changes.first()) {
         (Some(next), Some(change)) => change.key > next.max_key.as_slice(),
@@ -146,7 +142,7 @@ fn is_cut_off(info: &RangeInfo, next: Option<&RangeInfo>, changes: &[Change<'_>]
     next_is_kept || break_after(&info.max_key, info.estimated_size)
 }
 
-/// The changes are in order, so when records are not, the table is to blame.
+/// The changes are in order, so records out of order mean that the table is damaged.
 fn blame(table: &Table, error: Error) -> Error {
     match error {
         Error::Order(reason) => Error::corrupt(table.path(), reason),

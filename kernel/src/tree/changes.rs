@@ -1,11 +1,11 @@
-//! Changes to be made in a tree, sorted by key.
+//! Changes to a tree, sorted by key.
 
 use std::ops::Range;
 
 use crate::codec::encode_value;
 use crate::error::{Error, Result};
 
-/// Changes in the order of their keys, all their bytes in one place.
+/// Changes in the order of their keys, stored in one buffer.
 #[derive(Default)]
 pub struct Changes {
     bytes: Vec<u8>,

@@ -1,14 +1,14 @@
-//! Walks the keys at which a merge would change its destination, or cannot.
+//! Iterates over the keys that a merge would change in its destination, and over its conflicts.
 //!
-//! With the identities of a key in destination, source and base: what the source did not change
-//! stays; what only the source changed is taken; what both changed alike stays; what both
-//! changed, differently, is a conflict. So only where source and base differ is there anything
-//! to look at.
+//! By the identities of a key in destination, source and base: a key that the source did not change
+//! stays; a key that only the source changed is taken; a key that both changed equally stays; a key
+//! that both changed differently is a conflict. Only keys that differ between source and base need
+//! to be examined.
 
 use super::cursor::TreeCursor;
 use super::diff::{DiffWalk, Side, same_identity};
-use super::outcome::Tally;
 use super::tree::Tree;
+use super::write_result::ChangeCounts;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 
@@ -22,8 +22,8 @@ pub enum Verdict {
     Conflict,
 }
 
-/// Returns what a merge does with a key, given its framed values, None where it is not there.
-/// Returns None when a value is malformed.
+/// Returns what a merge does with a key, given its framed values, each None if the side does not
+/// have the key. Returns None for a malformed value.
 pub fn verdict(dest: Option<&[u8]>, source: Option<&[u8]>, base: Option<&[u8]>) -> Option<Verdict> {
     Some(if same(source, base)? || same(source, dest)? {
         Verdict::Keep
@@ -43,13 +43,13 @@ fn same(a: Option<&[u8]>, b: Option<&[u8]>) -> Option<bool> {
     }
 }
 
-/// How far a walk went.
+/// A step of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// To a key.
     Key,
     /// Over a whole range, which makes these differences.
-    Range(RangeInfo, Tally),
+    Range(RangeInfo, ChangeCounts),
 }
 
 /// A walk over what merging `source` into `dest` would do, given their base.
@@ -98,8 +98,8 @@ impl CompareWalk {
     /// a whole. Returns None at the end.
     pub fn advance_by_ranges(&mut self) -> Result<Option<Step>> {
         while self.changes.advance()? {
-            if let Some((info, tally)) = self.pass_lone_range()? {
-                return Ok(Some(Step::Range(info, tally)));
+            if let Some((info, counts)) = self.pass_lone_range()? {
+                return Ok(Some(Step::Range(info, counts)));
             }
             if self.judge()? {
                 return Ok(Some(Step::Key));
@@ -110,30 +110,30 @@ impl CompareWalk {
 
     /// Passes over the range ahead if the source has it where the others have nothing, or has
     /// nothing where the others have it, and returns it with what taking that does.
-    fn pass_lone_range(&mut self) -> Result<Option<(RangeInfo, Tally)>> {
+    fn pass_lone_range(&mut self) -> Result<Option<(RangeInfo, ChangeCounts)>> {
         let Some((side, info)) = self.changes.lone_range() else {
             return Ok(None);
         };
-        let mut tally = Tally::default();
+        let mut counts = ChangeCounts::default();
         if side == Side::Right {
             self.dest.advance_to(&info.min_key)?;
             let max_key = info.max_key.as_slice();
             if self.dest.key().is_some_and(|key| key <= max_key) {
                 return Ok(None);
             }
-            tally.added = info.count as u64;
+            counts.added = info.count as u64;
         } else {
             if !self.dest.tree().has_range(info) {
                 return Ok(None);
             }
-            tally.removed = info.count as u64;
+            counts.removed = info.count as u64;
         }
         let info = info.clone();
         self.changes.skip_range(side);
-        Ok(Some((info, tally)))
+        Ok(Some((info, counts)))
     }
 
-    /// Finds out what the merge does with the key at hand; returns whether it does anything.
+    /// Decides what the merge does with the current key; returns whether it does anything.
     fn judge(&mut self) -> Result<bool> {
         let Some(change) = self.changes.current()? else {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Copies records of a tree into a new one, in the largest pieces that there are.
+//! Copies records of a tree into a new one, in pieces as large as possible.
 
 use super::cursor::TreeCursor;
 use crate::codec::RangeInfo;
@@ -83,7 +83,7 @@ fn copy_record(from: &mut TreeCursor, out: &mut RangeWriter) -> Result<()> {
     from.next()
 }
 
-/// Keys are copied in the order in which they lie, so when it is wrong, the table is to blame.
+/// Keys are copied in stored order, so a wrong order means that the table is damaged.
 fn blame(from: &TreeCursor, error: Error) -> Error {
     match error {
         Error::Order(reason) => from.corrupt(&reason),

@@ -1,7 +1,7 @@
-//! Walks the records of a tree, and whole ranges and blocks of them at once.
+//! A cursor over the records of a tree, which can also skip whole ranges and blocks.
 //!
-//! Before the first record of a range the range need not be open: its first key is known from
-//! the metarange, and who walks may pass over the whole of it. [`TreeCursor::enter`] opens it.
+//! On the first record of a range, the range need not be open: the metarange has its first key, and
+//! the caller may skip the range. [`TreeCursor::enter`] opens it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::table::{Cursor, Table};
 
 const WRONG_END: &str = "its last key is not the one that is listed";
 
-/// A place among the records of a tree: on a record, or behind the last.
+/// A position in the records of a tree: on a record, or after the last.
 pub struct TreeCursor {
     tree: Tree,
     /// The range of the record, the number of ranges at the end.
@@ -237,7 +237,7 @@ impl TreeCursor {
         Ok(())
     }
 
-    /// Returns the error for a range whose bytes are not what they must be.
+    /// Returns the error for a range with invalid bytes.
     pub fn corrupt(&self, reason: &str) -> Error {
         match &self.inside {
             Some(cursor) => corrupt(cursor, reason),

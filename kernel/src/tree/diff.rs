@@ -1,7 +1,7 @@
-//! Walks two trees together and stops where they differ.
+//! Iterates over the differences of two trees.
 //!
-//! Ranges with the same id hold the same records and are passed over unopened; so are blocks
-//! whose stored bytes are equal. Identities decide whether two values are the same.
+//! Ranges with equal ids have equal records and are skipped without opening them; blocks with equal
+//! stored bytes are skipped too. Two values are equal if their identities are.
 
 use std::cmp::Ordering;
 
@@ -10,11 +10,11 @@ use super::tree::Tree;
 use crate::codec::{RangeInfo, decode_value};
 use crate::error::Result;
 
-/// A walk over the keys at which two trees differ.
+/// An iterator over the keys at which two trees differ.
 pub struct DiffWalk {
     left: TreeCursor,
     right: TreeCursor,
-    /// A tree whose ranges, where the right one has them too, are of no interest.
+    /// A tree whose ranges are skipped in the right tree.
     known: Option<Tree>,
     /// The least key that the walk no longer shows.
     limit: Option<Vec<u8>>,

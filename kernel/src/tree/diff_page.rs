@@ -2,11 +2,11 @@
 
 use super::compare::CompareWalk;
 use super::diff::DiffWalk;
+use super::list_range::{ListRange, upper_bound};
 use super::tree::Tree;
-use super::window::{Window, upper_bound};
 use crate::error::Result;
 
-/// What a row says of its key.
+/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Added,
@@ -47,9 +47,9 @@ pub struct DiffPage {
 }
 
 /// Returns a page of what must change in `left` to make it `right`.
-pub fn diff_page(left: &Tree, right: &Tree, window: &Window, amount: usize) -> Result<DiffPage> {
-    let mut walk = DiffWalk::new(left, right).until(upper_bound(&window.prefix));
-    fill(&mut walk, window, amount)
+pub fn diff_page(left: &Tree, right: &Tree, range: &ListRange, amount: usize) -> Result<DiffPage> {
+    let mut walk = DiffWalk::new(left, right).until(upper_bound(&range.prefix));
+    fill(&mut walk, range, amount)
 }
 
 /// Returns a page of what merging `source` into `dest` would do, given their base.
@@ -57,11 +57,11 @@ pub fn compare_page(
     dest: &Tree,
     source: &Tree,
     base: &Tree,
-    window: &Window,
+    range: &ListRange,
     amount: usize,
 ) -> Result<DiffPage> {
-    let mut walk = CompareWalk::new(dest, source, base, upper_bound(&window.prefix));
-    fill(&mut walk, window, amount)
+    let mut walk = CompareWalk::new(dest, source, base, upper_bound(&range.prefix));
+    fill(&mut walk, range, amount)
 }
 
 /// A walk over rows, in either of its two forms.
@@ -128,7 +128,7 @@ fn row(key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Row {
     }
 }
 
-/// Returns what happens to a key that one side or both have.
+/// Returns the kind of difference of a key that one side or both have.
 pub fn kind(left: bool, right: bool) -> Kind {
     match (left, right) {
         (false, _) => Kind::Added,
@@ -137,22 +137,22 @@ pub fn kind(left: bool, right: bool) -> Kind {
     }
 }
 
-fn fill(walk: &mut impl Walk, window: &Window, amount: usize) -> Result<DiffPage> {
+fn fill(walk: &mut impl Walk, range: &ListRange, amount: usize) -> Result<DiffPage> {
     let mut page = DiffPage::default();
-    let Some(start) = window.start() else {
+    let Some(start) = range.start() else {
         return Ok(page);
     };
     walk.seek(&start)?;
     while walk.advance()? {
         let key = walk.key()?;
-        if !window.holds(&key) {
+        if !range.holds(&key) {
             break;
         }
         if page.rows.len() == amount {
             page.has_more = true;
             break;
         }
-        let Some(prefix) = window.common_prefix(&key) else {
+        let Some(prefix) = range.common_prefix(&key) else {
             page.rows.extend(walk.row()?);
             continue;
         };

@@ -1,27 +1,27 @@
-//! A page of a tree and of the staged changes that lie over it.
+//! A page of a tree with staged changes applied.
 //!
-//! Staged changes come in pieces, in order, and the page goes no further than they do: up to
-//! the last change of a piece everything staged is known. A staged value hides the tree's, a
-//! tombstone hides it without taking its place.
+//! Staged changes are fed in pieces, in order. The page proceeds up to the last change fed, because
+//! all staged changes up to there are known. A staged value replaces the tree's, a tombstone removes
+//! it.
 
 use std::ops::Range;
 
 use super::cursor::TreeCursor;
+use super::list_range::{ListRange, successor, upper_bound};
 use super::tree::Tree;
-use super::window::{Window, successor, upper_bound};
 use crate::codec::decode_value;
 use crate::error::{Error, Result};
 
 /// A staged change: the identity and data of a value, None for a tombstone.
 pub type Staged<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);
 
-/// Space is set aside for at most this many rows before they are there.
+/// The maximum number of rows for which memory is allocated in advance.
 const MANY: usize = 1000;
 
 /// A page being filled.
 pub struct Listing {
     cursor: TreeCursor,
-    window: Window,
+    range: ListRange,
     amount: usize,
     /// The bytes of all rows, one part behind the other.
     bytes: Vec<u8>,
@@ -47,10 +47,10 @@ pub struct Item<'a> {
 
 impl Listing {
     /// Starts a page of at most `amount` items.
-    pub fn new(tree: &Tree, window: Window, amount: usize) -> Result<Listing> {
+    pub fn new(tree: &Tree, range: ListRange, amount: usize) -> Result<Listing> {
         let mut listing = Listing {
             cursor: tree.cursor(),
-            window,
+            range,
             amount,
             bytes: Vec::new(),
             rows: Vec::new(),
@@ -58,7 +58,7 @@ impl Listing {
             done: false,
             has_more: false,
         };
-        match listing.window.start() {
+        match listing.range.start() {
             Some(start) => {
                 listing.cursor.seek(&start)?;
                 listing.position = start;
@@ -68,7 +68,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Returns the least key of which staged changes are wanted next.
+    /// Returns the least key of the staged changes that must be fed next.
     pub fn position(&self) -> &[u8] {
         &self.position
     }
@@ -93,7 +93,7 @@ impl Listing {
                 break;
             };
             if key < self.position.as_slice() {
-                // It belongs to a common prefix that is shown already.
+                // it belongs to a common prefix that the page already contains
                 staged.next();
                 continue;
             }
@@ -130,14 +130,14 @@ impl Listing {
         if limit.is_some_and(|limit| key >= limit) {
             return Ok(false);
         }
-        if !self.window.holds(key) {
+        if !self.range.holds(key) {
             return Ok(false);
         }
         if self.rows.len() == self.amount {
             self.end_full();
             return Ok(true);
         }
-        if let Some(prefix) = self.window.common_prefix(key) {
+        if let Some(prefix) = self.range.common_prefix(key) {
             let prefix = prefix.to_vec();
             self.add_common_prefix(&prefix)?;
             return Ok(true);
@@ -169,8 +169,8 @@ impl Listing {
 
     /// Takes a staged change; the tree's records before it are taken already.
     fn take_staged(&mut self, key: &[u8], value: Option<(&[u8], &[u8])>) -> Result<()> {
-        if !self.window.holds(key) {
-            self.done |= key > self.window.prefix.as_slice();
+        if !self.range.holds(key) {
+            self.done |= key > self.range.prefix.as_slice();
             return Ok(());
         }
         if self.cursor.key() == Some(key) {
@@ -182,7 +182,7 @@ impl Listing {
         }
         if self.rows.len() == self.amount {
             self.end_full();
-        } else if let Some(prefix) = self.window.common_prefix(key) {
+        } else if let Some(prefix) = self.range.common_prefix(key) {
             self.add_common_prefix(prefix)?;
         } else {
             push_row(&mut self.rows, &mut self.bytes, key, value);

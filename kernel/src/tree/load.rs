@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::outcome::{Outcome, Tally};
+use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::RangeWriter;
@@ -28,15 +28,15 @@ impl Loader {
         self.out.add(key, value)
     }
 
-    /// Ends the tree and writes its metarange.
-    pub fn finish(self) -> Result<Outcome> {
+    /// Completes the tree and writes its metarange.
+    pub fn finish(self) -> Result<WriteResult> {
         let (ranges, _) = self.out.finish()?;
         let added = ranges.iter().map(|info| info.count as u64).sum();
-        let tally = Tally {
+        let counts = ChangeCounts {
             added,
-            ..Tally::default()
+            ..ChangeCounts::default()
         };
-        Outcome::write(&ranges, &[], tally, &self.folder)
+        WriteResult::write(&ranges, &[], counts, &self.folder)
     }
 
     /// Ends the last range and returns all of them, without a metarange.

@@ -1,8 +1,8 @@
-//! Many look-ups in a tree at once.
+//! Batched look-ups in a tree.
 //!
-//! Memory is far away: of a large tree, neither the index nor the block that a key needs is in a
-//! cache of the processor. So look-ups are made some at a time: the blocks of all are found and
-//! asked for before the first of them is read.
+//! In a large tree, neither the index nor the block of a key is in the processor's caches. Look-ups
+//! are therefore processed in groups: the blocks of a whole group are located and prefetched before
+//! the first of them is read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::key_tree::{Progress, Search};
 use crate::table::{Handle, Table};
 
-/// So many look-ups are under way at once.
+/// The number of look-ups in a group.
 const GROUP: usize = 16;
 
-/// Framed values behind one another, None in place of those that are not there.
+/// Concatenated framed values, None for keys that do not exist.
 #[derive(Default)]
 pub struct Values {
     bytes: Vec<u8>,

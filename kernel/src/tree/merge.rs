@@ -1,30 +1,30 @@
 //! Merges two trees, given their base.
 //!
-//! A first walk finds conflicts, and where the merge changes something (see [`super::compare`]).
-//! Only when nothing is in conflict, or a strategy decides, does a second one write the new tree
-//! (see [`super::merge_walk`]).
+//! A first pass finds conflicts and the keys that the merge changes (see [`super::compare`]). If
+//! there are no conflicts, or a strategy resolves them, a second pass writes the new tree (see
+//! [`super::merge_walk`]).
 //!
-//! A key that ends ranges of both sides by its hash is in the result whatever the merge does,
-//! and ends a range there. So a merge is done in pieces between such keys, at the same time.
+//! A key that ends ranges of both sides by its hash is always in the result and ends a range there.
+//! A merge is therefore split at such keys into pieces that are processed in parallel.
 
 use std::path::Path;
 
 use super::compare::{CompareWalk, Comparison, Step};
 use super::diff_page::{Kind, kind};
+use super::list_range::successor;
 use super::merge_walk::MergeWalk;
-use super::outcome::{Outcome, Tally};
 use super::parallel;
 use super::stretches::Stretches;
 use super::tree::Tree;
-use super::window::successor;
+use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::{RangeWriter, break_after};
 
-/// So many bytes of what is changed are remembered, an equal part in each piece.
+/// The memory for changed keys in bytes, divided equally among the pieces.
 const MEMORY: usize = 64 << 20;
 
-/// What decides where both sides changed a key, differently.
+/// The resolution of keys that both sides changed differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// Nothing: it is a conflict.
@@ -34,11 +34,11 @@ pub enum Strategy {
     DestWins,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// None when there are conflicts.
-    pub outcome: Option<Outcome>,
+    pub result: Option<WriteResult>,
     /// The first conflicting keys, in order.
     pub conflicts: Vec<Vec<u8>>,
     pub conflict_count: u64,
@@ -52,7 +52,7 @@ pub struct Sides<'a> {
     pub base: &'a Tree,
 }
 
-/// How conflicts are met.
+/// How conflicts are handled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     pub strategy: Strategy,
@@ -83,26 +83,26 @@ pub(super) fn merge_within(
     }
     if all.conflict_count > 0 {
         return Ok(Merged {
-            outcome: None,
+            result: None,
             conflicts: all.conflicts,
             conflict_count: all.conflict_count,
         });
     }
     let [dest, source, base] =
         [sides.dest, sides.source, sides.base].map(|tree| tree.metarange_id());
-    let outcome = if source == base {
-        Outcome::existing(sides.dest, all.tally)
+    let result = if source == base {
+        WriteResult::existing(sides.dest, all.counts)
     } else if dest == base {
-        Outcome::existing(sides.source, all.tally)
+        WriteResult::existing(sides.source, all.counts)
     } else {
         let ranges = parallel::each(pieces.len(), |number| {
             pieces[number].write(sides, rules.strategy, &findings[number].changed, folder)
         })?;
         let origins = [sides.dest, sides.source];
-        Outcome::write(&ranges.concat(), &origins, all.tally, folder)?
+        WriteResult::write(&ranges.concat(), &origins, all.counts, folder)?
     };
     Ok(Merged {
-        outcome: Some(outcome),
+        result: Some(result),
         ..Merged::default()
     })
 }
@@ -114,7 +114,7 @@ struct Piece {
     end: Option<Vec<u8>>,
 }
 
-/// Parts the keys where both sides have a range that ends with a key whose hash cuts.
+/// Splits the keys where both sides have a range that ends with a key whose hash ends ranges.
 fn pieces(sides: Sides<'_>) -> Vec<Piece> {
     let mut pieces = vec![Piece::default()];
     for info in sides.dest.ranges() {
@@ -136,7 +136,7 @@ fn pieces(sides: Sides<'_>) -> Vec<Piece> {
 /// What a merge does in a piece.
 #[derive(Default)]
 struct Findings {
-    tally: Tally,
+    counts: ChangeCounts,
     conflicts: Vec<Vec<u8>>,
     conflict_count: u64,
     changed: Stretches,
@@ -144,7 +144,7 @@ struct Findings {
 
 impl Findings {
     fn add(&mut self, next: &Findings, max_conflicts: usize) {
-        self.tally.add(next.tally);
+        self.counts.add(next.counts);
         self.conflict_count += next.conflict_count;
         let room = max_conflicts - self.conflicts.len();
         self.conflicts
@@ -153,11 +153,11 @@ impl Findings {
 
     fn take(&mut self, found: &Comparison<'_>, memory: usize) {
         self.changed.push(found.key, found.key, memory);
-        let tally = &mut self.tally;
+        let counts = &mut self.counts;
         match kind(found.dest.is_some(), found.source.is_some()) {
-            Kind::Added => tally.added += 1,
-            Kind::Removed => tally.removed += 1,
-            _ => tally.changed += 1,
+            Kind::Added => counts.added += 1,
+            Kind::Removed => counts.removed += 1,
+            _ => counts.changed += 1,
         }
     }
 }
@@ -170,8 +170,8 @@ impl Piece {
         let mut findings = Findings::default();
         walk.seek(&self.start)?;
         while let Some(step) = walk.advance_by_ranges()? {
-            if let Step::Range(info, tally) = step {
-                findings.tally.add(tally);
+            if let Step::Range(info, counts) = step {
+                findings.counts.add(counts);
                 let changed = &mut findings.changed;
                 changed.push(&info.min_key, &info.max_key, memory);
                 continue;

@@ -3,7 +3,7 @@
 //! - Open: [`Pool`] keeps tables open, [`Tree`] finds a key's range, [`Values`] are those of many
 //!   keys, [`TreeCursor`] walks.
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
-//!   and [`s3_xml`].
+//!   and [`s3_xml`]; [`addresses`] gives one of each folder.
 //! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
 //! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three,
 //!   [`layers`] one of parts of many.
@@ -12,10 +12,10 @@ mod changes;
 mod copy;
 mod cursor;
 mod diff_page;
+mod list_range;
 mod listing;
 mod look_ups;
 mod merge_walk;
-mod outcome;
 mod parallel;
 mod pool;
 mod range_list;
@@ -26,8 +26,9 @@ mod stretches;
     reason = "a tree is what the module is about"
 )]
 mod tree;
-mod window;
+mod write_result;
 
+pub mod addresses;
 pub mod apply;
 pub mod compare;
 pub mod diff;
@@ -47,10 +48,10 @@ pub(crate) mod testing;
 pub use changes::{Change, Changes};
 pub use cursor::TreeCursor;
 pub use diff_page::{DiffPage, Kind, Row, compare_page, diff_page};
+pub use list_range::ListRange;
 pub use listing::{Item, Listing, Staged};
 pub use look_ups::Values;
-pub use outcome::{Outcome, Tally};
 pub use pool::{Locate, Pool, TableId};
 pub use range_list::RangeList;
 pub use tree::Tree;
-pub use window::Window;
+pub use write_result::{ChangeCounts, WriteResult};

@@ -9,12 +9,13 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::apply::apply;
+use super::list_range::successor;
 use super::merge::{Merged, Rules, Sides, Strategy as Resolve, merge_within};
 use super::merge_rule::merge_by_the_rule;
 use super::testing::{Folder, value};
-use super::window::successor;
 use super::{
-    Change, Changes, DiffPage, Kind, Outcome, Row, Tally, Tree, Window, compare_page, diff_page,
+    Change, ChangeCounts, Changes, DiffPage, Kind, ListRange, Row, Tree, WriteResult, compare_page,
+    diff_page,
 };
 use crate::codec::RangeInfo;
 use crate::ranges::{RangeWriter, break_after};
@@ -138,9 +139,9 @@ fn model_compare(dest: &Records, source: &Records, base: &Records) -> Vec<Row> {
         .collect()
 }
 
-fn tally_of(rows: &[Row]) -> Tally {
+fn count_changes(rows: &[Row]) -> ChangeCounts {
     let count = |kind: Kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
-    Tally {
+    ChangeCounts {
         added: count(Kind::Added),
         changed: count(Kind::Changed),
         removed: count(Kind::Removed),
@@ -189,8 +190,8 @@ fn add_if_given(out: &mut RangeWriter, change: &Change<'_>) {
 fn committed(folder: &Folder, history: &[Edits]) -> (Tree, Records) {
     let (mut tree, mut records) = (folder.open(""), Records::new());
     for edits in history {
-        let outcome = apply(&tree, &packed(edits), folder.path()).unwrap();
-        tree = folder.open(&outcome.metarange_id);
+        let result = apply(&tree, &packed(edits), folder.path()).unwrap();
+        tree = folder.open(&result.metarange_id);
         records = edited(&records, edits);
     }
     (tree, records)
@@ -229,13 +230,13 @@ proptest! {
         prop_assert_eq!(&read(&base), &before);
         let after = edited(&before, &last);
         let changes = model_diff(&before, &after);
-        let outcome = apply(&base, &packed(&last), folder.path()).unwrap();
-        prop_assert_eq!(outcome.tally, tally_of(&changes));
-        prop_assert_eq!(outcome.count, after.len() as u64);
-        let tree = folder.open(&outcome.metarange_id);
+        let result = apply(&base, &packed(&last), folder.path()).unwrap();
+        prop_assert_eq!(result.counts, count_changes(&changes));
+        prop_assert_eq!(result.count, after.len() as u64);
+        let tree = folder.open(&result.metarange_id);
         prop_assert_eq!(&read(&tree), &after);
         if changes.is_empty() {
-            prop_assert_eq!(outcome, Outcome::existing(&base, Tally::default()));
+            prop_assert_eq!(result, WriteResult::existing(&base, ChangeCounts::default()));
         } else {
             let by_the_rule = apply_by_the_rule(&folder, &base, &packed(&last));
             prop_assert_eq!(tree.ranges(), by_the_rule);
@@ -259,7 +260,7 @@ proptest! {
         let (left, left_records) = committed(&folder, &[shared.clone(), one]);
         let (right, right_records) = committed(&folder, &[shared, other]);
         let expected = model_diff(&left_records, &right_records);
-        let found = diff_page(&left, &right, &Window::default(), 1000).unwrap();
+        let found = diff_page(&left, &right, &ListRange::default(), 1000).unwrap();
         prop_assert_eq!(found, page(expected));
     }
 
@@ -276,7 +277,7 @@ proptest! {
         let (dest, dest_records) = committed(&folder, &[shared.clone(), ours].concat());
         let (source, source_records) = committed(&folder, &[shared, theirs].concat());
         let rows = model_compare(&dest_records, &source_records, &base_records);
-        let compared = compare_page(&dest, &source, &base, &Window::default(), 1000).unwrap();
+        let compared = compare_page(&dest, &source, &base, &ListRange::default(), 1000).unwrap();
         prop_assert_eq!(&compared, &page(rows.clone()));
 
         let sides = Sides { dest: &dest, source: &source, base: &base };
@@ -286,7 +287,7 @@ proptest! {
         if resolve == Resolve::None && !conflicts.is_empty() {
             let first = conflicts.iter().take(3).map(|row| row.key.clone());
             prop_assert_eq!(merged, Merged {
-                outcome: None,
+                result: None,
                 conflicts: first.collect(),
                 conflict_count: conflicts.len() as u64,
             });
@@ -303,11 +304,11 @@ proptest! {
             };
         }
         prop_assert!(merged.conflicts.is_empty() && merged.conflict_count == 0);
-        let outcome = merged.outcome.unwrap();
-        let tree = folder.open(&outcome.metarange_id);
+        let result = merged.result.unwrap();
+        let tree = folder.open(&result.metarange_id);
         prop_assert_eq!(&read(&tree), &expected);
-        prop_assert_eq!(outcome.tally, tally_of(&model_diff(&dest_records, &expected)));
-        prop_assert_eq!(outcome.count, expected.len() as u64);
+        prop_assert_eq!(result.counts, count_changes(&model_diff(&dest_records, &expected)));
+        prop_assert_eq!(result.count, expected.len() as u64);
         if ![dest.metarange_id(), source.metarange_id()].contains(&base.metarange_id()) {
             prop_assert_eq!(tree.ranges(), merge_by_the_rule(&folder, sides, resolve));
         }

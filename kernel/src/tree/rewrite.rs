@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::changes::Change;
 use super::diff::same_identity;
-use super::outcome::Tally;
+use super::write_result::ChangeCounts;
 use crate::error::{Error, Result};
 use crate::ranges::RangeWriter;
 use crate::table::{Cursor, Table};
@@ -18,7 +18,7 @@ pub struct Rewrite<'a> {
     table: &'a Table,
     cursor: Cursor,
     out: &'a mut RangeWriter,
-    tally: Tally,
+    counts: ChangeCounts,
 }
 
 impl<'a> Rewrite<'a> {
@@ -27,13 +27,13 @@ impl<'a> Rewrite<'a> {
             table,
             cursor: table.cursor(),
             out,
-            tally: Tally::default(),
+            counts: ChangeCounts::default(),
         }
     }
 
     /// Writes the range if one of the changes has an effect, and returns what those did that
     /// have one; None when it is not written. No change may be behind its last key.
-    pub fn run_if_effective(mut self, changes: &[Change<'_>]) -> Result<Option<Tally>> {
+    pub fn run_if_effective(mut self, changes: &[Change<'_>]) -> Result<Option<ChangeCounts>> {
         match self.first_effective(changes)? {
             Some(first) => self.run(&changes[first..]).map(Some),
             None => Ok(None),
@@ -42,7 +42,7 @@ impl<'a> Rewrite<'a> {
 
     /// Writes the range and returns what the changes did that have an effect. No change may be
     /// behind its last key.
-    pub fn run(mut self, mut changes: &[Change<'_>]) -> Result<Tally> {
+    pub fn run(mut self, mut changes: &[Change<'_>]) -> Result<ChangeCounts> {
         let mut next_block = 0;
         while let Some(change) = changes.first() {
             let block = self.table.find_block(change.key);
@@ -57,7 +57,7 @@ impl<'a> Rewrite<'a> {
             self.rewrite_block(block, touching)?;
         }
         self.copy_blocks(next_block..self.table.block_count())?;
-        Ok(self.tally)
+        Ok(self.counts)
     }
 
     fn first_effective(&mut self, changes: &[Change<'_>]) -> Result<Option<usize>> {
@@ -97,9 +97,9 @@ impl<'a> Rewrite<'a> {
         let effect = self.effect(change)?;
         match effect {
             Effect::None => return Ok(()),
-            Effect::Adds => self.tally.added += 1,
-            Effect::Changes => self.tally.changed += 1,
-            Effect::Removes => self.tally.removed += 1,
+            Effect::Adds => self.counts.added += 1,
+            Effect::Changes => self.counts.changed += 1,
+            Effect::Removes => self.counts.removed += 1,
         }
         if effect != Effect::Adds {
             self.cursor.next()?;

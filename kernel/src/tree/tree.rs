@@ -18,7 +18,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Opens the tree that a metarange describes; the empty string is the tree without entries.
+    /// Opens the tree of a metarange; the id of the empty tree is the empty string.
     /// Fails with [`crate::Error::Missing`] or [`crate::Error::Corrupt`].
     pub fn open(pool: &Arc<Pool>, metarange_id: &str, locate: Arc<dyn Locate>) -> Result<Tree> {
         let list = if metarange_id.is_empty() {
@@ -53,7 +53,7 @@ impl Tree {
         self.list.find(key)
     }
 
-    /// Returns whether this very range is one of the tree's.
+    /// Returns whether the tree contains a range with this id and bounds.
     pub fn has_range(&self, info: &RangeInfo) -> bool {
         let found = self.ranges().get(self.find_range(&info.max_key));
         found.is_some_and(|mine| mine.id == info.id)
@@ -68,7 +68,7 @@ impl Tree {
         Ok(table)
     }
 
-    /// Returns what `take` makes of the framed value of a key, None when it is not there.
+    /// Returns the result of `take` for the framed value of a key, None if the key does not exist.
     /// `scratch` is reused from call to call.
     #[inline]
     pub fn get<T>(

@@ -1,1 +1,1 @@
-"""Who may: users, credentials, tokens and the one decision."""
+"""Access control: users, credentials, tokens, permissions and their check."""

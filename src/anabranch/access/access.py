@@ -1,8 +1,8 @@
-"""Access, composed: every part of it, built once over one key-value store.
+"""Access control, composed: all of its parts over one key-value store.
 
 access = Access(keyvalue, key=settings.auth.encrypt.secret_key)
 access.setup.run("admin")
-decide(access.authenticator.authenticate(header), [Permission(...)])
+authorize(access.authenticator.authenticate(header), [Permission(...)])
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import time
 import uuid
 from collections.abc import Callable
 
-from anabranch.access.authenticate import Authenticator, Remembering
+from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.credentials import Credentials
 from anabranch.access.recovery import Recovery
-from anabranch.access.secrets import Sealer
+from anabranch.access.secret_encryption import SecretCipher
 from anabranch.access.setup import Setup
 from anabranch.access.tokens import WEEK, Tokens
 from anabranch.access.users import Users
@@ -24,12 +24,14 @@ from anabranch.model.secret import Secret
 
 __all__ = ["Access"]
 
-_AS_LAKEFS = Remembering()
+_DEFAULT_CACHE = AuthCacheSettings()
 
 
 class Access:
-    """All of access. `key` seals secrets and signs tokens, and must be the same in every server
-    of an installation. `clock` gives seconds since 1970, `ticks` seconds that never go back.
+    """All parts of access control.
+
+    `key` encrypts secrets and signs tokens; all servers of an installation must have the same.
+    `clock` returns seconds since 1970, `ticks` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -41,13 +43,15 @@ class Access:
         ticks: Callable[[], float] = time.monotonic,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
         login_duration: float = WEEK,
-        remembering: Remembering = _AS_LAKEFS,
+        cache_settings: AuthCacheSettings = _DEFAULT_CACHE,
     ) -> None:
         def new_id() -> str:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
         self.users = Users(keyvalue)
-        self.credentials = Credentials(keyvalue, Sealer(key, random_bytes), clock, random_bytes)
+        self.credentials = Credentials(
+            keyvalue, SecretCipher(key, random_bytes), clock, random_bytes
+        )
         self.tokens = Tokens(key, clock, new_id, login_duration)
         self.setup = Setup(keyvalue, self.credentials, clock, new_id)
         self.recovery = Recovery(keyvalue, self.users, self.credentials, self.setup, clock)
@@ -58,5 +62,5 @@ class Access:
             clock=clock,
             ticks=ticks,
             random_bytes=random_bytes,
-            remembering=remembering,
+            cache_settings=cache_settings,
         )

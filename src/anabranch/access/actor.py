@@ -1,4 +1,4 @@
-"""Who asks: the user behind a request, with what the user may."""
+"""The authenticated user of a request, with the user's permissions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Actor"]
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """A user who has been recognised, and the statements that hold for the user."""
+    """An authenticated user and the policy statements that apply to the user."""
 
     username: str
     email: str = ""
@@ -18,5 +18,5 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def committer(self) -> str:
-        """The name that the user's commits carry."""
+        """The committer of the user's commits."""
         return self.email or self.username

@@ -1,13 +1,13 @@
-"""Who asks: from what a request carries to an actor.
+"""Authentication: from the credentials of a request to an actor.
 
-A request proves itself by `Authorization: Basic` (access key and secret), `Authorization: Bearer`
-(a token) or the session cookie (the same token), looked at in that order. What is there and wrong
-is refused; where nothing is there, nobody asks.
+A request authenticates by `Authorization: Basic` (access key and secret), `Authorization: Bearer`
+(a token) or the session cookie (the same token), tried in that order. Invalid credentials raise an
+error; a request without credentials is anonymous.
 
-What was checked is remembered for `lifetime` seconds, under a keyed digest, so that the memory
-holds no header and looking up compares no secret. **A key that is revoked, or a user that is
-removed, keeps working for up to `lifetime` seconds** in every server but the one that did it
-(which calls `forget`). New keys work at once: nothing is remembered of refusals.
+Results are cached for `lifetime` seconds under a keyed digest, so that the cache holds no header
+and a lookup compares no secret. **A revoked key or a removed user keeps working for up to
+`lifetime` seconds** in all servers but the one that made the change (which calls `forget`). New
+keys work at once, since failures are not cached.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ import msgspec
 
 from anabranch.access.actor import Actor
 from anabranch.access.credentials import Credential, Credentials
-from anabranch.access.expiring import Expiring
 from anabranch.access.statements import ALLOW_ALL
 from anabranch.access.tokens import IssuedToken, Tokens
+from anabranch.access.ttl_cache import TTLCache
 from anabranch.access.users import Users
 from anabranch.errors import Unauthenticated
 
-__all__ = ["Authenticator", "Remembering"]
+__all__ = ["AuthCacheSettings", "Authenticator"]
 
-_LONGEST = 8192
+_MAX_CACHED_LENGTH = 8192
 _DIGEST = 16
-_HEADER, _COOKIE = b"header", b"cookie"  # so that neither passes for the other
+_HEADER, _COOKIE = b"header", b"cookie"  # separate domains: a cached cookie is no valid header
 
 
-class Remembering(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is remembered, and for how many seconds; no seconds turn it off."""
+class AuthCacheSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Most entries and lifetime in seconds of the caches; a lifetime of 0 disables them."""
 
     size: int = 1024
     lifetime: float = 20.0
 
 
 class Authenticator:
-    """Recognises who asks. Safe for use from many threads."""
+    """Authenticates requests. Thread-safe."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Authenticator:
         clock: Callable[[], float],
         ticks: Callable[[], float],
         random_bytes: Callable[[int], bytes],
-        remembering: Remembering,
+        cache_settings: AuthCacheSettings,
     ) -> None:
         self._users = users
         self._credentials = credentials
@@ -61,18 +61,19 @@ class Authenticator:
         self._clock = clock
         self._ticks = ticks
         self._random_bytes = random_bytes
-        self._remembering = remembering
+        self._cache_settings = cache_settings
         self.forget()
 
     def authenticate(self, authorization: str | None, session: str | None = None) -> Actor | None:
-        """Returns who asks, or None if nobody does; raises Unauthenticated for credentials that
-        are wrong. `authorization` is the header's value, `session` the session cookie's.
+        """Returns the actor, None for an anonymous request; raises Unauthenticated for invalid
+        credentials. `authorization` is the value of the header, `session` that of the session
+        cookie.
 
-        A header of another scheme, such as AWS's signatures, is not looked at.
+        A header of another scheme, such as AWS's signatures, is ignored.
         """
         if authorization is not None:
             digest = self._digest(authorization, _HEADER)
-            actor = self._actors.get(digest)
+            actor = self._header_cache.get(digest)
             if actor is not None:
                 return actor
             scheme, _, proof = authorization.partition(" ")
@@ -83,7 +84,7 @@ class Authenticator:
                 return self._bearer(proof.strip(), digest)
         if session:
             digest = self._digest(session, _COOKIE)
-            return self._actors.get(digest) or self._bearer(session, digest)
+            return self._header_cache.get(digest) or self._bearer(session, digest)
         return None
 
     def login(self, access_key_id: str, secret: str) -> IssuedToken:
@@ -91,107 +92,107 @@ class Authenticator:
         actor, _ = self._check(access_key_id, secret)
         return self._tokens.issue(actor.username)
 
-    def credential(self, access_key_id: str) -> Credential | None:
-        """Returns the credential of an access key, as remembered, for checking signatures made
-        with its secret; None if there is none.
+    def find_credential(self, access_key_id: str) -> Credential | None:
+        """Returns the credential of an access key, possibly cached, to verify signatures with its
+        secret; None if there is none.
         """
-        known = self._known(access_key_id)
+        known = self._cached_credential(access_key_id)
         return None if known is None else known[0]
 
-    def holder(self, access_key_id: str) -> Actor | None:
-        """Returns who holds an access key, as remembered; None if nobody does."""
-        holders = self._holders
+    def find_actor_by_key(self, access_key_id: str) -> Actor | None:
+        """Returns the user of an access key, possibly cached; None if there is none."""
+        holders = self._key_cache
         actor = holders.get(access_key_id)
         if actor is not None:
             return actor
-        known = self._known(access_key_id)
+        known = self._cached_credential(access_key_id)
         if known is None:
             return None
         credential, deadline = known
-        actor = self.actor(credential.username)
+        actor = self.find_actor(credential.username)
         if actor is not None:
             holders.put(access_key_id, actor, deadline)
         return actor
 
-    def actor(self, username: str) -> Actor | None:
-        """Returns the user as an actor, or None: whoever is a user is an administrator today."""
+    def find_actor(self, username: str) -> Actor | None:
+        """Returns a user as an actor, None if there is none. All users are administrators."""
         user = self._users.find(username)
         if user is None:
             return None
         return Actor(username=user.username, email=user.email, statements=(ALLOW_ALL,))
 
     def forget(self) -> None:
-        """Forgets all that was checked; to be called after users or credentials changed."""
-        # New maps and a new digest, so that what another thread is checking is not kept either.
-        size, ticks = self._remembering.size, self._ticks
-        self._pairs: Expiring[str, Credential] = Expiring(size, ticks)
-        self._holders: Expiring[str, Actor] = Expiring(size, ticks)
-        self._actors: Expiring[bytes, Actor] = Expiring(size, ticks)
+        """Clears the caches; must be called after users or credentials change."""
+        # New caches and a new digest key: a check in another thread stores into the old ones.
+        size, ticks = self._cache_settings.size, self._ticks
+        self._credential_cache: TTLCache[str, Credential] = TTLCache(size, ticks)
+        self._key_cache: TTLCache[str, Actor] = TTLCache(size, ticks)
+        self._header_cache: TTLCache[bytes, Actor] = TTLCache(size, ticks)
         self._pepper = self._random_bytes(32)
 
-    def _basic(self, proof: str, digest: bytes) -> Actor:
-        access_key_id, secret = _pair(proof)
+    def _basic(self, encoded_pair: str, digest: bytes) -> Actor:
+        access_key_id, secret = _decode_pair(encoded_pair)
         actor, deadline = self._check(access_key_id, secret)
-        self._actors.put(digest, actor, deadline)
+        self._header_cache.put(digest, actor, deadline)
         return actor
 
     def _bearer(self, token: str, digest: bytes) -> Actor:
         verified = self._tokens.verify(token)
-        actor = self.actor(verified.username)
+        actor = self.find_actor(verified.username)
         if actor is None:
-            raise _refused()
-        left = min(self._remembering.lifetime, verified.expires_at - self._clock())
-        self._actors.put(digest, actor, self._ticks() + left)
+            raise _unauthenticated()
+        lifetime = min(self._cache_settings.lifetime, verified.expires_at - self._clock())
+        self._header_cache.put(digest, actor, self._ticks() + lifetime)
         return actor
 
     def _check(self, access_key_id: str, secret: str) -> tuple[Actor, float]:
-        """Returns the pair's actor, and until when, in ticks, that may be remembered: no longer
-        than the credential is, or a revoked key would live for twice the lifetime.
+        """Returns the pair's actor and the deadline of its cache entry, in ticks: that of the
+        credential's entry, since a revoked key would otherwise work for twice the lifetime.
         """
-        known = self._known(access_key_id)
+        known = self._cached_credential(access_key_id)
         expected = "" if known is None else known[0].secret.reveal()
-        same = hmac.compare_digest(_bytes(secret), _bytes(expected))
+        same = hmac.compare_digest(_encode(secret), _encode(expected))
         if known is None or not same:
-            raise _refused()
+            raise _unauthenticated()
         credential, deadline = known
-        actor = self.actor(credential.username)
+        actor = self.find_actor(credential.username)
         if actor is None:
-            raise _refused()
+            raise _unauthenticated()
         return actor, deadline
 
-    def _known(self, access_key_id: str) -> tuple[Credential, float] | None:
-        pairs = self._pairs
-        known = pairs.entry(access_key_id)
+    def _cached_credential(self, access_key_id: str) -> tuple[Credential, float] | None:
+        pairs = self._credential_cache
+        known = pairs.get_with_deadline(access_key_id)
         if known is None:
             credential = self._credentials.find(access_key_id)
             if credential is None:
                 return None
-            known = credential, self._ticks() + self._remembering.lifetime
+            known = credential, self._ticks() + self._cache_settings.lifetime
             pairs.put(access_key_id, *known)
         return known
 
     def _digest(self, text: str, place: bytes) -> bytes:
-        if len(text) > _LONGEST:
-            raise _refused()
+        if len(text) > _MAX_CACHED_LENGTH:
+            raise _unauthenticated()
         return hashlib.blake2b(
-            _bytes(text), key=self._pepper, person=place, digest_size=_DIGEST
+            _encode(text), key=self._pepper, person=place, digest_size=_DIGEST
         ).digest()
 
 
-def _pair(proof: str) -> tuple[str, str]:
+def _decode_pair(proof: str) -> tuple[str, str]:
     try:
         decoded = base64.b64decode(proof, validate=True).decode()
     except ValueError:
-        raise _refused() from None
+        raise _unauthenticated() from None
     access_key_id, colon, secret = decoded.partition(":")
     if not colon:
-        raise _refused()
+        raise _unauthenticated()
     return access_key_id, secret
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _refused() -> Unauthenticated:
+def _unauthenticated() -> Unauthenticated:
     return Unauthenticated("error authenticating request")

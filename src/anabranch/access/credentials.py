@@ -1,7 +1,7 @@
-"""Access keys: a name that is sent openly, and a secret that proves who sends it.
+"""Access keys: a public access key id and a secret that proves its possession.
 
-Keys made here look like lakeFS's: `AKIAJ`, 14 characters of base32, `Q`; a secret of 30 random
-bytes in base64. Keys that a person chooses may look otherwise, within what headers can carry.
+Generated keys have lakeFS's form: `AKIAJ`, 14 characters of base32, `Q`; a secret of 30 random
+bytes in base64. Chosen keys may have any form that headers can contain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 from google.protobuf.message import DecodeError
 
-from anabranch.access.secrets import Sealer
+from anabranch.access.secret_encryption import SecretCipher
 from anabranch.access.users import CREDENTIALS_PREFIX, PARTITION
 from anabranch.errors import Corrupt, Invalid
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -27,7 +27,7 @@ _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _RANDOM_CHARACTERS = 14
 _SECRET_BYTES = 30
 _ACCESS_KEY_ID = re.compile(r"[!-~]{3,128}")
-_BREAKS_HEADERS = frozenset(":/,;=\"'%\\")  # of Basic, of AWS's signatures, of URLs
+_SEPARATORS = frozenset(":/,;=\"'%\\")  # in Basic authentication, AWS signatures, URLs
 _SECRET = re.compile(r"[!-~]{8,256}")
 
 
@@ -48,23 +48,23 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credentials:
-    """The credentials in a store, one for each user, as lakeFS limits them."""
+    """The stored credentials, at most one for each user, as in lakeFS."""
 
     def __init__(
         self,
         store: KeyValueStore,
-        sealer: Sealer,
+        cipher: SecretCipher,
         clock: Callable[[], float],
         random_bytes: Callable[[int], bytes],
     ) -> None:
         self._store = store
-        self._sealer = sealer
+        self._cipher = cipher
         self._clock = clock
         self._random_bytes = random_bytes
 
     def find(self, access_key_id: str) -> Credential | None:
-        """Returns the credential with its secret, or None. Takes about a millisecond, since the
-        secret is sealed; raises Corrupt where it does not open.
+        """Returns the credential with its secret, or None. Takes about a millisecond to decrypt the
+        secret; raises Corrupt if that fails.
         """
         if not _ACCESS_KEY_ID.fullmatch(access_key_id):
             return None
@@ -77,13 +77,13 @@ class Credentials:
             raise Corrupt("an access key's record cannot be read", path=access_key_id) from None
         return Credential(
             access_key_id=record.access_key_id,
-            secret=self._sealer.unseal(record.secret_access_key_encrypted_bytes),
+            secret=self._cipher.decrypt(record.secret_access_key_encrypted_bytes),
             username=record.user_id.decode(),
             issued_date=record.issued_date.seconds,
         )
 
     def create(self, username: str, pair: KeyPair | None = None) -> Credential:
-        """Adds a user's credential, made anew unless given; raises Invalid where there is one."""
+        """Adds a user's credential, generated unless given; raises Invalid if there is one."""
         prefix = CREDENTIALS_PREFIX
         if any(self._store.scan(PARTITION, prefix, upper_bound(prefix), limit=1)):
             raise Invalid(
@@ -96,7 +96,7 @@ class Credentials:
         return credential
 
     def prepare(self, username: str, pair: KeyPair | None = None) -> tuple[Credential, Write]:
-        """Returns a credential, made anew unless given, and the write that adds it."""
+        """Returns a credential, generated unless given, and the write that adds it."""
         if pair is None:
             pair = new_key_pair(self._random_bytes)
         else:
@@ -104,7 +104,7 @@ class Credentials:
         now = int(self._clock())
         record = records.CredentialData(
             access_key_id=pair.access_key_id,
-            secret_access_key_encrypted_bytes=self._sealer.seal(pair.secret),
+            secret_access_key_encrypted_bytes=self._cipher.encrypt(pair.secret),
             issued_date={"seconds": now},
             user_id=username.encode(),
         )
@@ -125,9 +125,9 @@ def new_key_pair(random_bytes: Callable[[int], bytes]) -> KeyPair:
 
 
 def check_key_pair(pair: KeyPair) -> None:
-    """Raises Invalid unless a pair that a person chose can be sent, and is not easily guessed."""
+    """Raises Invalid unless a chosen pair fits into headers and its secret is long enough."""
     key = pair.access_key_id
-    if not _ACCESS_KEY_ID.fullmatch(key) or not _BREAKS_HEADERS.isdisjoint(key):
+    if not _ACCESS_KEY_ID.fullmatch(key) or not _SEPARATORS.isdisjoint(key):
         raise Invalid(
             "invalid access key ID",
             kind="invalid_access_key_id",

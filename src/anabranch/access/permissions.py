@@ -1,8 +1,7 @@
-"""What can be permitted: the actions and the names of resources, as lakeFS 1.84 has them.
+"""Permissions: actions and names of resources, as in lakeFS 1.84.
 
 A permission is one action on one resource. Policies written for lakeFS name the same actions and
-the same resources, so nothing here may be renamed. Images and what may be done with them are our
-own.
+the same resources, so the values must not change. Images and their actions are our own.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ __all__ = [
 ]
 
 ANY = "*"
-"""As a resource asked for: any at all, which is how listing repositories is permitted."""
+"""As the resource of a permission: any resource, for example to list repositories."""
 
 _FS = "arn:lakefs:fs:::"
 _AUTH = "arn:lakefs:auth:::"
 
 
 class Action(StrEnum):
-    """What may be done."""
+    """Actions that policies allow or deny."""
 
     READ_REPOSITORY = "fs:ReadRepository"
     CREATE_REPOSITORY = "fs:CreateRepository"
@@ -107,14 +106,14 @@ class Action(StrEnum):
 
 
 class AllBelow(str):
-    """As a resource asked for: all whose names begin so, whatever follows."""
+    """As the resource of a permission: all resources whose names have this prefix."""
 
     __slots__ = ()
 
 
 class Permission(NamedTuple):
-    """One action on one resource: what an operation needs. Where an `image` is named, by its tag,
-    the permission to read that image gives this one, too; ANY is any image at all.
+    """One action on one resource, which an operation needs. With an `image`, given by its tag, the
+    permission to read that image suffices as well; ANY stands for any image.
     """
 
     action: str
@@ -122,8 +121,8 @@ class Permission(NamedTuple):
     image: str = ""
 
     @property
-    def of_image(self) -> Permission | None:
-        """The permission that gives this one, too, if there is any."""
+    def image_permission(self) -> Permission | None:
+        """The permission on an image that implies this one, if there is any."""
         if not self.image:
             return None
         return Permission(Action.READ_IMAGE, ANY if self.image == ANY else image_arn(self.image))

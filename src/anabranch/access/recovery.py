@@ -1,8 +1,8 @@
 """Recovery of an installation whose administrator lost the key pair, or was deleted.
 
-Whoever may write the key-value store may do this, so no credentials are asked for. The new key
-pair takes the place of every earlier one in a single write, on condition that user and key pairs
-are still those that were read.
+It needs write access to the key-value store and therefore no credentials. The new key pair replaces
+all earlier ones in a single write, on condition that user and key pairs are unchanged since they
+were read.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ DEFAULT_USERNAME = "admin"
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """The new credential; `user_created` says that there was no administrator any more, and
-    `replaced` how many key pairs it took the place of.
+    """The new credential. `user_created` is set if there was no administrator; `replaced` is the
+    number of replaced key pairs.
     """
 
     credential: Credential
@@ -42,7 +42,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovery:
-    """Gives the administrator a new key pair. `clock` gives seconds since 1970."""
+    """Gives the administrator a new key pair. `clock` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Recovery:
         self._clock = clock
 
     def run(self, username: str = "") -> Recovered:
-        """Returns a new credential of the administrator, who is created where the record is
-        missing or damaged: as `username`, or as DEFAULT_USERNAME.
+        """Returns a new credential of the administrator. If the user's record is missing or
+        damaged, creates the user as `username`, by default DEFAULT_USERNAME.
 
-        Raises NotFound (kind not_set_up) where no administrator was ever made, Conflict (kind
-        other_administrator) where there is one of another name, Invalid for a bad name; then
-        nothing has changed.
+        Raises NotFound (kind not_set_up) if the installation was never set up, Conflict (kind
+        other_administrator) if the administrator has another name, Invalid for a bad name. Nothing
+        has changed then.
         """
         if username:
             check_username(username)
@@ -74,20 +74,20 @@ class Recovery:
                 return recovered
 
     def _try(self, username: str) -> Recovered | None:
-        """Returns None where user or key pairs changed between reading and writing."""
+        """Returns None if user or key pairs changed between reading and writing."""
         record = self._store.get(PARTITION, USER_KEY)
-        user = self._user()
+        user = self._read_user()
         if user is None and record is None and not self._setup.is_done():
             raise NotFound(
-                "this installation was never set up, so there is nobody to recover",
+                "this installation was never set up, so it has no administrator to recover",
                 kind="not_set_up",
                 hint="Start the server and set it up, or give the settings under `installation`.",
             )
         if user is not None and username not in {"", user.username}:
             raise Conflict(
-                f"the administrator is called {user.username!r}, not {username!r}",
+                f"the name of the administrator is {user.username!r}, not {username!r}",
                 kind="other_administrator",
-                hint="Leave the name out.",
+                hint="Omit the name.",
             )
         name = user.username if user is not None else username or DEFAULT_USERNAME
         end = upper_bound(CREDENTIALS_PREFIX)
@@ -104,7 +104,7 @@ class Recovery:
             return None
         return Recovered(credential=credential, user_created=user is None, replaced=len(earlier))
 
-    def _user(self) -> User | None:
+    def _read_user(self) -> User | None:
         try:
             return next(iter(self._users.all()), None)
         except Corrupt:

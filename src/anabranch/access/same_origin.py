@@ -1,7 +1,7 @@
-"""Whether a browser made a request for a page of this server, or another site may have caused it.
+"""Protection of sessions against cross-site requests.
 
-A browser sends the session's cookie with requests that other sites cause. It says where requests
-come from in headers that no page can set: `Sec-Fetch-Site` (W3C Fetch Metadata) and `Origin`
+Browsers send the session cookie with requests that other sites cause, too. They state the origin of
+a request in headers that pages cannot set: `Sec-Fetch-Site` (W3C Fetch Metadata) and `Origin`
 (RFC 6454).
 """
 
@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["counts_session"]
+__all__ = ["session_authenticates"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({"same-origin", "none"})
 
 
-def counts_session(method: str, headers: Mapping[str, str]) -> bool:
-    """Returns whether the session cookie of a request authenticates it: always where the method
-    changes nothing, else where the request comes from a page of this server. A request that tells
-    neither its site nor its origin does not: browsers tell, other clients send the token as
-    `Authorization: Bearer`.
+def session_authenticates(method: str, headers: Mapping[str, str]) -> bool:
+    """Returns whether the session cookie authenticates a request: always for methods that change
+    nothing, otherwise only for requests from pages of this server. A request with neither header is
+    rejected: browsers send them, and other clients send the token as `Authorization: Bearer`.
     """
     if method in _SAFE_METHODS:
         return True

@@ -1,7 +1,7 @@
-"""The first setup: one administrator with one key pair, made exactly once.
+"""First setup of an installation: creates one administrator with one key pair, exactly once.
 
-User, credential and the note that setup is done are one write, on condition that none of them is
-there. However many servers set up at once, one does and the others are told that it is done.
+User, credential and the time of setup are one write, on condition that none of them exists. If
+several servers set up at once, one succeeds and the others raise AlreadyExists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SETUP_TIMESTAMP = b"installation_metadata/setup_timestamp"
 
 
 class Setup:
-    """Whether the installation has its administrator, and making it."""
+    """Setup of the administrator."""
 
     def __init__(
         self,
@@ -37,31 +37,31 @@ class Setup:
         self._new_id = new_id
 
     def installation_id(self) -> str:
-        """Returns the installation's identifier, the same for every server; made when asked for
-        first.
+        """Returns the installation's identifier, which all servers share; the first call creates
+        it.
         """
-        made = self._new_id().encode()
+        new_id = self._new_id().encode()
         absent = Expect(_PARTITION, _INSTALLATION_ID, None)
-        known = self._store.get(_PARTITION, _INSTALLATION_ID)
-        if known is None and not self._store.apply(
-            [Write(_PARTITION, _INSTALLATION_ID, made)], [absent]
+        stored = self._store.get(_PARTITION, _INSTALLATION_ID)
+        if stored is None and not self._store.apply(
+            [Write(_PARTITION, _INSTALLATION_ID, new_id)], [absent]
         ):
-            known = self._store.get(_PARTITION, _INSTALLATION_ID)
-        return (known or made).decode()
+            stored = self._store.get(_PARTITION, _INSTALLATION_ID)
+        return (stored or new_id).decode()
 
     def is_done(self) -> bool:
         """Returns whether the installation has been set up."""
         return self._store.get(_PARTITION, _SETUP_TIMESTAMP) is not None
 
     def run(self, username: str, pair: KeyPair | None = None) -> Credential:
-        """Makes the administrator and returns its credential, made anew unless given.
+        """Creates the administrator and returns its credential, generated unless given.
 
-        Raises AlreadyExists if setup was done before, by whomever, and Invalid for a bad name or
-        key pair; neither changes anything.
+        Raises AlreadyExists if setup was done before, and Invalid for a bad name or key pair.
+        Nothing has changed then.
         """
         check_username(username)
         if self.is_done():
-            raise _already()
+            raise _already_initialized()
         now = int(self._clock())
         moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         credential, add_credential = self._credentials.prepare(username, pair)
@@ -73,13 +73,13 @@ class Setup:
         if not self._store.apply(
             writes, [expect_no_user(), Expect(_PARTITION, _SETUP_TIMESTAMP, None)]
         ):
-            raise _already()
+            raise _already_initialized()
         return credential
 
     def ensure(self, username: str, pair: KeyPair) -> bool:
-        """Makes the administrator with this pair unless setup was done; returns whether it did.
+        """Creates the administrator with this pair unless setup was done; returns whether it did.
 
-        This is how installation settings work: they count once, and are ignored afterwards.
+        The settings under `installation` take effect in this way: only once.
         """
         if self.is_done():
             return False
@@ -90,5 +90,5 @@ class Setup:
         return True
 
 
-def _already() -> AlreadyExists:
+def _already_initialized() -> AlreadyExists:
     return AlreadyExists("lakeFS already initialized", kind="already_initialized")

@@ -1,8 +1,8 @@
 """Statements of policies: each allows or denies actions on resources.
 
 `*` stands for any run of characters and `?` for one, in actions and in the last field of a
-resource's name; the other fields are compared as they are. `${user}` stands for the name of who
-asks, taken literally. A statement denying beats every statement allowing.
+resource's name; the other fields are compared literally. `${user}` stands for the name of the
+actor, taken literally. A denying statement overrides all allowing ones.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from anabranch.access.permissions import ANY, AllBelow, Permission
 
 __all__ = ["ALLOW_ALL", "Effect", "Statement", "allows"]
 
-_UNHEARD_OF = "\U0010fffd"
+_UNUSED_CHARACTER = "\U0010fffd"
 _FIELDS = 6  # arn : lakefs : service : region : account : resource
 _TOKENS = re.compile(r"(\$\{user\}|[*?])")
 
 
 class Effect(Enum):
-    """What a statement does to what it names."""
+    """Whether a statement allows or denies."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """Allows or denies every one of `actions` on every one of `resources`."""
+    """Allows or denies all `actions` on all `resources`."""
 
     effect: Effect
     actions: tuple[str, ...]
@@ -39,51 +39,51 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 ALLOW_ALL = Statement(Effect.ALLOW, ("*",), ("*",))
-"""What an administrator has."""
+"""The statement of administrators."""
 
 
 def allows(statements: Iterable[Statement], permission: Permission, username: str) -> bool:
-    """Returns whether the statements give the permission: one allows it and none denies it.
+    """Returns whether the statements grant the permission: one allows it and none denies it.
 
-    A permission on ANY resource is given by an allowance for whichever resource, and taken only
-    by a denial of all. One on all below a prefix is given by one statement that allows whatever
-    follows it, and taken by a denial of anything there.
+    A permission on ANY resource is granted by an allowance for any resource, and revoked only by a
+    denial of all. A permission on all resources with a prefix is granted by one statement that
+    allows all of them, and revoked by a denial of any of them.
     """
     allowed = False
     for statement in statements:
         denies = statement.effect is Effect.DENY
-        if not _names_action(statement, permission.action, username):
+        if not _matches_action(statement, permission.action, username):
             continue
-        if _names_resource(statement, permission.resource, username, denies=denies):
+        if _matches_resource(statement, permission.resource, username, denies=denies):
             if denies:
                 return False
             allowed = True
     return allowed
 
 
-def _names_action(statement: Statement, action: str, username: str) -> bool:
+def _matches_action(statement: Statement, action: str, username: str) -> bool:
     return any(_matches(pattern, action, username) for pattern in statement.actions)
 
 
-def _names_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
+def _matches_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
     if resource == ANY:
         return not denies or ANY in statement.resources
     if isinstance(resource, AllBelow):
-        names = touches_below if denies else names_all_below
+        names = matches_any_below if denies else matches_all_below
         return any(names(pattern, resource, username) for pattern in statement.resources)
     return any(_matches_arn(pattern, resource, username) for pattern in statement.resources)
 
 
-def names_all_below(pattern: str, prefix: str, username: str) -> bool:
-    """Returns whether a pattern names every resource whose name begins so."""
-    # what follows may be nothing, and may be anything at all: only `*` takes a character that no
-    # pattern has, both alone and many times
-    endings = ("", _UNHEARD_OF, _UNHEARD_OF * 1024)
+def matches_all_below(pattern: str, prefix: str, username: str) -> bool:
+    """Returns whether a pattern matches all resources with a prefix."""
+    # the prefix may be followed by nothing or by any text: only `*` matches a character that no
+    # pattern contains, both alone and repeated
+    endings = ("", _UNUSED_CHARACTER, _UNUSED_CHARACTER * 1024)
     return all(_matches_arn(pattern, prefix + ending, username) for ending in endings)
 
 
-def touches_below(pattern: str, prefix: str, username: str) -> bool:
-    """Returns whether a pattern names any resource whose name begins so."""
+def matches_any_below(pattern: str, prefix: str, username: str) -> bool:
+    """Returns whether a pattern matches any resource with a prefix."""
     if pattern == ANY:
         return True
     wanted = pattern.split(":", _FIELDS - 1)
@@ -92,34 +92,34 @@ def touches_below(pattern: str, prefix: str, username: str) -> bool:
         return False
     if [*wanted[:3], wanted[4]] != [*given[:3], given[4]]:
         return False
-    # a star in a user's name would be one in the pattern, which only denies more
-    return _has_common(wanted[5].replace("${user}", username), given[5])
+    # a star in a user's name acts as one in the pattern, which can only deny more
+    return _matches_some_continuation(wanted[5].replace("${user}", username), given[5])
 
 
-def _has_common(pattern: str, prefix: str) -> bool:
-    reached = {0}
+def _matches_some_continuation(pattern: str, prefix: str) -> bool:
+    positions = {0}
     for character in prefix:
-        after = set()
-        for at in _skipping_stars(reached, pattern):
-            if at < len(pattern) and pattern[at] == "*":
-                after.add(at)
-            elif at < len(pattern) and pattern[at] in ("?", character):
-                after.add(at + 1)
-        reached = after
-        if not reached:
+        next_positions = set()
+        for position in _skip_stars(positions, pattern):
+            if position < len(pattern) and pattern[position] == "*":
+                next_positions.add(position)
+            elif position < len(pattern) and pattern[position] in ("?", character):
+                next_positions.add(position + 1)
+        positions = next_positions
+        if not positions:
             return False
     return True
 
 
-def _skipping_stars(places: set[int], pattern: str) -> set[int]:
-    """Returns places in a pattern with those behind the stars that they stand before."""
-    found = set(places)
+def _skip_stars(places: set[int], pattern: str) -> set[int]:
+    """Returns positions in a pattern, and those after the stars that follow them."""
+    reached = set(places)
     for place in places:
         at = place
         while at < len(pattern) and pattern[at] == "*":
             at += 1
-            found.add(at)
-    return found
+            reached.add(at)
+    return reached
 
 
 def _matches_arn(pattern: str, resource: str, username: str) -> bool:
@@ -142,8 +142,8 @@ def _matches(pattern: str, text: str, username: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str, username: str) -> re.Pattern[str]:
-    # Each run after a `*` is found at its first place and kept there: the first place leaves the
-    # most for what follows, so giving it back never helps, and no pattern takes long.
+    # Each run after a `*` matches at its first position, without backtracking: the first position
+    # leaves the most text for the rest, so that later ones never help and no pattern is slow.
     runs = [""]
     for part in _TOKENS.split(pattern):
         if part == "*":

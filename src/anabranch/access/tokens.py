@@ -1,4 +1,4 @@
-"""Tokens that stand for a login: JSON Web Tokens (RFC 7519), signed with the installation's key.
+"""Login tokens: JSON Web Tokens (RFC 7519), signed with the installation's key.
 
 The claims are lakeFS 1.84's: `iss` auth, `sub` the user, `aud` login, `iat`, `exp` and a random
 `jti`. The browser's cookie holds the same token.
@@ -20,10 +20,17 @@ from joserfc.jwk import OctKey
 from anabranch.errors import Unauthenticated
 from anabranch.model.secret import Secret
 
-__all__ = ["SESSION_COOKIE", "WEEK", "IssuedToken", "Tokens", "VerifiedToken", "session_in"]
+__all__ = [
+    "SESSION_COOKIE",
+    "WEEK",
+    "IssuedToken",
+    "Tokens",
+    "VerifiedToken",
+    "parse_session_cookie",
+]
 
 SESSION_COOKIE = "internal_auth_session"
-"""The name of the cookie that holds a browser's token."""
+"""The name of the cookie with a browser's token."""
 
 WEEK = 7 * 24 * 3600
 """How long a login lasts, in seconds."""
@@ -32,12 +39,12 @@ _Algorithm = Literal["HS256", "HS384", "HS512"]
 _ALGORITHMS = get_args(_Algorithm)
 _ISSUER = "auth"
 _AUDIENCE = "login"
-_LONGEST = 4096
-_SKEW = 60  # seconds by which another server's clock may be ahead
+_MAX_TOKEN_LENGTH = 4096
+_MAX_CLOCK_SKEW = 60  # in seconds, of the server that issued the token
 
 
-def session_in(cookies: str) -> str | None:
-    """Returns the token that a header of cookies holds, or None."""
+def parse_session_cookie(cookies: str) -> str | None:
+    """Returns the token in a Cookie header, or None."""
     for pair in cookies.split(";") if SESSION_COOKIE in cookies else ():
         name, _, value = pair.strip().partition("=")
         if name == SESSION_COOKIE:
@@ -53,15 +60,15 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 
 class VerifiedToken(msgspec.Struct, frozen=True):
-    """What a token that holds says; `expires_at` in seconds since 1970."""
+    """The claims of a valid token; `expires_at` in seconds since 1970."""
 
     username: str
     expires_at: float
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The only headers taken. A stranger writes them, so they are read before anything else is,
-    and no further than this: no nesting, no key named or brought along, nothing critical.
+    """The only accepted headers. They are untrusted, so they are validated before all else: no
+    nesting, no key id, no embedded key, no critical extensions.
     """
 
     alg: _Algorithm
@@ -86,7 +93,7 @@ class Tokens:
         self._duration = duration
 
     def issue(self, username: str) -> IssuedToken:
-        """Returns a token for a user, good from now on for the duration."""
+        """Returns a token for a user, valid from now on for the duration."""
         now = int(self._clock())
         expires_at = now + int(self._duration)
         claims = {
@@ -101,10 +108,10 @@ class Tokens:
         return IssuedToken(Secret(text), expires_at)
 
     def verify(self, token: str) -> VerifiedToken:
-        """Returns what the token says; raises Unauthenticated unless it is one of ours, for
-        logging in, and within its time. Takes about 50 microseconds.
+        """Returns the claims of a token; raises Unauthenticated unless it was issued by this
+        installation, is for logins and has not expired. Takes about 50 microseconds.
         """
-        if len(token) <= _LONGEST and token.isascii():
+        if len(token) <= _MAX_TOKEN_LENGTH and token.isascii():
             with contextlib.suppress(JoseError, ValueError, RecursionError):
                 msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
                 claims = jwt.decode(token, self._key, algorithms=_ALGORITHMS).claims
@@ -121,7 +128,7 @@ class Tokens:
             and _is_time(expires_at)
             and now < expires_at
             and all(_is_time(claims.get(name, 0)) for name in ("iat", "nbf"))
-            and all(claims.get(name, 0) <= now + _SKEW for name in ("iat", "nbf"))
+            and all(claims.get(name, 0) <= now + _MAX_CLOCK_SKEW for name in ("iat", "nbf"))
             and _is_for_login(claims.get("aud"))
         )
 

@@ -1,5 +1,5 @@
-"""Users. There is one, the administrator, as in lakeFS 1.84 without an outside authorization
-service; its record stands under a fixed key, whatever the user is called.
+"""Users. There is one, the administrator, as in lakeFS 1.84 without an external authorization
+service; its record has a fixed key, whatever the user's name is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Users:
-    """The users in a store."""
+    """The stored users."""
 
     def __init__(self, store: KeyValueStore) -> None:
         self._store = store
@@ -62,14 +62,14 @@ class Users:
         return user
 
     def create(self, user: User) -> None:
-        """Adds a user; raises AlreadyExists if there is one, of whatever name."""
+        """Adds a user; raises AlreadyExists if there is a user of any name."""
         check_username(user.username)
         if not self._store.apply([write_user(user)], [expect_no_user()]):
             raise AlreadyExists("Already exists", kind="user_exists")
 
     def delete(self, username: str) -> None:
         """Raises NotFound for a user who does not exist, and Conflict for the one who does:
-        without an administrator nobody could ever log in again. Changes nothing.
+        without an administrator no login would be possible. Changes nothing.
         """
         self.get(username)
         raise Conflict(

@@ -1,11 +1,12 @@
-"""What every block store does.
+"""Contract of block stores.
 
-An address is a URI: the scheme of the store, a namespace, a key (`local://name/data/…`,
-`s3://bucket/…`). What is stored under an address never changes, it is only removed.
+An address is a URI of the store's scheme, a namespace and a key (`local://name/data/…`,
+`s3://bucket/…`). A block is immutable: it is stored once and can only be removed.
 
-A block may be stored in parts, in any order, over days and by many processes: an upload is opened
-at an address, parts are put into it by number, and it is completed with a list of them. Its id is
-the store's own, so that stores whose native uploads these are need keep nothing.
+A block can be stored by a multipart upload, in any order, over days and by many processes: an
+upload is opened at an address, parts are stored by number, and it is completed with a list of
+parts. The store chooses the id, so that stores with native multipart uploads need no state of their
+own.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from anabranch.blocks.checked_reads import CheckedReads
-from anabranch.blocks.sources import Sources
-from anabranch.model.part import Part
+from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.quarantine import Quarantine
+from anabranch.model.uploads.part import Part
 
 __all__ = ["BlockInfo", "BlockStore", "StorageConfig", "Stored"]
 
 
 class Stored(NamedTuple):
-    """What a write left: `size` in bytes, `checksum` the hex MD5 (of parts: `checksum_of_parts`),
-    `mtime` in seconds.
+    """A stored block: `size` in bytes, `checksum` is the hex MD5 (`multipart_checksum` for parts),
+    `mtime` in seconds since 1970.
     """
 
     size: int
@@ -33,7 +35,7 @@ class Stored(NamedTuple):
 
 
 class BlockInfo(NamedTuple):
-    """What a listing or `stat` tells of a block."""
+    """A block in a listing or from `stat`: `size` in bytes, `mtime` in seconds since 1970."""
 
     address: str
     size: int
@@ -41,7 +43,7 @@ class BlockInfo(NamedTuple):
 
 
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients are told of a store (lakeFS's `StorageConfig`)."""
+    """Description of a store for clients (lakeFS's `StorageConfig`)."""
 
     blockstore_type: str
     blockstore_namespace_example: str
@@ -57,76 +59,83 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
 class BlockStore(Protocol):
     """A store of immutable byte strings. Safe for use from many threads.
 
-    Every method raises Invalid for an address that is not this store's or that leaves its
-    namespace, and Busy when the store is full or cannot answer now.
+    Every method raises Invalid for an address of another store or outside its namespace, and Busy
+    when the store is full or unavailable.
     """
 
     config: StorageConfig
 
     @property
     def sources(self) -> Sources | None:
-        """What may be imported from the store, if it is one that others store in, too."""
+        """Objects of others in the store that can be imported; None if it has none."""
 
     @property
     def checked(self) -> CheckedReads | None:
-        """Reads that compare blocks with their MD5, if the blocks are files of this machine; None
-        where the store is another machine, which checks its own.
+        """Reads that verify blocks against their MD5, if the blocks are files of this machine; None
+        for an object store, which verifies them itself.
         """
 
+    @property
+    def quarantine(self) -> Quarantine | None:
+        """Removals that can be taken back for a time, if the store can do that."""
+
     def accepts(self, storage_namespace: str) -> bool:
-        """Returns whether a storage namespace can lie in this store."""
+        """Returns whether a storage namespace can be in this store."""
 
     def namespace(self, storage_namespace: str) -> str:
-        """Returns what the addresses of a storage namespace begin with: the text itself, unless
-        other texts mean the same place. Raises Invalid for one that the store does not accept.
+        """Returns the prefix of the addresses in a storage namespace: the namespace itself, unless
+        several spellings are equivalent. Raises Invalid for one that the store does not accept.
         """
 
     def put(
-        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
+        self,
+        address: str,
+        chunks: Iterable[bytes],
+        *,
+        if_absent: bool = False,
+        unique_address: bool = False,
     ) -> Stored:
-        """Stores the chunks, one after another, and returns what they came to.
+        """Stores the chunks as one block and returns its size and checksum.
 
-        Nothing is visible before all of it is durable; when `chunks` raises, nothing stays. With
-        `create`, raises AlreadyExists if the address is taken. Who says that it is `fresh` has
-        made the address for this block: nobody else knows it yet, and nobody ever puts another
-        there. The block may then be seen before it is durable, by who lists.
+        The block is not visible before it is durable. Stores nothing when `chunks` raises. With
+        `if_absent`, raises AlreadyExists if the block exists. With `unique_address`, the caller
+        guarantees that no other process knows the address or stores another block at it; listings
+        may then show the block before it is durable.
         """
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Yields the bytes from `start`, to the end or `length` of them, in pieces of at most
-        1 MiB. Raises Gone at once (before the first piece) when there is nothing there or it is
-        shorter than asked for.
+        """Yields `length` bytes from `start`, or all from there, in pieces of at most 1 MiB. Raises
+        Gone before the first piece if the block is missing or shorter.
         """
 
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
-        """Returns the same as `get`, as one string."""
+        """Returns the bytes that `get` yields."""
 
-    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
-        """Returns the same as `read` if it waits for no disk and no network, else None; None also
-        where `read` would raise that there is nothing or too little.
+    def read_if_cached(self, address: str, start: int, length: int) -> bytes | None:
+        """Returns the bytes if that requires neither disk nor network; None if it does, and if the
+        block is missing or shorter.
         """
 
     def stat(self, address: str) -> BlockInfo | None:
-        """Returns what is there, or None."""
+        """Returns the block's size and time, or None if it does not exist."""
 
     def delete(self, addresses: Iterable[str]) -> None:
-        """Removes blocks; those that are not there are passed over."""
+        """Removes blocks; missing ones are ignored."""
 
     def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
-        """Yields the blocks whose address, as it is kept, begins with `prefix`, in order of
-        their addresses' bytes, after `after`.
+        """Yields the blocks whose unqualified address starts with `prefix`, after the address
+        `after`, in order of the addresses' bytes.
         """
 
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
-        """Copies a block within the store, durably. Raises Gone when there is no source.
+        """Copies a block within the store, durably. Raises Gone if the source does not exist.
 
-        Who knows the source's MD5 gives it as `checksum`; it is then not read to compute it.
+        With the source's MD5 as `checksum`, the block is not read to compute it.
         """
 
     def open_upload(self, address: str) -> str:
-        """Opens an upload in parts of the block at an address that nobody else will use; returns
-        its id. The methods below raise NotFound (kind upload_not_found) for an id that is not
-        known, or not of this address.
+        """Opens a multipart upload of the block at a unique address and returns its id. The methods
+        below raise NotFound (kind upload_not_found) for an unknown id, or one of another address.
         """
 
     def put_part(
@@ -138,11 +147,11 @@ class BlockStore(Protocol):
         *,
         md5: str | None = None,
     ) -> Part:
-        """Stores the chunks, one after another, as the part of that number, 1 to 10,000; a part
-        that is there is replaced. It is durable when this returns.
+        """Stores the chunks as the part `number`, 1 to 10,000, durably; replaces a part of that
+        number.
 
-        When `chunks` raises, or they have not the hex `md5` (Invalid, kind checksum_mismatch),
-        nothing has changed.
+        Changes nothing when `chunks` raises, or when their hex MD5 is not `md5` (Invalid, kind
+        checksum_mismatch).
         """
 
     def copy_part(
@@ -154,58 +163,60 @@ class BlockStore(Protocol):
         start: int = 0,
         length: int | None = None,
     ) -> Part:
-        """Stores the bytes of another block from `start`, to the end or `length` of them, as a
-        part. Raises Gone as `get` does.
+        """Stores `length` bytes of another block from `start`, or all from there, as a part. Raises
+        Gone as `get` does.
         """
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
-        """Returns the parts that are there, by number."""
+        """Returns the stored parts, by number."""
 
     def complete_upload(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
     ) -> Stored:
-        """Makes a block of parts, given by number and checksum in the order of their numbers.
+        """Joins parts to a block. Parts are given by number and checksum, in order of their
+        numbers.
 
-        Nothing is visible before all of it is durable. It may be asked again, with the same
-        parts, until the upload is aborted; where others have won it raises NotFound. Raises
-        Invalid (kind part_not_found) for a part that is not there or has another checksum.
+        The block is not visible before it is durable. The call can be repeated with the same parts
+        until the upload is aborted. Raises NotFound if a completion with other parts came first,
+        Invalid (kind part_not_found) for a part that does not exist or has another checksum.
         """
 
     def abort_upload(self, address: str, upload_id: str) -> None:
-        """Removes an upload and its parts; a block that it was completed to stays. One that is
-        not known is passed over.
+        """Removes an upload and its parts, but not a block that it was completed to. An unknown
+        upload is ignored.
         """
 
     def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
-        """Returns a URL at which whoever has it can read the block (`GET`), or store it (`PUT`),
-        for so long; None if the store answers no requests itself, or nothing signs for it.
+        """Returns a presigned URL that reads (`GET`) or stores (`PUT`) the block, valid for
+        `seconds`; None if the store serves no requests or nothing can sign them.
         """
 
     def presign_part(self, address: str, upload_id: str, number: int, seconds: int) -> str | None:
-        """Returns a URL at which whoever has it can store a part of an upload (`PUT`), for so
-        long; None if the store answers no such requests itself.
+        """Returns a presigned URL that stores a part of an upload (`PUT`), valid for `seconds`;
+        None if the store serves no such requests.
         """
 
     def clean_temporaries(self, older_than_seconds: float) -> int:
-        """Removes what killed processes have left behind and nobody has written to for so long;
-        returns how many things that were. Uploads in parts stay.
+        """Removes temporary files of killed processes that were not written to for so long, and
+        returns their number. Multipart uploads are kept.
         """
 
     def qualify(self, address: str) -> str:
-        """Returns the address as clients are shown it (a local one names its absolute folder).
+        """Returns the address in the form for clients, which has the absolute folder of a local
+        store.
 
-        One that is not this store's is returned as it is; nothing is raised.
+        Returns an address of another store unchanged; raises no error.
         """
 
     def unqualify(self, address: str) -> str:
-        """Returns the address as it is kept, given either form. Raises Invalid for an address
-        outside the store.
+        """Returns the address in the stored form, given either form. Raises Invalid for an address
+        of another store.
         """
 
     def local_path(self, address: str) -> str | None:
-        """Returns the path of the block's file on this machine, whether it is there or not, or
-        None if the store's blocks are no files.
+        """Returns the path of the block's file on this machine, which need not exist, or None if
+        the store's blocks are not files.
         """
 
     def close(self) -> None:
-        """Finishes what goes on in the background. The store may still be used, more slowly."""
+        """Finishes background work. The store can still be used, more slowly."""

@@ -1,7 +1,7 @@
-"""Checksums of a body, computed beside whoever reads and stores it.
+"""Checksums of a body, computed while it is read and stored.
 
-A large body is hashed by a thread of its own: hashing is what an upload's time goes into, and it
-leaves the interpreter to others meanwhile. A small one is hashed at once.
+A large body is hashed in a separate thread, because hashing takes most of an upload's time and
+releases the interpreter lock. A small body is hashed by the caller.
 """
 
 from __future__ import annotations
@@ -11,27 +11,28 @@ from collections.abc import Iterable
 from queue import SimpleQueue
 from typing import Protocol, Self
 
-__all__ = ["Hasher", "Hashing"]
+__all__ = ["BackgroundHasher", "Hasher"]
 
-_LARGE = 256 * 1024
-_AHEAD = 2
-"""How many pieces may wait for the thread, which bounds the memory that they take."""
+_MIN_THREAD_BYTES = 256 * 1024
+_MAX_QUEUED = 2
+"""Maximum number of pieces that wait for the thread, which limits their memory."""
 
 
 class Hasher(Protocol):
-    """A checksum being computed, like those of hashlib."""
+    """Incremental checksum, like those of hashlib."""
 
     def update(self, data: bytes, /) -> None:
-        """Takes in what follows."""
+        """Adds data."""
 
     def digest(self) -> bytes:
-        """Returns the checksum of all that was taken in."""
+        """Returns the checksum of all data."""
 
 
-class Hashing:
-    """Feeds pieces to hashers; their digests are those of the body after `finish`, or the `with`.
+class BackgroundHasher:
+    """Feeds pieces to hashers. Their digests are complete after `finish`, or after the `with`
+    block.
 
-    A piece of 256 KiB or more begins the thread, since a body that comes in such pieces is large.
+    A piece of 256 KiB or more starts the thread, because a body in such pieces is large.
     """
 
     def __init__(self, hashers: Iterable[Hasher]) -> None:
@@ -39,10 +40,10 @@ class Hashing:
         self._thread: _Thread | None = None
 
     def update(self, piece: bytes) -> None:
-        """Takes in what follows; waits while too much of it is not hashed yet."""
+        """Adds a piece; waits while too many are not hashed yet."""
         if self._thread is not None:
             self._thread.put(piece)
-        elif len(piece) < _LARGE:
+        elif len(piece) < _MIN_THREAD_BYTES:
             for hasher in self._hashers:
                 hasher.update(piece)
         elif self._hashers:
@@ -50,7 +51,7 @@ class Hashing:
             self._thread.put(piece)
 
     def finish(self) -> None:
-        """Returns when everything has been taken in; raises what kept a hasher from it."""
+        """Waits until all pieces are hashed. Raises what a hasher raised."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.finish()
@@ -63,18 +64,18 @@ class Hashing:
 
 
 class _Thread:
-    """A thread, and the pieces that wait for it."""
+    """Hashing thread and its queue."""
 
     def __init__(self, hashers: tuple[Hasher, ...]) -> None:
         self._hashers = hashers
         self._pieces: SimpleQueue[bytes | None] = SimpleQueue()
-        self._room = threading.Semaphore(_AHEAD)
+        self._slots = threading.Semaphore(_MAX_QUEUED)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="hashing", daemon=True)
         self._thread.start()
 
     def put(self, piece: bytes) -> None:
-        self._room.acquire()
+        self._slots.acquire()
         self._pieces.put(piece)
 
     def finish(self) -> None:
@@ -89,6 +90,6 @@ class _Thread:
                 if self._error is None:
                     for hasher in self._hashers:
                         hasher.update(piece)
-            except BaseException as error:  # noqa: BLE001  it is raised in `finish`
+            except BaseException as error:  # noqa: BLE001  raised in `finish`
                 self._error = error
-            self._room.release()
+            self._slots.release()

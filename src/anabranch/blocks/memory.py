@@ -1,4 +1,4 @@
-"""A block store in memory, for tests and for repositories that need not outlive a process."""
+"""Block store in memory, for tests and for repositories that end with the process."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Literal, NamedTuple
 
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
+from anabranch.blocks.external_objects import Sources
 from anabranch.blocks.memory_uploads import MemoryUploads
 from anabranch.blocks.namespaces import invalid_namespace
-from anabranch.blocks.sources import Sources
+from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import AlreadyExists, Gone, Invalid
-from anabranch.model.part import Part
+from anabranch.model.uploads.part import Part
 
 __all__ = ["MemoryBlocks"]
 
 _SCHEME = "mem://"
 _PIECE_BYTES = 1 << 20
-_PAGE = 256
+_PAGE_SIZE = 256
 
 
 class _Block(NamedTuple):
@@ -30,8 +31,8 @@ class _Block(NamedTuple):
 
 
 class MemoryBlocks:
-    """A `BlockStore` in memory; what it holds ends with it. `clock` gives seconds since 1970;
-    `pre_signed` says that clients may have presigned URLs, which the server answers.
+    """A `BlockStore` in memory. `clock` gives seconds since 1970. With `pre_signed`, clients may
+    request presigned URLs, which the server serves.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time, pre_signed: bool = False) -> None:
@@ -45,6 +46,7 @@ class MemoryBlocks:
         )
         self.sources: Sources | None = None
         self.checked: CheckedReads | None = None
+        self.quarantine: Quarantine | None = None
         self._clock = clock
         self._lock = threading.Lock()
         self._blocks: dict[str, _Block] = {}
@@ -52,11 +54,11 @@ class MemoryBlocks:
         self._uploads = MemoryUploads(clock)
 
     def accepts(self, storage_namespace: str) -> bool:
-        """Returns whether a storage namespace can lie in this store."""
+        """Returns whether a storage namespace can be in this store."""
         return storage_namespace.startswith(_SCHEME) and storage_namespace.strip("/") != "mem:"
 
     def namespace(self, storage_namespace: str) -> str:
-        """Returns the storage namespace. Raises Invalid for one that cannot lie here."""
+        """Returns the storage namespace. Raises Invalid for one of another store."""
         if not self.accepts(storage_namespace):
             raise invalid_namespace(self.config)
         return storage_namespace
@@ -66,29 +68,29 @@ class MemoryBlocks:
         address: str,
         chunks: Iterable[bytes],
         *,
-        create: bool = False,
-        fresh: bool = False,  # noqa: ARG002
+        if_absent: bool = False,
+        unique_address: bool = False,  # noqa: ARG002
     ) -> Stored:
-        """Stores the chunks; with `create`, raises AlreadyExists if the address is taken."""
+        """Stores the chunks. With `if_absent`, raises AlreadyExists if the block exists."""
         _check(address)
         body = b"".join(chunks)
         block = _Block(body, int(self._clock()))
         with self._lock:
             if address not in self._blocks:
                 insort(self._addresses, address)
-            elif create:
+            elif if_absent:
                 raise AlreadyExists(f"{address}: there is a block already")
             self._blocks[address] = block
         checksum = hashlib.md5(body, usedforsecurity=False).hexdigest()
         return Stored(len(body), checksum, block.mtime)
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Yields the bytes from `start` in pieces of at most 1 MiB. Raises Gone at once."""
+        """Yields the bytes in pieces of at most 1 MiB. Raises Gone before the first piece."""
         body = self.read(address, start, length)
         return (body[at : at + _PIECE_BYTES] for at in range(0, len(body), _PIECE_BYTES))
 
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
-        """Returns the bytes from `start`, to the end or `length` of them. Raises Gone."""
+        """Returns `length` bytes from `start`, or all from there. Raises Gone."""
         _check(address)
         block = self._blocks.get(address)
         if block is None:
@@ -98,21 +100,21 @@ class MemoryBlocks:
             raise Gone(f"{address}: the data ends at byte {len(block.body)}", kind="data_missing")
         return block.body[start:end]
 
-    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
-        """Returns the same, or None where there is nothing or too little."""
+    def read_if_cached(self, address: str, start: int, length: int) -> bytes | None:
+        """Returns the bytes, or None if the block is missing or shorter."""
         try:
             return self.read(address, start, length)
         except Gone:
             return None
 
     def stat(self, address: str) -> BlockInfo | None:
-        """Returns what is there, or None."""
+        """Returns the block's size and time, or None if it does not exist."""
         _check(address)
         block = self._blocks.get(address)
         return None if block is None else BlockInfo(address, len(block.body), block.mtime)
 
     def delete(self, addresses: Iterable[str]) -> None:
-        """Removes blocks; those that are not there are passed over."""
+        """Removes blocks; missing ones are ignored."""
         for address in addresses:
             _check(address)
             with self._lock:
@@ -120,18 +122,18 @@ class MemoryBlocks:
                     del self._addresses[bisect_left(self._addresses, address)]
 
     def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
-        """Yields the blocks whose address begins with `prefix`, in order, after `after`."""
+        """Yields the blocks whose address starts with `prefix`, in order, after `after`."""
         if not prefix.startswith(_SCHEME):
-            raise _not_ours(prefix)
+            raise _foreign_address(prefix)
         return self._list(prefix, after)
 
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
-        """Copies a block. Raises Gone when there is no source."""
+        """Copies a block. Raises Gone if the source does not exist."""
         stored = self.put(destination, [self.read(source)])
         return stored._replace(checksum=checksum or stored.checksum)
 
     def open_upload(self, address: str) -> str:
-        """Opens an upload in parts of the block at an address; returns its id."""
+        """Opens a multipart upload of the block at an address and returns its id."""
         _check(address)
         return self._uploads.open(address)
 
@@ -144,7 +146,7 @@ class MemoryBlocks:
         *,
         md5: str | None = None,
     ) -> Part:
-        """Stores the chunks as a part. Raises NotFound, and Invalid for another `md5`."""
+        """Stores the chunks as a part. Raises NotFound, and Invalid if the hex `md5` differs."""
         return self._uploads.put(address, upload_id, number, b"".join(chunks), md5)
 
     def copy_part(
@@ -156,23 +158,23 @@ class MemoryBlocks:
         start: int = 0,
         length: int | None = None,
     ) -> Part:
-        """Stores bytes of another block as a part. Raises NotFound, Gone."""
+        """Stores a range of another block as a part. Raises NotFound and Gone."""
         body = self.read(source, start, length)
         return self._uploads.put(address, upload_id, number, body, None)
 
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
-        """Returns the parts that are there, by number. Raises NotFound."""
+        """Returns the stored parts, by number. Raises NotFound."""
         return self._uploads.parts(address, upload_id)
 
     def complete_upload(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
     ) -> Stored:
-        """Makes a block of parts. Raises NotFound, and Invalid for a part that is not there."""
+        """Joins parts to a block. Raises NotFound, and Invalid for a part that does not exist."""
         body, checksum = self._uploads.complete(address, upload_id, parts)
         return self.put(address, [body])._replace(checksum=checksum)
 
     def abort_upload(self, address: str, upload_id: str) -> None:
-        """Removes an upload and its parts; one that is not known is passed over."""
+        """Removes an upload and its parts; an unknown one is ignored."""
         self._uploads.abort(address, upload_id)
 
     def presign(
@@ -181,7 +183,7 @@ class MemoryBlocks:
         method: Literal["GET", "PUT"],  # noqa: ARG002
         seconds: int,  # noqa: ARG002
     ) -> None:
-        """Returns None: nobody answers requests here."""
+        """Returns None: the server has its own presigned URLs."""
         return
 
     def presign_part(
@@ -191,29 +193,29 @@ class MemoryBlocks:
         number: int,  # noqa: ARG002
         seconds: int,  # noqa: ARG002
     ) -> None:
-        """Returns None, as above."""
+        """Returns None, like `presign`."""
         return
 
     def clean_temporaries(self, older_than_seconds: float) -> int:  # noqa: ARG002  the contract
-        """Returns 0: memory keeps nothing that is unfinished."""
+        """Returns 0: there are no temporary files."""
         return 0
 
     def qualify(self, address: str) -> str:
-        """Returns the address: there is but one form."""
+        """Returns the address, which has only one form."""
         return address
 
     def unqualify(self, address: str) -> str:
-        """Returns the address. Raises Invalid for one outside the store."""
+        """Returns the address. Raises Invalid for one of another store."""
         _check(address)
         return address
 
     def local_path(self, address: str) -> str | None:
-        """Returns None: blocks in memory are no files."""
+        """Returns None: blocks in memory are not files."""
         _check(address)
         return None
 
     def close(self) -> None:
-        """Does nothing: nothing goes on in the background."""
+        """Does nothing: there is no background work."""
 
     def _list(self, prefix: str, after: str) -> Iterator[BlockInfo]:
         start = prefix if after < prefix else after + "\0"
@@ -222,19 +224,19 @@ class MemoryBlocks:
                 at = bisect_left(self._addresses, start)
                 page = [
                     BlockInfo(address, len(self._blocks[address].body), self._blocks[address].mtime)
-                    for address in self._addresses[at : at + _PAGE]
+                    for address in self._addresses[at : at + _PAGE_SIZE]
                     if address.startswith(prefix)
                 ]
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < _PAGE_SIZE:
                 return
             start = page[-1].address + "\0"
 
 
 def _check(address: str) -> None:
     if not address.startswith(_SCHEME) or address == _SCHEME:
-        raise _not_ours(address)
+        raise _foreign_address(address)
 
 
-def _not_ours(address: str) -> Invalid:
+def _foreign_address(address: str) -> Invalid:
     return Invalid(f"{address}: not an address of this store", kind="invalid_address")

@@ -1,4 +1,4 @@
-"""Uploads in parts of the store in memory."""
+"""Multipart uploads to the block store in memory."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 
-from anabranch.blocks.upload_errors import part_not_found, upload_not_found, wrong_md5
-from anabranch.model.part import Part, checksum_of_parts
+from anabranch.blocks.multipart.errors import part_not_found, upload_not_found, wrong_md5
+from anabranch.model.uploads.part import Part, multipart_checksum
 
 __all__ = ["MemoryUploads"]
 
 
 class _Upload:
-    """What is held of one upload; `whole` is the checksum of the block that it has become."""
+    """An upload; `completed` is the checksum of the block that it was completed to, or ""."""
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.held: dict[int, tuple[Part, bytes]] = {}
-        self.whole = ""
+        self.parts: dict[int, tuple[Part, bytes]] = {}
+        self.completed = ""
 
 
 class MemoryUploads:
-    """The uploads of one store. `clock` gives seconds since 1970."""
+    """The uploads of a store. `clock` gives seconds since 1970."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -32,47 +32,47 @@ class MemoryUploads:
         self._uploads: dict[str, _Upload] = {}
 
     def open(self, address: str) -> str:
-        """Returns the id of a new upload."""
+        """Opens an upload and returns its id."""
         upload_id = f"{next(self._numbers):020d}"
         self._uploads[upload_id] = _Upload(address)
         return upload_id
 
     def put(self, address: str, upload_id: str, number: int, body: bytes, md5: str | None) -> Part:
-        """Keeps a part, in place of one that is there."""
+        """Stores a part, replacing one of that number. Raises NotFound and Invalid."""
         checksum = hashlib.md5(body, usedforsecurity=False).hexdigest()
         if md5 not in {None, checksum}:
             raise wrong_md5(address, number)
         part = Part(number, len(body), checksum, int(self._clock()))
         with self._lock:
-            self._find(address, upload_id).held[number] = part, body
+            self._find(address, upload_id).parts[number] = part, body
         return part
 
     def parts(self, address: str, upload_id: str) -> list[Part]:
-        """Returns the parts that are there, by number."""
+        """Returns the stored parts, by number. Raises NotFound."""
         with self._lock:
-            held = self._find(address, upload_id).held
-            return [held[number][0] for number in sorted(held)]
+            parts = self._find(address, upload_id).parts
+            return [parts[number][0] for number in sorted(parts)]
 
     def complete(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
     ) -> tuple[bytes, str]:
-        """Returns the block that parts make, and its checksum."""
-        checksum = checksum_of_parts([part[1] for part in parts])
+        """Returns the body of the joined parts and its checksum. Raises NotFound and Invalid."""
+        checksum = multipart_checksum([part[1] for part in parts])
         with self._lock:
             upload = self._find(address, upload_id)
-            if upload.whole not in {"", checksum}:
+            if upload.completed not in {"", checksum}:
                 raise upload_not_found()
             bodies = []
             for number, expected in parts:
-                part, body = upload.held.get(number, (None, b""))
+                part, body = upload.parts.get(number, (None, b""))
                 if part is None or part.checksum != expected:
                     raise part_not_found(address, number)
                 bodies.append(body)
-            upload.whole = checksum
+            upload.completed = checksum
         return b"".join(bodies), checksum
 
     def abort(self, address: str, upload_id: str) -> None:
-        """Forgets an upload."""
+        """Removes an upload; an unknown one is ignored."""
         with self._lock:
             if upload_id in self._uploads and self._uploads[upload_id].address == address:
                 del self._uploads[upload_id]

@@ -1,4 +1,4 @@
-"""Storage namespaces: the error of one that a store cannot hold, and those that servers show."""
+"""Storage namespaces: the error for invalid ones, and their normalisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["invalid_namespace", "kept_namespace"]
 
 
 def invalid_namespace(config: StorageConfig) -> Invalid:
-    """Returns the error, in lakeFS's words."""
+    """Returns the error for an invalid storage namespace, with lakeFS's text."""
     regex = config.namespace_validity_regex
     return Invalid(
         f"failed to match required regex {regex}: invalid namespace",
@@ -19,7 +19,7 @@ def invalid_namespace(config: StorageConfig) -> Invalid:
 
 
 def kept_namespace(shown: str, blocks: BlockStore) -> str:
-    """Returns what addresses begin with in a storage namespace as a server shows it, which is the
-    text that its creator wrote; one of another store as it is.
+    """Returns the prefix of addresses in a storage namespace that a server returned, which is the
+    text that its creator wrote. Returns a namespace of another store unchanged.
     """
     return blocks.namespace(shown) if blocks.accepts(shown) else shown

@@ -1,6 +1,6 @@
-"""Where the tables of a repository's commits lie in its storage namespace.
+"""Addresses of the tables of a repository's commits in its storage namespace.
 
-Ranges and metaranges lie side by side, each under its id (as lakeFS 1.84 has them).
+Ranges and metaranges are in one folder, named by their ids, as in lakeFS 1.84.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anabranch.errors import Invalid
 __all__ = ["TABLES", "table_address", "tables_address"]
 
 TABLES = "_lakefs"
-"""The folder of tables, in a storage namespace."""
+"""Folder of tables in a storage namespace."""
 
 _TABLE_ID = re.compile(r"[0-9a-f]{64}")
 
@@ -23,7 +23,7 @@ def tables_address(storage_namespace: str) -> str:
 
 
 def table_address(storage_namespace: str, table_id: str) -> str:
-    """Returns the address of a table. Raises Invalid for what is no id."""
+    """Returns the address of a table. Raises Invalid for a malformed id."""
     if not _TABLE_ID.fullmatch(table_id):
         raise Invalid(f"{table_id!r}: not the id of a table", kind="invalid_table_id")
     return f"{storage_namespace.rstrip('/')}/{TABLES}/{table_id}"

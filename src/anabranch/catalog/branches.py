@@ -1,12 +1,17 @@
-"""Branches: created from any reference, listed, reset, compared with their head, deleted."""
+"""Use cases of branches: create, list, reset, diff with their head, revert, delete."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from anabranch.catalog.error_messages import (
+    name_is_a_tag,
+    prefer_error_from,
+    reference_errors,
+    update_errors,
+)
 from anabranch.catalog.protection import Protection
-from anabranch.catalog.wording import name_is_a_tag, reference_errors, update_errors
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
@@ -14,19 +19,19 @@ from anabranch.model.commit import Commit
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
-from anabranch.versioning import keys
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside, ExtraWrites, all_of
 from anabranch.versioning.merge import check_parent_number
+from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Branches"]
 
 
 class Branches:
-    """The use cases of branches."""
+    """Use cases of branches."""
 
     def __init__(self, core: Core, protection: Protection) -> None:
         self._core = core
@@ -40,29 +45,34 @@ class Branches:
         *,
         hidden: bool = False,
         force: bool = False,
-        beside: Beside[Branch] | None = None,
+        extra_writes: ExtraWritesFor[Branch] | None = None,
     ) -> Branch:
-        """Creates a branch at the commit that `source` means; `beside` adds writes."""
-        with self._core.foreseen(("branch at", repository, source)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
+        """Creates a branch at the commit of `source`; `extra_writes` adds writes to its own."""
+        with self._core.prefetch(("branch at", repository, source)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
             check_branch(name)
-            try:
-                with reference_errors(f"source reference '{source}'"):
-                    commit = self._core.references.commit(found, source)
-            except (NotFound, Invalid):
-                # of the two faults, lakeFS reports this one
-                if self._core.tags.find(found, name) is not None:
-                    raise name_is_a_tag(name) from None
-                raise
-            admit = self._core.pins.admission(found, commit.id)
+            with (
+                prefer_error_from(lambda: self._require_no_tag(stored_repository, name)),
+                reference_errors(f"source reference '{source}'"),
+            ):
+                commit = self._core.references.commit(stored_repository, source)
+            admit = self._core.pins.admission(stored_repository, commit.id)
             return self._core.branches.create(
-                found, name, commit.id, hidden=hidden, beside=all_of(beside, admit)
+                stored_repository,
+                name,
+                commit.id,
+                hidden=hidden,
+                extra_writes=combine(extra_writes, admit),
             )
+
+    def _require_no_tag(self, repository: Repository, name: str) -> None:
+        if self._core.tags.find(repository, name) is not None:
+            raise name_is_a_tag(name) from None
 
     def get(self, repository: str, name: str) -> Branch:
         """Returns a branch. Raises NotFound."""
-        with self._core.foreseen(("branch", repository), keys.branch(name)):
+        with self._core.prefetch(("branch", repository), keys.branch(name)):
             return self._core.branches.read(self._core.repositories.get(repository), name).branch
 
     def list(
@@ -89,24 +99,24 @@ class Branches:
         name: str,
         *,
         force: bool = False,
-        beside: Beside[None] | None = None,
+        extra_writes: ExtraWritesFor[None] | None = None,
     ) -> None:
-        """Deletes a branch with its uncommitted changes; `beside` adds writes."""
-        with self._core.foreseen(("branch", repository), keys.branch(name)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
-            self._core.branches.delete(found, name, beside)
+        """Deletes a branch with its uncommitted changes; `extra_writes` adds writes."""
+        with self._core.prefetch(("branch", repository), keys.branch(name)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._core.branches.delete(stored_repository, name, extra_writes)
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
     ) -> None:
-        """Takes uncommitted changes back: all, those under a prefix, or one object's."""
-        with self._core.foreseen(("reset", repository), keys.branch(name)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
-            self._protection.require_writable(found, name)
+        """Drops uncommitted changes: all, those under a prefix, or those of one object."""
+        with self._core.prefetch(("reset", repository), keys.branch(name)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._protection.require_writable(stored_repository, name)
             try:
-                self._core.reset.reset(found, name, kind, path)
+                self._core.reset.reset(stored_repository, name, kind, path)
             except NotFound as error:
                 if kind != "object":
                     raise
@@ -120,26 +130,28 @@ class Branches:
         reference: str,
         *,
         force: bool = False,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> None:
-        """Moves a branch to the commit that a reference means; `beside` adds writes.
+        """Moves a branch to the commit of a reference; `extra_writes` adds writes.
 
         Raises DirtyBranch if there are uncommitted changes.
         """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
-        self._protection.require_unprotected(found, name)
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
+        self._protection.require_unprotected(stored_repository, name)
 
-        def target(stored: StoredBranch, _: Commit) -> Commit:
+        def read_target(stored: StoredBranch, _: Commit) -> Commit:
             with reference_errors(f"hard-reset {name} to {reference}"):
-                commit = self._core.references.commit(found, reference)
-            self._core.committing.require_clean(found, stored.branch)
+                commit = self._core.references.commit(stored_repository, reference)
+            self._core.committer.require_clean(stored_repository, stored.branch)
             return commit
 
         def admit(commit: Commit) -> ExtraWrites:
-            return self._core.pins.admit_commits(found, [commit.id])
+            return self._core.pins.admit_commits(stored_repository, [commit.id])
 
-        self._core.committing.advance(found, name, target, all_of(beside, admit))
+        self._core.committer.move_branch(
+            stored_repository, name, read_target, combine(extra_writes, admit)
+        )
 
     def changes(
         self,
@@ -152,12 +164,12 @@ class Branches:
         amount: int,
     ) -> Page[Change]:
         """Returns a page of a branch's uncommitted changes."""
-        with self._core.foreseen(("branch", repository), keys.branch(name)):
-            found = self._core.repositories.get(repository)
-            branch = self._core.branches.read(found, name).branch
-        return self._core.difference.uncommitted(
-            found,
-            self._core.commits.get(found, branch.commit_id),
+        with self._core.prefetch(("branch", repository), keys.branch(name)):
+            stored_repository = self._core.repositories.get(repository)
+            branch = self._core.branches.read(stored_repository, name).branch
+        return self._core.differ.uncommitted(
+            stored_repository,
+            self._core.commits.get(stored_repository, branch.commit_id),
             branch.tokens,
             prefix=prefix,
             after=after,
@@ -177,15 +189,15 @@ class Branches:
         metadata: dict[str, str] | None = None,
         allow_empty: bool = False,
         force: bool = False,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Undoes a commit's changes by a new commit; `beside` adds writes."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
+        """Commits the inverse of a commit's changes; `extra_writes` adds writes."""
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
         check_parent_number(parent_number, least=0)
-        with self._applying(found, reference):
-            return self._core.merging.revert(
-                found,
+        with self._update_errors_after_reference(stored_repository, reference):
+            return self._core.merger.revert(
+                stored_repository,
                 name,
                 reference,
                 parent_number=parent_number,
@@ -193,7 +205,7 @@ class Branches:
                 message=message,
                 metadata=metadata,
                 allow_empty=allow_empty,
-                beside=beside,
+                extra_writes=extra_writes,
             )
 
     def cherry_pick(
@@ -207,29 +219,31 @@ class Branches:
         message: str = "",
         metadata: dict[str, str] | None = None,
         force: bool = False,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Makes one commit's changes again by a new commit."""
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
+        """Commits the changes of another commit once more; `extra_writes` adds writes."""
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
-        with self._applying(found, reference):
-            return self._core.merging.cherry_pick(
-                found,
+        with self._update_errors_after_reference(stored_repository, reference):
+            return self._core.merger.cherry_pick(
+                stored_repository,
                 name,
                 reference,
                 parent_number=parent_number,
                 committer=committer,
                 message=message,
                 metadata=metadata,
-                beside=beside,
+                extra_writes=extra_writes,
             )
 
     @contextmanager
-    def _applying(self, repository: Repository, reference: str) -> Iterator[None]:
-        """Words the errors of an update that applies a commit; one of the reference to the commit
-        comes before all but that of a branch that is not there.
+    def _update_errors_after_reference(
+        self, repository: Repository, reference: str
+    ) -> Iterator[None]:
+        """Translates the errors of an update that applies a commit. An error of the reference to
+        that commit replaces all others but that of a missing branch.
         """
         try:
             with update_errors():

@@ -1,4 +1,4 @@
-"""The catalog: every use case, by noun, over one core and one block store."""
+"""The catalog: all use cases, grouped by noun, over one core and one block store."""
 
 from __future__ import annotations
 
@@ -6,42 +6,45 @@ import time
 from collections.abc import Callable
 
 from anabranch.blocks.contract import BlockStore, StorageConfig
-from anabranch.catalog.block_urls import BlockUrls
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
-from anabranch.catalog.completion import Completion
-from anabranch.catalog.garbage_preparation import GarbagePreparation
-from anabranch.catalog.garbage_rules import GarbageRules
-from anabranch.catalog.garbage_tasks import GarbageTasks
-from anabranch.catalog.housekeeping import Chore, Housekeeping
-from anabranch.catalog.images import Images
-from anabranch.catalog.objects import Objects
-from anabranch.catalog.presigning import PRESIGNED_SECONDS, Presigning
+from anabranch.catalog.garbage.pins import Pins
+from anabranch.catalog.garbage.prepare import GarbagePreparation
+from anabranch.catalog.garbage.rules import GarbageRules
+from anabranch.catalog.garbage.sweeps import Sweeps
+from anabranch.catalog.garbage.tasks import GarbageTasks
+from anabranch.catalog.images.images import Images
+from anabranch.catalog.objects.multipart_completion import Completion
+from anabranch.catalog.objects.objects import Objects
+from anabranch.catalog.objects.staging import Staging
+from anabranch.catalog.objects.uploads import Uploads
+from anabranch.catalog.objects.write_checks import WriteChecks
+from anabranch.catalog.periodic_tasks import PeriodicTask, PeriodicTasks
+from anabranch.catalog.presigning.presigned_blocks import PresignedBlocks
+from anabranch.catalog.presigning.presigned_urls import PresignedUrls
+from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
-from anabranch.catalog.signed_blocks import SignedBlocks
-from anabranch.catalog.staging import Staging
-from anabranch.catalog.sweeps import Sweeps
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
-from anabranch.catalog.uploads import Uploads
-from anabranch.catalog.writes import Writes
 from anabranch.versioning.core import Core
 
 __all__ = ["Catalog"]
 
-_STAGING_SECONDS = 5.0
-_ENDED_SECONDS = 600.0
-_SPEAK_SECONDS = 5.0
-_ABANDONED_SECONDS = 3600.0
-"""A temporary file into which nobody has written for an hour was left behind."""
+_STAGING_CLEANUP_INTERVAL = 5.0
+_CLEANUP_INTERVAL = 600.0
+_HEARTBEAT_INTERVAL = 5.0
+_MAX_TEMPORARY_AGE = 3600.0
+"""Temporary files that were not written to for so many seconds are deleted."""
 
 
 class Catalog:
-    """All use cases. `clock` gives seconds since 1970; `signing_secret` signs the addresses that
-    clients are given to upload to, and URLs, which are good for `presigned_seconds`;
-    `images_namespace` is where the tables of images go.
+    """All use cases.
+
+    `clock` returns seconds since 1970. `signing_secret` signs upload addresses and presigned URLs;
+    the latter are valid for `presigned_seconds`. Tables of images are stored in
+    `images_namespace`.
     """
 
     def __init__(
@@ -57,21 +60,25 @@ class Catalog:
         self.core = core
         self._blocks = blocks
         self.protection = Protection(core)
-        self.writes = Writes(core, self.protection)
+        self.writes = WriteChecks(core, self.protection)
         self.uploads = Uploads(core, blocks, clock, self.writes)
         self.images = Images(core, blocks, images_namespace)
         self.garbage_rules = GarbageRules(core, blocks)
         self.garbage_preparation = GarbagePreparation(core, blocks, clock, self.images)
         self.sweeps = Sweeps(core)
+        self.pins = Pins(core)
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
-        self._housekeeping = Housekeeping(
+        self._periodic_tasks = PeriodicTasks(
             [
-                Chore(core.cleaner.clean, _STAGING_SECONDS),
-                Chore(lambda: blocks.clean_temporaries(_ABANDONED_SECONDS), _ABANDONED_SECONDS),
-                Chore(core.trees.clean_temporaries, _ABANDONED_SECONDS),
-                Chore(self.uploads.clean, _ENDED_SECONDS),
-                Chore(core.idempotency_keys.clean, _ENDED_SECONDS),
-                Chore(self.garbage_tasks.speak, _SPEAK_SECONDS),
+                PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
+                PeriodicTask(
+                    lambda: blocks.clean_temporaries(_MAX_TEMPORARY_AGE), _MAX_TEMPORARY_AGE
+                ),
+                PeriodicTask(core.trees.clean_temporaries, _MAX_TEMPORARY_AGE),
+                PeriodicTask(self.uploads.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
             ]
         )
         self.repositories = Repositories(core, blocks, self.images)
@@ -83,19 +90,19 @@ class Catalog:
         self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)
-        urls = BlockUrls(signing_secret, clock)
-        self.presigning = Presigning(blocks, urls, clock, presigned_seconds)
-        self.signed_blocks = SignedBlocks(blocks, urls)
+        urls = PresignedUrls(signing_secret, clock)
+        self.presigning = Presigner(blocks, urls, clock, presigned_seconds)
+        self.signed_blocks = PresignedBlocks(blocks, urls)
 
     def config(self) -> StorageConfig:
-        """Returns what clients are told of the store."""
+        """Returns the configuration of the store that clients may see."""
         return self._blocks.config
 
     def start(self) -> None:
-        """Starts the housekeeping."""
-        self._housekeeping.start()
+        """Starts the periodic tasks."""
+        self._periodic_tasks.start()
 
     def close(self) -> None:
-        """Finishes what is being prepared and stops the housekeeping."""
+        """Waits for running preparations and stops the periodic tasks."""
         self.garbage_tasks.close()
-        self._housekeeping.stop()
+        self._periodic_tasks.stop()

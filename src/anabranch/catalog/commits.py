@@ -1,26 +1,26 @@
-"""Commits: made of what is staged, read, logged."""
+"""Use cases of commits: commit staged changes, get, log."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
-from anabranch.catalog.wording import reference_errors
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
-from anabranch.versioning import keys
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside
-from anabranch.versioning.log import log, log_page
+from anabranch.versioning.history.log import log, log_page
+from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = ["Commits"]
 
 
 class Commits:
-    """The use cases of commits."""
+    """Use cases of commits."""
 
     def __init__(self, core: Core, protection: Protection) -> None:
         self._core = core
@@ -38,18 +38,22 @@ class Commits:
         allow_empty: bool = False,
         force: bool = False,
         source_metarange: str = "",
-        beside: Beside[Commit] | None = None,
+        since: int | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Commits what is staged on a branch; `date` in seconds since 1970, now if None; `beside`
-        adds writes to the commit's.
+        """Commits the staged changes of a branch.
+
+        `date` is in seconds since 1970, None for now. `since` is the number of sweeps that had
+        begun when the entries of `source_metarange` were read. `extra_writes` adds writes to those
+        of the commit.
         """
-        with self._core.foreseen(("commit", repository), keys.branch(branch)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
-            self._protection.require_committable(found, branch)
-            known = self._core.branches.find(found, branch)
-        return self._core.committing.commit(
-            found,
+        with self._core.prefetch(("commit", repository), keys.branch(branch)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._protection.require_committable(stored_repository, branch)
+            stored_branch = self._core.branches.find(stored_repository, branch)
+        return self._core.committer.commit(
+            stored_repository,
             branch,
             committer=committer,
             message=message,
@@ -57,15 +61,16 @@ class Commits:
             date=date,
             allow_empty=allow_empty,
             source_metarange=source_metarange,
-            known=known,
-            beside=beside,
+            since=since,
+            known=stored_branch,
+            extra_writes=extra_writes,
         )
 
     def get(self, repository: str, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
-        with self._core.foreseen(("commit at", repository, reference)):
-            found = self._core.repositories.get(repository)
-            return self._core.references.commit(found, reference)
+        """Returns the commit of a reference."""
+        with self._core.prefetch(("commit at", repository, reference)):
+            stored_repository = self._core.repositories.get(repository)
+            return self._core.references.commit(stored_repository, reference)
 
     def log(
         self,
@@ -85,27 +90,29 @@ class Commits:
 
         With `objects` or `prefixes`, only commits that changed one of them.
         """
-        with self._core.foreseen(("commit at", repository, reference)):
-            found = self._core.repositories.get(repository)
+        with self._core.prefetch(("commit at", repository, reference)):
+            stored_repository = self._core.repositories.get(repository)
             with reference_errors("ref"):
-                start = self._core.references.commit(found, reference)
+                start = self._core.references.commit(stored_repository, reference)
         changed = (
-            self._core.difference.touched(found, objects, prefixes) if objects or prefixes else None
+            self._core.differ.touched(stored_repository, objects, prefixes)
+            if objects or prefixes
+            else None
         )
         commits = log(
-            self._core.commits.reader(found),
+            self._core.commits.reader(stored_repository),
             start,
             first_parent=first_parent,
             since=since,
-            stop_at=self._commit_id(found, stop_at, "stop_at"),
-            after=self._commit_id(found, after, "from ref"),
+            stop_at=self._commit_id(stored_repository, stop_at, "stop_at"),
+            after=self._commit_id(stored_repository, after, "from ref"),
             changed=changed,
         )
         return log_page(commits, amount, limit=limit)
 
     def _commit_id(self, repository: Repository, reference: str, place: str) -> str | None:
-        """Returns the id of the commit that a reference means, None for the empty string; `place`
-        begins the messages of errors.
+        """Returns the id of a reference's commit, None for the empty string. Messages of errors
+        begin with `place`.
         """
         if not reference:
             return None

@@ -1,7 +1,7 @@
-"""Protection of branches: its rules read and set, and asked before a branch is changed directly.
+"""Use cases of branch protection: read and set rules, check them before a direct change.
 
-Every write asks, so rules are remembered for a second. Rules that are set hold at once in the
-process that sets them, and within that second in every other.
+Each write checks the rules, so they are cached for a second. New rules take effect at once in the
+process that sets them, and within that second in all others.
 """
 
 from __future__ import annotations
@@ -9,72 +9,73 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from anabranch.access.expiring import Expiring
+from anabranch.access.ttl_cache import TTLCache
 from anabranch.errors import Invalid, ProtectedBranch, ReadOnlyRepository
 from anabranch.model.protection import Blocked, ProtectionRules
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
 
-__all__ = ["SECONDS", "Protection"]
+__all__ = ["CACHE_SECONDS", "Protection"]
 
-SECONDS = 1.0
-"""How long rules are remembered."""
+CACHE_SECONDS = 1.0
+"""How long rules are cached, in seconds."""
 
-_REMEMBERED = 4096
+_CACHE_SIZE = 4096
 
 
 class Protection:
-    """The use cases of branch protection. `ticks` is a clock that never goes back, in seconds."""
+    """Use cases of branch protection. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, core: Core, ticks: Callable[[], float] = time.monotonic) -> None:
         self._core = core
         self._ticks = ticks
-        self._known: Expiring[str, ProtectionRules] = Expiring(_REMEMBERED, ticks)
+        self._cache: TTLCache[str, ProtectionRules] = TTLCache(_CACHE_SIZE, ticks)
 
     def rules(self, repository: str) -> ProtectionRules:
-        """Returns a repository's rules as they are now."""
+        """Returns the current rules of a repository, uncached."""
         return self._core.protection.read(self._core.repositories.get(repository))
 
     def replace(
         self, repository: str, patterns: Iterable[str], *, if_match: str | None = None
     ) -> ProtectionRules:
-        """Puts rules in place of all that are there.
+        """Replaces all rules of a repository.
 
-        Raises PreconditionFailed unless what is there has the ETag `if_match`, if one is given
-        (empty where no rules were ever set); Invalid, and ReadOnlyRepository, which nothing forces.
+        Raises PreconditionFailed unless the current rules have the ETag `if_match`, if it is given
+        (empty for rules that were never set); Invalid for a bad pattern; ReadOnlyRepository, which
+        no caller can override.
         """
-        found = self._core.repositories.get(repository)
-        if found.read_only:
+        stored_repository = self._core.repositories.get(repository)
+        if stored_repository.read_only:
             raise ReadOnlyRepository("read-only repository", hint="")
-        rules = self._core.protection.replace(found, patterns, if_match=if_match)
-        self._remember(found, rules)
+        rules = self._core.protection.replace(stored_repository, patterns, if_match=if_match)
+        self._cache_rules(stored_repository, rules)
         return rules
 
     def require_writable(self, repository: Repository, branch: str) -> None:
-        """Raises ProtectedBranch if nothing may be staged on a branch, or taken from there."""
+        """Raises ProtectedBranch if changes must not be staged on a branch or reset."""
         self._require(repository, branch, Blocked.STAGING_WRITE, "cannot write to protected branch")
 
     def require_committable(self, repository: Repository, branch: str) -> None:
-        """Raises ProtectedBranch if what is staged on a branch may not be committed."""
+        """Raises ProtectedBranch if changes must not be committed to a branch."""
         self._require(repository, branch, Blocked.COMMIT, "cannot commit to protected branch")
 
     def require_unprotected(self, repository: Repository, branch: str) -> None:
-        """Raises ProtectedBranch if anything at all is blocked on a branch."""
-        for what in Blocked:
-            self._require(repository, branch, what, "protected branch")
+        """Raises ProtectedBranch if any action is blocked on a branch."""
+        for action in Blocked:
+            self._require(repository, branch, action, "protected branch")
 
-    def _require(self, repository: Repository, branch: str, what: Blocked, message: str) -> None:
-        rules = self._known.get(repository.partition)
+    def _require(self, repository: Repository, branch: str, action: Blocked, message: str) -> None:
+        rules = self._cache.get(repository.partition)
         if rules is None:
             rules = self._core.protection.read(repository)
-            self._remember(repository, rules)
+            self._cache_rules(repository, rules)
         try:
-            blocked = rules.blocks(branch, what)
+            blocked = rules.blocks(branch, action)
         except Invalid as error:
-            # which branches it was meant for cannot be known, so it holds for all
-            raise ProtectedBranch(message, hint=f"Set the rules anew: {error.message}") from error
+            # an unreadable pattern may be meant for any branch, so it protects all
+            raise ProtectedBranch(message, hint=f"Replace the rules: {error.message}") from error
         if blocked:
             raise ProtectedBranch(message)
 
-    def _remember(self, repository: Repository, rules: ProtectionRules) -> None:
-        self._known.put(repository.partition, rules, self._ticks() + SECONDS)
+    def _cache_rules(self, repository: Repository, rules: ProtectionRules) -> None:
+        self._cache.put(repository.partition, rules, self._ticks() + CACHE_SECONDS)

@@ -1,27 +1,26 @@
-"""References: compared with each other and merged."""
+"""Use cases of two references: diff, merge, merge base."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.catalog.wording import reference_errors
-from anabranch.errors import Invalid, NotFound
+from anabranch.catalog.error_messages import prefer_error_from, reference_errors
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
-from anabranch.versioning import keys
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside
 from anabranch.versioning.merge import check_strategy
+from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = ["Refs"]
 
 
 class Refs:
-    """The use cases of two references."""
+    """Use cases of two references."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -38,33 +37,34 @@ class Refs:
         delimiter: str = "",
         amount: int,
     ) -> Page[Change]:
-        """Returns a page of what merging `right` into `left` would change, or, `two_dot`, of how
-        they differ. `right` may be `branch$`: what is staged there counts too.
+        """Returns a page of the changes that merging `right` into `left` would make; with
+        `two_dot`, of the differences of both trees. `right` may be `branch$`, which includes the
+        staged changes of the branch.
         """
         core = self._core
-        found = core.repositories.get(repository)
+        stored_repository = core.repositories.get(repository)
         if two_dot:
-            left_commit = core.references.commit(found, left)
-            resolved = self._right_side(found, right)
+            left_commit = core.references.commit(stored_repository, left)
+            resolved = self._right_side(stored_repository, right)
         else:
             with reference_errors(f"get commit by ref {right}"):
-                resolved = self._right_side(found, right)
+                resolved = self._right_side(stored_repository, right)
             with reference_errors(f"get commit by branch {left}"):
-                left_commit = core.references.commit(found, left)
+                left_commit = core.references.commit(stored_repository, left)
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with (
-            core.difference.tree_at(found, Resolved(left_commit.id)) as ours,
-            core.difference.tree_at(found, resolved) as theirs,
+            core.differ.tree_at(stored_repository, Resolved(left_commit.id)) as ours,
+            core.differ.tree_at(stored_repository, resolved) as theirs,
         ):
             if two_dot:
-                return core.difference.two_dot(ours, theirs, **page, amount=amount)
-            right_commit = core.commits.get(found, resolved.commit_id)
-            base = core.merging.base(found, left_commit, right_commit)
-            with core.difference.tree_at(found, Resolved(base.id)) as common:
-                return core.difference.three_dot(ours, theirs, common, **page, amount=amount)
+                return core.differ.two_dot(ours, theirs, **page, amount=amount)
+            right_commit = core.commits.get(stored_repository, resolved.commit_id)
+            base = core.merger.base(stored_repository, left_commit, right_commit)
+            with core.differ.tree_at(stored_repository, Resolved(base.id)) as common:
+                return core.differ.three_dot(ours, theirs, common, **page, amount=amount)
 
     def _right_side(self, repository: Repository, right: str) -> Resolved:
-        """Returns what the right side means: staged changes count only where `$` asks for them."""
+        """Returns the resolved right side; it has staged changes only if it ends in `$`."""
         if right.endswith(STAGING):
             return self._core.references.resolve(repository, right)
         return Resolved(self._core.references.commit(repository, right).id)
@@ -82,47 +82,49 @@ class Refs:
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> str:
-        """Merges a reference into a branch; returns the id of the new commit. `beside` adds writes
-        to the commit's.
+        """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
+        writes to those of the commit.
 
-        Raises DirtyBranch if there are uncommitted changes, even where there is no source;
-        MergeConflict, with the paths, when both sides changed the same ones.
+        Raises DirtyBranch if the branch has uncommitted changes, even if the source does not
+        exist; MergeConflict, with the paths that both sides changed.
         """
         sides = keys.branch(destination), keys.branch(source)
-        with self._core.foreseen(("merge", repository), *sides):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
+        with self._core.prefetch(("merge", repository), *sides):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
             check_strategy(strategy)
-            known = self._core.branches.read(found, destination)
-            try:
-                with reference_errors(f"update branch {destination}: get commit by ref {source}"):
-                    theirs = self._core.references.commit(found, source)
-            except (NotFound, Invalid):
-                # of the two faults, lakeFS reports this one
-                self._core.committing.require_unstaged(found, known.branch)
-                raise
-        return self._core.merging.merge(
-            found,
+            stored_branch = self._core.branches.read(stored_repository, destination)
+            with (
+                prefer_error_from(
+                    lambda: self._core.committer.require_unstaged(
+                        stored_repository, stored_branch.branch
+                    )
+                ),
+                reference_errors(f"update branch {destination}: get commit by ref {source}"),
+            ):
+                theirs = self._core.references.commit(stored_repository, source)
+        return self._core.merger.merge(
+            stored_repository,
             theirs,
             destination,
             source=source,
-            known=known,
+            known=stored_branch,
             committer=committer,
             message=message,
             metadata=metadata,
             strategy=strategy,
             squash=squash,
             allow_empty=allow_empty or force,
-            beside=beside,
+            extra_writes=extra_writes,
         ).id
 
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
         """Returns the ids of the source's commit, the destination's, and their merge base."""
-        found = self._core.repositories.get(repository)
+        stored_repository = self._core.repositories.get(repository)
         with reference_errors(f"get commit by ref {destination}"):
-            right = self._core.references.commit(found, destination)
+            right = self._core.references.commit(stored_repository, destination)
         with reference_errors(f"get commit by branch {source}"):
-            left = self._core.references.commit(found, source)
-        return left.id, right.id, self._core.merging.base(found, left, right).id
+            left = self._core.references.commit(stored_repository, source)
+        return left.id, right.id, self._core.merger.base(stored_repository, left, right).id

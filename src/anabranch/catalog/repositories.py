@@ -1,4 +1,4 @@
-"""Repositories: created in a storage namespace of their own, described, deleted."""
+"""Use cases of repositories: create, get, list, delete, metadata."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
-from anabranch.catalog import sample
-from anabranch.catalog.images import Images
+from anabranch.catalog.images.images import Images
+from anabranch.catalog.sample import files
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -25,12 +25,12 @@ from anabranch.versioning.core import Core
 
 __all__ = ["Repositories"]
 
-DUMMY = "_lakefs/dummy"
-_DUMMY_TEXT = b"this is dummy data - created by lakeFS to check accessibility"
+MARK_KEY = "_lakefs/dummy"
+_MARK_TEXT = b"this is dummy data - created by lakeFS to check accessibility"
 
 
 class Repositories:
-    """The use cases of repositories."""
+    """Use cases of repositories."""
 
     def __init__(self, core: Core, blocks: BlockStore, images: Images) -> None:
         self._core = core
@@ -49,10 +49,10 @@ class Repositories:
         storage_id: str = "",
         committer: str = "",
     ) -> Repository:
-        """Creates a repository in a storage namespace that no other uses.
+        """Creates a repository in a storage namespace of its own.
 
-        Raises AlreadyExists if the name is taken; Invalid for names that cannot be, and for a
-        namespace that is in use or cannot be reached.
+        Raises AlreadyExists if the name is taken; Invalid for an invalid name, and for a namespace
+        that is in use or cannot be reached.
         """
         check_repository(name)
         check_branch(default_branch)
@@ -61,7 +61,7 @@ class Repositories:
         if storage_id:
             raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")
         namespace = self._blocks.namespace(storage_namespace)
-        claim = None if bare or read_only else self._claim(namespace, storage_namespace)
+        mark = None if bare or read_only else self._mark_namespace(namespace, storage_namespace)
         try:
             repository = self._core.repositories.create(
                 name,
@@ -73,13 +73,13 @@ class Repositories:
                 written_namespace=storage_namespace,
             )
         except OutcomeUnknown:
-            raise  # it may be there
+            raise  # the repository may have been created
         except AnabranchError:
-            if claim is not None:
-                self._blocks.delete([claim])
+            if mark is not None:
+                self._blocks.delete([mark])
             raise
         if sample_data and not bare:
-            sample.upload(self._core, self._blocks, repository, committer)
+            files.upload(self._core, self._blocks, repository, committer)
             self._core.protection.replace(repository, [default_branch], if_match="")
         return repository
 
@@ -90,7 +90,7 @@ class Repositories:
     def list(
         self, *, prefix: str = "", after: str = "", amount: int, search: str = ""
     ) -> Page[Repository]:
-        """Returns a page of repositories by name, those that contain `search`."""
+        """Returns a page of repositories by name; only names that contain `search`."""
         return self._core.repositories.list(
             prefix=prefix, after=after, amount=amount, search=search
         )
@@ -98,27 +98,27 @@ class Repositories:
     def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a repository's references and staged changes; objects stay in the store.
 
-        Raises Conflict without `force` where images hold any of its objects.
+        Without `force`, raises Conflict if images reference any of its objects.
         """
         if not force:
-            with suppress(Gone):  # its deletion was interrupted, and is done to the end
-                self._images.require_free(self._core.repositories.get(name))
+            with suppress(Gone):  # an interrupted deletion is completed
+                self._images.require_unused(self._core.repositories.get(name))
         self._core.repositories.delete(name, force=force)
 
-    def spellings(self, storage_namespace: str) -> Sequence[str]:
-        """Returns a storage namespace as it is written and, if other texts mean the same place, as
-        addresses in it begin: no spelling leads around a policy about the place.
+    def equivalent_namespaces(self, storage_namespace: str) -> Sequence[str]:
+        """Returns a storage namespace as written and, if it differs, in its stored form. Policies
+        are checked for both, so that no spelling evades one.
         """
-        kept = kept_namespace(storage_namespace, self._blocks)
-        same = kept.rstrip("/") == storage_namespace.rstrip("/")
-        return [storage_namespace] if same else [storage_namespace, kept]
+        stored_form = kept_namespace(storage_namespace, self._blocks)
+        same = stored_form.rstrip("/") == storage_namespace.rstrip("/")
+        return [storage_namespace] if same else [storage_namespace, stored_form]
 
     def metadata(self, name: str) -> dict[str, str]:
-        """Returns a repository's own keys and values."""
+        """Returns the metadata of a repository."""
         return self._core.repositories.metadata(self.get(name))
 
     def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
-        """Sets keys of a repository's metadata; others stay."""
+        """Sets keys of a repository's metadata; other keys are unchanged."""
         self._core.repositories.change_metadata(self.get(name), put=metadata)
 
     def delete_metadata(self, name: str, keys: Sequence[str]) -> None:
@@ -136,19 +136,19 @@ class Repositories:
             "error creating repository: not unique", kind="repository_already_exists"
         )
 
-    def _claim(self, namespace: str, written: str) -> str:
-        """Marks a namespace as used; returns the mark's address. Raises Invalid if it is marked
-        already, or the store will not have it marked.
+    def _mark_namespace(self, namespace: str, written_namespace: str) -> str:
+        """Marks a namespace as used by writing an object; returns its address. Raises Invalid if
+        the object exists or the store refuses it.
         """
-        address = f"{namespace.rstrip('/')}/{DUMMY}"
+        address = f"{namespace.rstrip('/')}/{MARK_KEY}"
         try:
-            self._blocks.put(address, [_DUMMY_TEXT], create=True)
+            self._blocks.put(address, [_MARK_TEXT], if_absent=True)
         except AlreadyExists as error:
             raise Invalid(
                 "failed to create repository: found lakeFS objects in the storage "
-                f"(:{written}) key({DUMMY}): storage namespace already in use",
+                f"(:{written_namespace}) key({MARK_KEY}): storage namespace already in use",
                 kind="storage_namespace_in_use",
-                hint="Choose a namespace of its own for each repository.",
+                hint="Give each repository a storage namespace of its own.",
             ) from error
         except StoreRefused as error:
             raise Invalid(

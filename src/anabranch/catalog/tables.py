@@ -1,4 +1,4 @@
-"""Tables: where the files of commits lie, for clients that read them themselves."""
+"""Use cases of ranges and metaranges: the files of commits, for clients that read them directly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Tables"]
 
 
 class Tables:
-    """The use cases of ranges and metaranges, which lie side by side under their ids."""
+    """Use cases of ranges and metaranges, which are stored in one folder under their ids."""
 
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
@@ -25,7 +25,7 @@ class Tables:
         return self._blocks.qualify(address)
 
     def read(self, repository: str, table_id: str) -> tuple[int, Iterator[bytes]]:
-        """Returns the size of a table's file in bytes, and its bytes in pieces. Raises NotFound."""
+        """Returns the size of a table's file in bytes, and its chunks. Raises NotFound."""
         address, size = self._find(repository, table_id)
         return size, self._blocks.get(address)
 
@@ -35,7 +35,7 @@ class Tables:
             address = table_address(namespace, table_id)
         except Invalid:
             raise NotFound("not found", kind="table_not_found") from None
-        found = self._blocks.stat(address)
-        if found is None:
+        info = self._blocks.stat(address)
+        if info is None:
             raise NotFound("not found", kind="table_not_found")
-        return address, found.size
+        return address, info.size

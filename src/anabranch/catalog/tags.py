@@ -1,22 +1,22 @@
-"""Tags: set on any commit, listed, deleted."""
+"""Use cases of tags: create, list, delete."""
 
 from __future__ import annotations
 
-from anabranch.catalog.wording import name_is_a_branch
-from anabranch.errors import Invalid, NotFound
+from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
+from anabranch.model.repository import Repository
 from anabranch.model.tag import Tag
-from anabranch.versioning import keys
 from anabranch.versioning.core import Core
-from anabranch.versioning.extra_writes import Beside, all_of
+from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
 __all__ = ["Tags"]
 
 
 class Tags:
-    """The use cases of tags."""
+    """Use cases of tags."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -28,26 +28,27 @@ class Tags:
         reference: str,
         *,
         force: bool = False,
-        beside: Beside[Tag] | None = None,
+        extra_writes: ExtraWritesFor[Tag] | None = None,
     ) -> Tag:
-        """Creates a tag at the commit that `reference` means; `beside` adds writes."""
-        with self._core.foreseen(("tag at", repository, reference)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
+        """Creates a tag at the commit of `reference`; `extra_writes` adds writes to its own."""
+        with self._core.prefetch(("tag at", repository, reference)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
             check_tag(name)
-            try:
-                commit = self._core.references.commit(found, reference)
-            except (NotFound, Invalid):
-                # of the two faults, lakeFS reports this one
-                if self._core.branches.find(found, name) is not None:
-                    raise name_is_a_branch(name) from None
-                raise
-            admit = self._core.pins.admission(found, commit.id)
-            return self._core.tags.create(found, name, commit.id, beside=all_of(beside, admit))
+            with prefer_error_from(lambda: self._require_no_branch(stored_repository, name)):
+                commit = self._core.references.commit(stored_repository, reference)
+            admit = self._core.pins.admission(stored_repository, commit.id)
+            return self._core.tags.create(
+                stored_repository, name, commit.id, extra_writes=combine(extra_writes, admit)
+            )
+
+    def _require_no_branch(self, repository: Repository, name: str) -> None:
+        if self._core.branches.find(repository, name) is not None:
+            raise name_is_a_branch(name) from None
 
     def get(self, repository: str, name: str) -> Tag:
         """Returns a tag. Raises NotFound."""
-        with self._core.foreseen(("tag", repository), keys.tag(name)):
+        with self._core.prefetch(("tag", repository), keys.tag(name)):
             return self._core.tags.get(self._core.repositories.get(repository), name)
 
     def list(self, repository: str, *, prefix: str = "", after: str = "", amount: int) -> Page[Tag]:
@@ -62,10 +63,10 @@ class Tags:
         name: str,
         *,
         force: bool = False,
-        beside: Beside[None] | None = None,
+        extra_writes: ExtraWritesFor[None] | None = None,
     ) -> None:
-        """Deletes a tag; `beside` adds writes."""
-        with self._core.foreseen(("tag", repository), keys.tag(name)):
-            found = self._core.repositories.get(repository)
-            check_writable(found, force=force)
-            self._core.tags.delete(found, name, beside)
+        """Deletes a tag; `extra_writes` adds writes."""
+        with self._core.prefetch(("tag", repository), keys.tag(name)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._core.tags.delete(stored_repository, name, extra_writes)

@@ -1,10 +1,10 @@
-"""The entry point of `anabranch` and `ana`: finds the command, runs it, explains what failed.
+"""The entry point of `anabranch` and `ana`: finds the command, runs it, and reports failures.
 
-A command's module is imported only when its word was typed, and the HTTP client only when the
-command connects, because every command should answer at once. To add a command, write a module
-of this room that declares `COMMAND` and add its line to `SECTIONS`.
+A command's module is imported only when the command is used, and the HTTP client only when the
+command connects, because every command should answer at once. To add a command, write a module in
+`commands/` that declares `COMMAND` and add its line to `SECTIONS`.
 
-Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from anabranch.cli.call import Call
-from anabranch.cli.command import Command, Group
-from anabranch.cli.failure import Failure, Usage, file_failure
-from anabranch.cli.help import Word, command_help, group_help, program_help
-from anabranch.cli.output import Output
-from anabranch.cli.parsing import choose, closest, parse, split_globals
+from anabranch.cli.errors import Failure, Usage, file_failure
+from anabranch.cli.framework.command import Command, Group
+from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.help import CommandEntry, command_help, group_help, program_help
+from anabranch.cli.framework.parsing import choose, parse, split_globals
+from anabranch.cli.output.streams import Output
+from anabranch.did_you_mean import closest
 from anabranch.errors import AnabranchError
 
 __all__ = ["SECTIONS", "SUMMARY", "load", "main"]
@@ -30,77 +31,81 @@ SECTIONS = (
     (
         "Repositories and references",
         (
-            Word("repo", "anabranch.cli.repo", "List, create, show and delete repositories"),
-            Word("branch", "anabranch.cli.branch", "List, create, show, delete and reset branches"),
-            Word(
+            CommandEntry("repo", "repo", "List, create, show and delete repositories"),
+            CommandEntry("branch", "branch", "List, create, show, delete and reset branches"),
+            CommandEntry(
                 "branch-protect",
-                "anabranch.cli.branch_protection",
+                "branch_protection",
                 "List, add and delete rules that protect branches",
             ),
-            Word("tag", "anabranch.cli.tag", "List, create, show and delete tags"),
+            CommandEntry("tag", "tag", "List, create, show and delete tags"),
         ),
     ),
     (
         "Changes and history",
         (
-            Word("commit", "anabranch.cli.commit", "Commit a branch's changes"),
-            Word("diff", "anabranch.cli.diff", "Show what changed"),
-            Word("log", "anabranch.cli.log", "Show the history of a branch, tag or commit"),
-            Word("merge", "anabranch.cli.merge", "Merge a branch, tag or commit into a branch"),
-            Word("show", "anabranch.cli.show", "Show a commit"),
-            Word("find-merge-base", "anabranch.cli.merge_base", "Show where two histories part"),
+            CommandEntry("commit", "commit", "Commit a branch's changes"),
+            CommandEntry("diff", "diff", "Show what changed"),
+            CommandEntry("log", "log", "Show the history of a branch, tag or commit"),
+            CommandEntry("merge", "merge", "Merge a branch, tag or commit into a branch"),
+            CommandEntry("show", "show", "Show a commit"),
+            CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),
         ),
     ),
     (
         "Objects",
         (
-            Word("fs", "anabranch.cli.fs.group", "List, read, upload, download and remove objects"),
-            Word(
+            CommandEntry("fs", "fs.group", "List, read, upload, download and remove objects"),
+            CommandEntry(
                 "image",
-                "anabranch.cli.image.group",
+                "image.group",
                 "Build images from Lakefiles; read and remove them",
             ),
-            Word("import", "anabranch.cli.imports", "Bring objects of the store onto a branch"),
-            Word("export", "anabranch.cli.exports", "Copy a commit to a plain folder or prefix"),
+            CommandEntry(
+                "import", "imports", "Add existing objects of the object store to a branch"
+            ),
+            CommandEntry("export", "exports", "Copy a commit to a plain folder or prefix"),
         ),
     ),
     (
         "Servers",
         (
-            Word("serve", "anabranch.cli.serve", "Serve a folder over HTTP"),
-            Word("migrate", "anabranch.cli.migrate", "Make the tables that servers share"),
-            Word(
+            CommandEntry("serve", "serve", "Serve a folder over HTTP"),
+            CommandEntry("migrate", "migrate", "Create or update the tables of a shared database"),
+            CommandEntry(
                 "gc",
-                "anabranch.cli.garbage",
-                "Find and remove objects that nothing keeps any more; rules of keeping",
+                "garbage",
+                "Find and remove objects that nothing refers to; retention rules",
             ),
-            Word(
-                "auth", "anabranch.cli.auth", "Make a new key pair for a locked-out administrator"
+            CommandEntry(
+                "auth", "auth", "Create a new key pair for an administrator who is locked out"
             ),
-            Word("doctor", "anabranch.cli.doctor", "Look for what is wrong with a server's setup"),
-            Word("quickstart", "anabranch.cli.quickstart", "Start a server and play a story"),
+            CommandEntry("doctor", "doctor", "Check a server's settings, stores and clock"),
+            CommandEntry("quickstart", "quickstart", "Start a server with a sample repository"),
         ),
     ),
     (
         "This program",
         (
-            Word("login", "anabranch.cli.login", "Write down a server and its credentials"),
-            Word("config", "anabranch.cli.config", "Show the settings in force"),
-            Word("version", "anabranch.cli.version", "Show the versions of client and server"),
+            CommandEntry("login", "login", "Save the address and credentials of a server"),
+            CommandEntry("config", "config", "Show the settings in force"),
+            CommandEntry("version", "version", "Show the versions of client and server"),
         ),
     ),
 )
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs the command that `words`, by default those typed, ask for. Returns the exit code."""
+    """Runs the command of the arguments `words`, by default those of the process. Returns the exit
+    code.
+    """
     words = sys.argv[1:] if words is None else words
     output = _output(words, os.environ)
     try:
         code = _run(words, output, os.environ)
         output.out.flush()
     except BrokenPipeError:
-        # who reads has seen enough; nothing may be flushed into the closed pipe at exit
+        # the reader has closed the pipe; nothing may be flushed into it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Failure.exit_code
     except KeyboardInterrupt:
@@ -116,9 +121,9 @@ def main(words: Sequence[str] | None = None) -> int:
     return code
 
 
-def load(word: Word) -> Command | Group:
-    """Returns what the word's module declares."""
-    command: Command | Group = import_module(word.module).COMMAND
+def load(word: CommandEntry) -> Command | Group:
+    """Returns the `COMMAND` of an entry's module."""
+    command: Command | Group = import_module(f"anabranch.cli.commands.{word.module}").COMMAND
     return command
 
 
@@ -154,7 +159,7 @@ def _call(command: Command, call: Call) -> int:
         return command.run(call) or 0
     except Failure as failure:
         if failure.status == 404 and call.connected:  # noqa: PLR2004
-            from anabranch.cli.suggestion import suggestion  # noqa: PLC0415  after a failure only
+            from anabranch.cli.framework.did_you_mean import suggestion  # noqa: PLC0415  after a failure only
 
             failure.hint = suggestion(failure, call.connection) or failure.hint
         raise
@@ -162,16 +167,16 @@ def _call(command: Command, call: Call) -> int:
         call.close()
 
 
-def _word(name: str) -> Word:
+def _word(name: str) -> CommandEntry:
     words = {word.name: word for _, section in SECTIONS for word in section}
     if name not in words:
         hint = closest(name, list(words)) or "`anabranch --help` shows the commands."
-        raise Usage(f"there is no command {name!r}", hint=hint)
+        raise Usage(f"unknown command: {name!r}", hint=hint)
     return words[name]
 
 
 def _output(words: Sequence[str], environment: Mapping[str, str]) -> Output:
-    """Decides how to print before anything is parsed, as parsing may fail."""
+    """Chooses the output format before arguments are parsed, because parsing may fail."""
     options = words[: list(words).index("--")] if "--" in words else words
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     return Output(

@@ -1,20 +1,20 @@
-"""The page of all commands, from the same declarations as the help.
+"""Writes the reference of all commands from the declarations of the commands.
 
-`python -m anabranch.cli.reference > docs/commands.md` writes it; a test holds it current.
+`python -m anabranch.cli.reference > docs/commands.md` writes it; a test compares it with the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.cli.command import (
+from anabranch.cli.framework.command import (
     CONNECTION_OPTIONS,
     GENERAL_OPTIONS,
     Command,
     Group,
     Option,
 )
-from anabranch.cli.help import usage
+from anabranch.cli.framework.help import usage
 from anabranch.cli.main import SECTIONS, SUMMARY, load
 
 __all__ = ["reference"]

@@ -204,7 +204,7 @@ def address_of(reference: str, month: int) -> str:
 
 
 def play(story: FlightsStory, report: Report) -> None:
-    """Plays all steps; `report` is told of each one's outcome and seconds. Raises what fails."""
+    """Runs all steps; `report` is called with the outcome and seconds of each. Raises errors."""
     for title, step in story.steps():
         began = time.perf_counter()
         outcome = step()

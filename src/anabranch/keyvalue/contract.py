@@ -1,8 +1,8 @@
-"""What every key-value store does.
+"""The interface of key-value stores.
 
-A key lies in a partition; keys of one partition are ordered by their bytes. Changes are made by
-`apply` alone: several writes, at once or not at all, on condition that certain keys hold what the
-caller believes they hold. That one operation is the compare-and-set everything above rests on.
+Each key belongs to a partition; the keys of a partition are ordered by their bytes. `apply` is the
+only operation that changes keys: it makes several writes atomically, on condition that certain keys
+hold the values that the caller expects. It is the compare-and-set that everything above rests on.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Expect(NamedTuple):
 
 
 class KeyValueStore(Protocol):
-    """An ordered, durable store with compare-and-set. Safe for use from many threads and, where
-    it lies on disk, from many processes.
+    """An ordered, durable store with compare-and-set. Safe for use from many threads and, if it is
+    on disk, from many processes.
     """
 
     def get(self, partition: str, key: bytes) -> bytes | None:
@@ -55,16 +55,18 @@ class KeyValueStore(Protocol):
         """
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
-        """Makes all writes at once if every expectation holds, else none.
+        """Makes all writes atomically if every expectation holds, else none.
 
-        Returns whether it did; when it returns True the writes are durable, and visible to every
-        reader that begins afterwards. Raises Busy when the store cannot take writes now (a full
-        disk, a lock that does not clear), and nothing was written then; but OutcomeUnknown where
-        the store has lost sight of it: all of it is written or nothing, and that is final.
+        Returns whether it made them; if so, the writes are durable and visible to every read that
+        begins afterwards. Raises Busy when the store cannot take writes now (a full disk, a lock
+        that stays taken); nothing is written then. Raises OutcomeUnknown when the store cannot
+        tell whether the writes were made: either all of them are or none, and that is final.
         """
 
     def drop(self, partition: str) -> None:
-        """Removes a whole partition; durable when it returns. Others may see it half done."""
+        """Removes a whole partition; durable when it returns. Not atomic: concurrent readers may
+        see some of the keys removed and others not.
+        """
 
     def close(self) -> None:
         """Finishes writes in flight and releases the store."""

@@ -1,7 +1,7 @@
 """A key-value store in memory, for tests and for repositories that need not outlive a process.
 
-It is the twin of the durable stores: one lock around a dictionary and a sorted list of keys for
-each partition, short enough to be seen to be right.
+It behaves as the durable stores do: one lock guards a dictionary and a sorted list of keys for each
+partition, which is short enough to verify by reading.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from anabranch.keyvalue.contract import Expect, Write
 
 __all__ = ["MemoryStore"]
 
-_PAGE = 256
+_PAGE_SIZE = 256
 
 
 class _Partition:
-    """Values by key, and the keys in order."""
+    """Values by key, and the sorted keys."""
 
     __slots__ = ("keys", "values")
 
@@ -35,14 +35,14 @@ class _Partition:
             insort(self.keys, key)
         self.values[key] = value
 
-    def page(self, start: bytes, end: bytes | None, amount: int) -> list[tuple[bytes, bytes]]:
+    def page(self, start: bytes, end: bytes | None, page_size: int) -> list[tuple[bytes, bytes]]:
         first = bisect_left(self.keys, start)
         last = len(self.keys) if end is None else bisect_left(self.keys, end)
-        return [(key, self.values[key]) for key in self.keys[first : min(last, first + amount)]]
+        return [(key, self.values[key]) for key in self.keys[first : min(last, first + page_size)]]
 
 
 class MemoryStore:
-    """A `KeyValueStore` in memory; what it holds ends with it."""
+    """A `KeyValueStore` in memory; its content is lost with the object."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,18 +68,20 @@ class MemoryStore:
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yields (key, value) with start <= key < end, in order, at most `limit` of them."""
         while limit is None or limit > 0:
-            amount = _PAGE if limit is None else min(limit, _PAGE)
+            page_size = _PAGE_SIZE if limit is None else min(limit, _PAGE_SIZE)
             with self._lock:
-                held = self._partitions.get(partition)
-                rows = held.page(start, end, amount) if held else []
+                stored = self._partitions.get(partition)
+                rows = stored.page(start, end, page_size) if stored else []
             yield from rows
-            if len(rows) < amount:
+            if len(rows) < page_size:
                 return
             start = rows[-1][0] + b"\0"
-            limit = None if limit is None else limit - amount
+            limit = None if limit is None else limit - page_size
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
-        """Makes all writes at once if every expectation holds, else none; returns whether."""
+        """Makes all writes atomically if every expectation holds, else none; returns whether it
+        made them.
+        """
         with self._lock:
             if any(self._get(partition, key) != value for partition, key, value in expect):
                 return False
@@ -96,5 +98,5 @@ class MemoryStore:
         """Does nothing: there is nothing to release."""
 
     def _get(self, partition: str, key: bytes) -> bytes | None:
-        held = self._partitions.get(partition)
-        return held.values.get(key) if held else None
+        stored = self._partitions.get(partition)
+        return stored.values.get(key) if stored else None

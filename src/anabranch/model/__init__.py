@@ -1,1 +1,1 @@
-"""What Anabranch talks about: frozen structures that know no store."""
+"""The data model: frozen structures, independent of any store."""

@@ -1,4 +1,4 @@
-"""A branch: a name that moves, with a staging area of its own."""
+"""Branches: movable names of commits, each with a staging area."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["Branch"]
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch. New changes go under `staging_token`; `sealed_tokens`, newest first, hold changes
-    that a commit has begun to take in. A token names a key-value partition.
+    """A branch. New changes are written to the area `staging_token`; `sealed_tokens`, newest first,
+    name the areas whose changes a commit is applying. A token is a key-value partition.
     """
 
     id: str
@@ -20,5 +20,5 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """All staging tokens, the newest first: an earlier one hides what later ones hold."""
+        """All staging tokens, the newest first; changes in an earlier one override later ones."""
         return (self.staging_token, *self.sealed_tokens)

@@ -1,4 +1,4 @@
-"""A change: how one path differs between two trees."""
+"""Changes: the differences of single paths between two trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ChangeKind = Literal["added", "removed", "changed", "conflict", "prefix_changed"
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One path's difference; a "prefix_changed" has no entries, a "removed" only a left one."""
+    """The difference of one path; "prefix_changed" has no entries, "removed" only a left one."""
 
     kind: ChangeKind
     path: str

@@ -1,4 +1,4 @@
-"""A commit: a tree of entries, where it came from, and who says so."""
+"""Commits: trees of entries with their parents and metadata."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ INITIAL_MESSAGE = "Repository created"
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit; `id` is the digest of the rest, save version, generation and nanoseconds.
+    """A commit; `id` is the digest of the other fields except version, generation and nanos.
 
-    `creation_date` is in seconds since 1970; `nanos` is the part below a second, which only
-    orders logs. `generation` is 1 for the initial commit and one more than the highest parent's
-    otherwise.
+    `creation_date` is in seconds since 1970; `nanos` is the fraction of a second in nanoseconds,
+    used only to order logs. `generation` is 1 for the initial commit, otherwise one more than the
+    highest of the parents.
     """
 
     id: str

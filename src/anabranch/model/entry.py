@@ -1,4 +1,4 @@
-"""An entry: what a repository knows of one object at one path."""
+"""Entries: a repository's records of objects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ __all__ += ["physical_address", "user_metadata"]
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 
 SYSTEM_PREFIX = "::anabranch::"
-"""How the keys of system metadata begin."""
+"""The prefix of the keys of system metadata."""
 
 
 class AddressType(enum.IntEnum):
-    """How an entry's address is meant. BY_PREFIX is lakeFS's oldest form: full if it looks so."""
+    """Whether an entry's address is relative or full. BY_PREFIX, lakeFS's oldest form, is full if
+    the address contains `://`.
+    """
 
     BY_PREFIX = 0
     RELATIVE = 1
@@ -25,13 +27,13 @@ class AddressType(enum.IntEnum):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One immutable object: where its bytes lie and what they are.
+    """An immutable object: the address, size and checksum of its bytes, and its metadata.
 
-    `size` is in bytes, `mtime` in seconds since 1970, `checksum` is the hex MD5 of the content
-    where we stored it and the store's ETag otherwise. `metadata` is the user's;
-    `system_metadata` is what the server keeps with the object for itself, such as checksums: it is
-    not shown to clients, and does not tell one content from another. In the entry's record both
-    are one map, in which the keys of the latter begin with SYSTEM_PREFIX.
+    `size` is in bytes, `mtime` in seconds since 1970; `checksum` is the hex MD5 of content that
+    Anabranch has stored, else the object store's ETag. `metadata` is the user's. `system_metadata`
+    is for the server's own use, such as checksums: it is not shown to clients, and not part of the
+    entry's identity. In the entry's record both are one map, in which the keys of system metadata
+    begin with SYSTEM_PREFIX.
     """
 
     address: str
@@ -46,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def user_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the metadata that a client gives an object, without keys that are the server's."""
+    """Returns the metadata that a client sends for an object, without keys of system metadata."""
     if not metadata:
         return {}
     return {key: text for key, text in metadata.items() if not key.startswith(SYSTEM_PREFIX)}

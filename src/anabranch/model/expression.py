@@ -1,11 +1,11 @@
-"""A reference expression: a name, and the way from it through the history.
+"""Reference expressions: a name, followed by modifiers that select an ancestor or a view.
 
     expression = base { ("~" | "^") [ digits ] }
                | base ( "@" | "$" )
 
-The base is everything before the first of ``~ ^ @ $``; what it names is for the repository to
-say. The text is kept as written: ``main~`` and ``main~1`` mean the same and remain two texts.
-Source: lakeFS 1.84's references, which follow git's gitrevisions page.
+The base is everything before the first of ``~ ^ @ $``; the repository resolves it. Expressions
+preserve their text: ``main~`` and ``main~1`` are equivalent but remain different texts. Source:
+lakeFS 1.84's references, which follow git's gitrevisions page.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["MAX_COUNT", "Expression", "Modifier", "View", "parse_expression"]
 View = Literal["", "@", "$"]
 
 MAX_COUNT = 10**18
-"""Numbers beyond this count as this: no history is as long, and a text of a million digits must
-not cost what turning it into a number costs.
+"""Larger numbers are read as this one: no history is as long, and converting a text of a million
+digits to a number would be expensive.
 """
 
 _FIRST_SYMBOL = re.compile(r"[~^@$]")
 _MODIFIER = re.compile(r"([~^@$])([^~^@$]*)")
 _DIGITS = re.compile(r"[0-9]*")
 _BLANK = re.compile(r"\s", re.ASCII)
-_SHOWN = 80
+_MAX_SHOWN = 80
 
 
 class Modifier(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Modifier(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """The number behind the symbol, 1 when there is none, at most MAX_COUNT."""
+        """The number after the symbol, 1 without one, at most MAX_COUNT."""
         if not self.digits:
             return 1
         significant = self.digits.lstrip("0")
@@ -55,10 +55,10 @@ class Modifier(msgspec.Struct, frozen=True):
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """A parsed expression; `str()` gives the text back.
+    """A parsed expression; `str()` returns its text.
 
-    `view` is "@" for a branch's committed head without its staging area, "$" for the head with
-    it, and empty where the expression does not say. Only an expression without modifiers has one.
+    `view` is "@" for a branch's head without staged changes, "$" for the head with them, and empty
+    if the expression does not specify it. Only an expression without modifiers has a view.
     """
 
     base: str
@@ -71,10 +71,10 @@ class Expression(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def parse_expression(text: str) -> Expression:
-    """Returns the expression that `text` writes.
+    """Parses a reference expression.
 
-    Raises Invalid (kind invalid_reference) where the text is no expression; whether the names in
-    it exist is another question.
+    Raises Invalid (kind invalid_reference) for a malformed text; does not check whether the names
+    exist.
     """
     if not text:
         raise _invalid(text, "it is empty", "Name a branch, a tag or a commit.")
@@ -110,7 +110,7 @@ def _parse_modifier(text: str, symbol: str, digits: str) -> Modifier:
     if not _DIGITS.fullmatch(digits):
         raise _invalid(
             text,
-            f"{_shortened(digits)} is no number",
+            f"{_shorten(digits)} is no number",
             f"Behind {symbol} stands a whole number or nothing: main{symbol}2.",
         )
     return Modifier("~" if symbol == "~" else "^", digits)
@@ -118,11 +118,11 @@ def _parse_modifier(text: str, symbol: str, digits: str) -> Modifier:
 
 def _invalid(text: str, reason: str, hint: str) -> Invalid:
     return Invalid(
-        f"reference {_shortened(text)}: {reason}: invalid value: validation error",
+        f"reference {_shorten(text)}: {reason}: invalid value: validation error",
         kind="invalid_reference",
         hint=hint,
     )
 
 
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+def _shorten(text: str) -> str:
+    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…")

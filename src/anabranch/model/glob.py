@@ -1,11 +1,11 @@
-r"""Patterns of names, in the form that lakeFS takes (gobwas/glob, with no separators).
+r"""Glob patterns for names, in lakeFS's syntax (gobwas/glob, without separators).
 
-*        any text, also none        [abc]  one of these         {a,b*}  either of these patterns
+*        any text, also empty       [abc]  one of these         {a,b*}  either of these patterns
 ?        any one character          [a-z]  one of this range    \*       the character itself
                                     [!…]   any other one
 
-A text is matched by the set of places that have been reached in it, so the work is at most the
-pattern's length times the text's, whatever the pattern is.
+Matching tracks the set of positions reached in the text, so the cost is at most the pattern's
+length times the text's, for any pattern.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from anabranch.errors import Invalid
 
 __all__ = ["Glob", "glob"]
 
-Places: TypeAlias = frozenset[int]
-Term: TypeAlias = Callable[[str, Places], Places]
-"""Returns the places in a text that are reached from those places."""
+Positions: TypeAlias = frozenset[int]
+Term: TypeAlias = Callable[[str, Positions], Positions]
+"""Returns the positions in a text that are reached from the given positions."""
 
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _SPECIAL = frozenset("?[]{}\\")
-"""What a pattern of `*` and plain characters does not hold."""
+"""The special characters other than `*`."""
 
 
 class Glob:
-    """A pattern. Raises Invalid for a text that is none."""
+    """A compiled pattern. Raises Invalid for a malformed one."""
 
     def __init__(self, pattern: str) -> None:
-        self._terms = _Parser(pattern).whole()
+        self._terms = _Parser(pattern).parse()
         self._runs = None if _SPECIAL.intersection(pattern) else pattern.split("*")
 
     def matches(self, text: str) -> bool:
-        """Returns whether the pattern matches the whole text."""
+        """Returns whether the pattern matches the parse text."""
         if self._runs is not None:
             return _has_runs(self._runs, text)
         return len(text) in _follow(self._terms, text, frozenset({0}))
@@ -43,13 +43,13 @@ class Glob:
 
 @lru_cache(1024)
 def glob(pattern: str) -> Glob:
-    """Returns a pattern, made once. Raises Invalid."""
+    """Returns the compiled pattern, from a cache. Raises Invalid."""
     return Glob(pattern)
 
 
 def _has_runs(runs: Sequence[str], text: str) -> bool:
-    """Returns whether a text is these runs of characters with any text between them: each is found
-    at its first place behind the one before, which leaves the most for those that follow.
+    """Returns whether a text consists of these runs with any text between them. Each run is matched
+    at its first position after the previous one, which leaves the most text for the next.
     """
     first, last = runs[0], runs[-1]
     if len(runs) == 1:
@@ -66,28 +66,28 @@ def _has_runs(runs: Sequence[str], text: str) -> bool:
     return True
 
 
-def _follow(terms: Sequence[Term], text: str, places: Places) -> Places:
+def _follow(terms: Sequence[Term], text: str, positions: Positions) -> Positions:
     for term in terms:
-        if not places:
+        if not positions:
             break
-        places = term(text, places)
-    return places
+        positions = term(text, positions)
+    return positions
 
 
-def _anything(text: str, places: Places) -> Places:
-    return frozenset(range(min(places), len(text) + 1))
+def _any_text(text: str, positions: Positions) -> Positions:
+    return frozenset(range(min(positions), len(text) + 1))
 
 
 def _one(fits: Callable[[str], bool]) -> Term:
-    def term(text: str, places: Places) -> Places:
-        return frozenset(at + 1 for at in places if at < len(text) and fits(text[at]))
+    def term(text: str, positions: Positions) -> Positions:
+        return frozenset(at + 1 for at in positions if at < len(text) and fits(text[at]))
 
     return term
 
 
 def _either(choices: Sequence[Sequence[Term]]) -> Term:
-    def term(text: str, places: Places) -> Places:
-        return frozenset().union(*(_follow(terms, text, places) for terms in choices))
+    def term(text: str, positions: Positions) -> Positions:
+        return frozenset().union(*(_follow(terms, text, positions) for terms in choices))
 
     return term
 
@@ -98,10 +98,10 @@ class _Parser:
         self._at = 0
         self._depth = 0
 
-    def whole(self) -> list[Term]:
+    def parse(self) -> list[Term]:
         terms = self._sequence("")
         if self._at < len(self._pattern):
-            self._refuse("cannot be read")
+            self._fail("cannot be read")
         return terms
 
     def _sequence(self, ends: str) -> list[Term]:
@@ -114,20 +114,20 @@ class _Parser:
     def _term(self) -> Term:
         character = self._next()
         if character == "*":
-            return _anything
+            return _any_text
         if character == "?":
             return _one(lambda _: True)
         if character == "[":
             return self._class()
         if character == "{":
             return self._choice()
-        wanted = self._next() if character == "\\" else character
-        return _one(wanted.__eq__)
+        literal = self._next() if character == "\\" else character
+        return _one(literal.__eq__)
 
     def _choice(self) -> Term:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            self._refuse("has too many braces in braces")
+        if self._depth > _MAX_DEPTH:
+            self._fail("has too many nested braces")
         choices: list[list[Term]] = []
         while True:
             choices.append(self._sequence(",}"))
@@ -136,28 +136,28 @@ class _Parser:
                 return _either(choices)
 
     def _class(self) -> Term:
-        """Returns a class: one range, or a list, in which `-` is a character like others."""
-        other = self._pattern.startswith("!", self._at)
-        self._at += other
+        """Returns a character class: one range, or a list, in which `-` is not special."""
+        negated = self._pattern.startswith("!", self._at)
+        self._at += negated
         if self._pattern[self._at + 1 : self._at + 2] == "-":
             low, _, high = self._next(), self._next(), self._next()
             if self._next() != "]" or low > high:
-                self._refuse("has a range that is none")
-            return _one(lambda character: (low <= character <= high) is not other)
-        listed = ""
+                self._fail("has an invalid range")
+            return _one(lambda character: (low <= character <= high) is not negated)
+        members = ""
         while (character := self._next()) != "]":
-            listed += self._next() if character == "\\" else character
-        if not listed:
-            self._refuse("has an empty class")
-        return _one(lambda character: (character in listed) is not other)
+            members += self._next() if character == "\\" else character
+        if not members:
+            self._fail("has an empty class")
+        return _one(lambda character: (character in members) is not negated)
 
     def _next(self) -> str:
         if self._at == len(self._pattern):
-            self._refuse("ends too early")
+            self._fail("ends too early")
         self._at += 1
         return self._pattern[self._at - 1]
 
-    def _refuse(self, reason: str) -> NoReturn:
+    def _fail(self, reason: str) -> NoReturn:
         raise Invalid(
             f"the pattern {self._pattern!r} {reason}: invalid value",
             kind="invalid_pattern",

@@ -1,25 +1,25 @@
-"""Images: what a Lakefile was built into.
+"""Images: the results of building Lakefiles.
 
-An image is a tag in the read-only repository `image`. All that is told of it here stands in the
-metadata of its commit, so whoever reads the commit can check it.
+An image is a tag in the read-only repository `image`. The metadata of its commit hold all of the
+structures below, so that a reader of the commit can verify them.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-__all__ = ["PINNED", "Image", "ImagePlan", "Overlap", "Pin", "Remark"]
+__all__ = ["PINNED", "Image", "ImagePlan", "Pin", "PlanWarning", "ShadowReport"]
 
 PINNED = "anabranch-pinned-etag"
-"""The key of an object's metadata that holds the ETag which its bytes must have: they lie in a
-store that others write to.
+"""The metadata key for the ETag that an object's bytes must have: they are in an object store that
+other programs write to.
 """
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """A layer and what its source was: `source` as the Lakefile has it, `pinned` with the commit
-    in place of the reference. `objects` and `size` (in bytes) are what was added; `digest` is over
-    the names, ETags, sizes and times of objects that lie in no repository.
+    """A layer and its resolved source: `source` as written in the Lakefile, `pinned` with the
+    commit in place of the reference. `objects` and `size` (in bytes) count what was added; `digest`
+    covers the names, ETags, sizes and times of objects that are not in a repository.
     """
 
     source: str
@@ -32,25 +32,25 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
 
 
-class Remark(msgspec.Struct, frozen=True):
-    """Something that whoever builds should know: a kind for programs and a message."""
+class PlanWarning(msgspec.Struct, frozen=True):
+    """A warning for the user who builds the image: a kind for programs and a message."""
 
     kind: str
     message: str
     line: int = 0
 
 
-class Overlap(msgspec.Struct, frozen=True):
-    """How many objects lie under others at the same path, and the first of these paths."""
+class ShadowReport(msgspec.Struct, frozen=True):
+    """The number of objects hidden by later layers at the same path, and the first such paths."""
 
     count: int = 0
     paths: tuple[str, ...] = ()
 
 
 class ImagePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an image holds: its tree, counts and size (in bytes), and where all that is from.
-    `base` is the digest of the image that it was built from, `shadowed` how many objects of
-    layers lie under those of later ones.
+    """The content of an image: its tree, counts and size (in bytes), and its sources. `base` is the
+    digest of the image that it was built from, `shadowed` the number of objects that are hidden by
+    those of later layers.
     """
 
     digest: str
@@ -63,11 +63,11 @@ class ImagePlan(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[Pin, ...] = ()
     lakefile: str = ""
     arguments: dict[str, str] = {}
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[PlanWarning, ...] = ()
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """An image: its tag, its commit, when (in seconds since 1970) and by whom it was built."""
+    """An image: its tag and commit, the time (in seconds since 1970) and the user of its build."""
 
     tag: str
     commit_id: str

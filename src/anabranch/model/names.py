@@ -1,4 +1,4 @@
-"""Which names and paths are allowed, by lakeFS's rules; branch and tag names may also hold `:`."""
+"""Validation of names and paths, by lakeFS's rules; branch and tag names may also contain `:`."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ __all__ = [
     "check_repository",
     "check_storage_namespace",
     "check_tag",
-    "key_of",
-    "path_of",
+    "decode_key",
+    "encode_path",
 ]
 
 MAX_PATH_BYTES = 1024
 MAX_NAMESPACE_BYTES = 900
-"""An object store's keys have 1,024 bytes; what stands below a namespace takes up to 100."""
+"""Keys of object stores have at most 1,024 bytes; keys below a namespace take up to 100."""
 MAX_NAMESPACE_FOLDERS = 64
-"""A local store makes and syncs each folder, some milliseconds for each."""
+"""A local store creates and syncs each folder, which takes some milliseconds each."""
 
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}", re.ASCII)
 _BRANCH = re.compile(r"\w[-\w]*", re.ASCII)
-# git's own branch names hold dots, and so does the example dev:jane-before-v2.3-merge
+# git's branch names may contain dots, and so does the example dev:jane-before-v2.3-merge
 _SCOPED_BRANCH = re.compile(r"\w[-\w]*(:\w[-.\w]*)+", re.ASCII)
-_TAG_REFUSED = re.compile(r"[\x00-\x20^?*\[/`\x7f]|\.\.|@\{")
+_TAG_FORBIDDEN = re.compile(r"[\x00-\x20^?*\[/`\x7f]|\.\.|@\{")
 
 
 def check_repository(name: str) -> None:
-    """Raises Invalid unless `name` can name a repository."""
+    """Raises Invalid unless `name` is a valid name of a repository."""
     if not _REPOSITORY.fullmatch(name):
         raise Invalid(
             "argument repository: invalid repository name: validation error",
             kind="invalid_repository_name",
-            hint="3 to 63 lower-case letters, digits and dashes, beginning with no dash.",
+            hint="Use 3 to 63 lower-case letters, digits and dashes, not beginning with a dash.",
         )
 
 
 def check_branch(name: str) -> None:
-    """Raises Invalid unless `name` can name a branch."""
+    """Raises Invalid unless `name` is a valid name of a branch."""
     if not (_BRANCH.fullmatch(name) or _SCOPED_BRANCH.fullmatch(name)):
         raise Invalid(
             "argument branch: branch id: invalid value: validation error: branch id must consist "
             "of letters, digits, underscores and dashes, and cannot start with a dash",
             kind="invalid_branch_name",
-            hint="Letters, digits, underscores and dashes; a scope may stand before a colon: "
-            "dev:fix-1.",
+            hint="Use letters, digits, underscores and dashes, with an optional scope before a "
+            "colon, as in dev:fix-1.",
         )
 
 
 def check_tag(name: str) -> None:
-    """Raises Invalid unless `name` can name a tag."""
+    """Raises Invalid unless `name` is a valid name of a tag."""
     if not name:
         raise Invalid("argument tagID: required value: validation error", kind="invalid_tag_name")
     if (
@@ -63,17 +63,17 @@ def check_tag(name: str) -> None:
         or name.startswith(":")
         or name.endswith((".", ".lock", ":"))
         or "::" in name
-        or _TAG_REFUSED.search(name)
+        or _TAG_FORBIDDEN.search(name)
     ):
         raise Invalid(
             "argument tagID: tag id: invalid value: validation error",
             kind="invalid_tag_name",
-            hint="No spaces, slashes, `..`, `@{` or any of ^ ? * [ `, and no dot at the end.",
+            hint="Do not use spaces, slashes, `..`, `@{`, any of ^ ? * [ `, or a dot at the end.",
         )
 
 
 def check_path(path: str) -> None:
-    """Raises Invalid unless `path` can be an object's path: 1 to 1,024 bytes of UTF-8."""
+    """Raises Invalid unless `path` is a valid path of an object: 1 to 1,024 bytes of UTF-8."""
     if not path:
         raise Invalid(
             "argument path: missing path: required value: validation error", kind="missing_path"
@@ -94,8 +94,8 @@ def check_path(path: str) -> None:
 
 
 def check_storage_namespace(namespace: str) -> None:
-    """Raises Invalid for a storage namespace that is too long or too deep. Others may be invalid
-    for a store.
+    """Raises Invalid for a storage namespace that is too long or too deep. Stores may have further
+    rules.
     """
     length = len(namespace.encode("utf-8", "surrogatepass"))
     if length > MAX_NAMESPACE_BYTES:
@@ -109,17 +109,17 @@ def _invalid_namespace(reason: str) -> Invalid:
     return Invalid(
         f"storage namespace of {reason}: invalid namespace",
         kind="invalid_storage_namespace",
-        hint="Choose a shorter one.",
+        hint="Choose a shorter storage namespace.",
     )
 
 
-def key_of(path: str) -> bytes:
+def encode_path(path: str) -> bytes:
     """Returns a path's key in trees and staging areas."""
     return path.encode("utf-8", "surrogateescape")
 
 
-def path_of(key: bytes) -> str:
-    """Returns a key's path. Bytes that are no UTF-8, which only foreign systems write, survive
-    the way there and back.
+def decode_key(key: bytes) -> str:
+    """Returns a key's path. Bytes that are not UTF-8, which only other programs write, are
+    preserved by `encode_path`.
     """
     return key.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""A page of a listing."""
+"""Pages of listings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ MAX_AMOUNT = 1000
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True):
-    """Items in order; `next_offset` is what to pass as `after` for the next page, empty when
-    there is none.
-    """
+    """Items in order; `next_offset` is the `after` of the next page, empty if there is none."""
 
     items: list[Item]
     has_more: bool = False

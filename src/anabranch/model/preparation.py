@@ -1,4 +1,4 @@
-"""The preparation of a garbage collection: what was written for it and where, and its task."""
+"""The preparation of a garbage collection: its results and its background task."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["Preparation", "PreparationTask"]
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written: the active commits (at `commits`), and where whoever collects may write
-    the addresses of garbage. Both are full addresses.
+    """The results of a preparation: the address of the list of active commits (`commits`), and the
+    address where the collector may write the addresses of garbage. Both are full addresses.
     """
 
     run_id: str
@@ -18,8 +18,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparationTask(msgspec.Struct, frozen=True, kw_only=True):
-    """How a preparation in the background goes; `updated_at` in seconds since 1970. One that is
-    `done` has a result, or an error with its HTTP status.
+    """The state of a preparation in the background; `updated_at` in seconds since 1970. When
+    `done`, it has a result, or an error with its HTTP status.
     """
 
     id: str

@@ -1,6 +1,6 @@
-"""Rules that protect branches: patterns of names, and what they keep from being done directly.
+"""Branch protection rules: patterns of branch names, and the direct changes that they block.
 
-Merges, reverts and cherry-picks are never kept away: they are how a protected branch changes.
+Merges, reverts and cherry-picks are never blocked: protected branches are changed by them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ __all__ = ["NO_RULES", "Blocked", "ProtectionRules"]
 
 
 class Blocked(IntEnum):
-    """What a rule blocks, by lakeFS's numbers."""
+    """An action that a rule blocks, with lakeFS's number."""
 
     STAGING_WRITE = 0
     COMMIT = 1
 
 
 class ProtectionRules(msgspec.Struct, frozen=True):
-    """A repository's rules: what each pattern blocks. `etag` tells these rules from others, and
-    is empty where none were ever set.
+    """A repository's rules: the actions that each pattern blocks. `etag` identifies this version of
+    the rules, and is empty if none were ever set.
     """
 
     blocked: dict[str, frozenset[Blocked]]
@@ -34,13 +34,13 @@ class ProtectionRules(msgspec.Struct, frozen=True):
         """The patterns in order."""
         return sorted(self.blocked)
 
-    def blocks(self, branch: str, what: Blocked) -> bool:
-        """Returns whether some rule blocks that on a branch.
+    def blocks(self, branch: str, action: Blocked) -> bool:
+        """Returns whether a rule blocks an action on a branch.
 
-        Raises Invalid for a pattern that cannot be read, which only another program has stored.
+        Raises Invalid for a malformed pattern, which only another program can have stored.
         """
         return any(
-            what in blocked and glob(pattern).matches(branch)
+            action in blocked and glob(pattern).matches(branch)
             for pattern, blocked in self.blocked.items()
         )
 

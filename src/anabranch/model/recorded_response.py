@@ -1,4 +1,4 @@
-"""The response to a request with an idempotency key, as it is kept for repetitions."""
+"""The recorded response to a request with an idempotency key, which retries receive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository: a name, a place for its bytes, and a default branch."""
+"""Repositories: a name, a storage namespace and a default branch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     """A repository; `creation_date` in seconds since 1970, `instance_uid` changes when a deleted
     name is created again.
 
-    `storage_namespace` is what the addresses of its blocks begin with. Clients see it as they wrote
-    it, which is `written_namespace` where the two differ (`local://data//name`).
+    `storage_namespace` is the prefix of the addresses of its blocks. Clients see it as they wrote
+    it, which is `written_namespace` if the two differ (`local://data//name`).
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""A text that must not be seen: nothing that prints, formats or logs it shows it."""
+"""Secret texts, which printing, formatting and logging do not show."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Secret"]
 
 
 class Secret:
-    """Keeps a text out of logs, errors and representations; `reveal` is the one way to it.
+    """Keeps a text out of logs, errors and representations; only `reveal` returns it.
 
-    Comparing takes the same time wherever two secrets differ. A Secret is not a string, so that
-    putting one into a message by mistake shows the mask.
+    Secrets are compared in constant time. A Secret is not a string, so a message that includes one
+    by mistake shows the mask.
     """
 
     __slots__ = ("_text",)

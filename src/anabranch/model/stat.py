@@ -1,4 +1,4 @@
-"""What listings and look-ups give: objects and common prefixes."""
+"""The items of listings and look-ups: objects and common prefixes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Stat(msgspec.Struct, frozen=True):
 
 
 class CommonPrefix(msgspec.Struct, frozen=True):
-    """What stands for all paths that begin so, up to a delimiter."""
+    """All paths that have this prefix, which ends with the delimiter."""
 
     path: str

@@ -1,4 +1,4 @@
-"""A tag: a name for a commit that does not move."""
+"""Tags: immutable names of commits."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""An address: ``lakefs://REPOSITORY[/REF[/KEY]]``.
+"""Lake addresses: ``lakefs://REPOSITORY[/REF[/KEY]]``.
 
-Three parts and no escapes. What follows the third slash of the address is the key of an object,
-or the beginning of many keys, letter by letter: ``?``, ``#``, ``%20``, spaces and further slashes
-are part of it. The ref is a name or an expression; it holds no slash. An image may also be written
-as ``lakefs://image:TAG[/KEY]``.
+An address has three parts and no escapes. Everything after the slash that ends the ref is the key
+of an object, or a prefix of keys, taken literally: ``?``, ``#``, ``%20``, spaces and further
+slashes are part of it. The ref is a name or an expression; it contains no slash. An image may also
+be written as ``lakefs://image:TAG[/KEY]``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _BLANK = re.compile(r"\s", re.ASCII)
 
 
 class LakeUri(msgspec.Struct, frozen=True):
-    """A place: a repository, in it a ref, in that a key; "" for what is not named.
+    """A parsed address: a repository, a ref and a key; "" for a part that is missing.
 
-    A ref without a key stands for all its objects, so ``lakefs://r/main`` and
-    ``lakefs://r/main/`` are the same place; `str()` writes the shorter. There is no key without
-    a ref.
+    A ref without a key means all its objects, so ``lakefs://r/main`` and ``lakefs://r/main/`` are
+    equal; `str()` returns the shorter. There is no key without a ref.
     """
 
     repository: str
@@ -49,13 +48,13 @@ class LakeUri(msgspec.Struct, frozen=True):
 
 
 def parse_uri(text: str, base: str = "") -> LakeUri:
-    """Returns the place that an address names.
+    """Parses an address.
 
-    A text that is no whole address is put behind `base`, letter to letter (as lakectl does): with
-    ``lakefs://r/main/`` as the base, ``file`` is ``lakefs://r/main/file``.
+    A relative address is appended to `base` literally (as lakectl does): with ``lakefs://r/main/``
+    as the base, ``file`` is ``lakefs://r/main/file``.
 
-    Raises Invalid (kind invalid_uri) where it names no place. Whether the place exists, and
-    whether its ref is a name or an expression, is not looked at.
+    Raises Invalid (kind invalid_uri) for a malformed address. Does not check whether the repository
+    and the ref exist, nor parse the ref.
     """
     if base and not text.startswith(SCHEME):
         text = base + text

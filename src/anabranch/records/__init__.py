@@ -1,1 +1,1 @@
-"""Records as lakeFS keeps them in its key-value store (protobuf)."""
+"""The formats of stored records: lakeFS's protobuf messages, and Parquet."""

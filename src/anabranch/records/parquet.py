@@ -1,9 +1,9 @@
-"""Parquet files, written: flat tables of text and numbers, none of them null.
+"""A writer of Parquet files: flat tables of text and numbers without nulls.
 
     PAR1  a page of each column, gzipped  footer  length of the footer (4 bytes)  PAR1
 
-Headers and the footer are Thrift's compact protocol. That is the smallest part of the format that
-every reader knows, so that a server needs no library for the few tables that it hands out. Source:
+Headers and the footer are in Thrift's compact protocol. This is the smallest part of the format
+that every reader supports; a server needs no library for the few tables that it writes. Source:
 the Apache Parquet format's `parquet.thrift` and "Thrift Compact protocol encoding".
 """
 
@@ -38,8 +38,8 @@ def parquet_table(columns: Mapping[str, Column], created_by: str) -> bytes:
     out = bytearray(_MAGIC)
     schema, chunks, total = [_group(len(columns))], [], 0
     for name, values in columns.items():
-        kind, converted, plain = _encoded(values)
-        packed = _gzipped(plain)
+        kind, converted, plain = _encode(values)
+        packed = _gzip(plain)
         header = _page_header(len(plain), len(packed), rows)
         offset = len(out)
         out += header + packed
@@ -58,7 +58,7 @@ def parquet_table(columns: Mapping[str, Column], created_by: str) -> bytes:
     return bytes(out) + footer + struct.pack("<I", len(footer)) + _MAGIC
 
 
-def _encoded(values: Column) -> tuple[int, int | None, bytes]:
+def _encode(values: Column) -> tuple[int, int | None, bytes]:
     """Returns a column's type, what it means if it is more than that, and its values in the
     encoding PLAIN.
     """
@@ -70,7 +70,7 @@ def _encoded(values: Column) -> tuple[int, int | None, bytes]:
     return _BYTE_ARRAY, _UTF8, b"".join(struct.pack("<I", len(raw)) + raw for raw in raws)
 
 
-def _gzipped(plain: bytes) -> bytes:
+def _gzip(plain: bytes) -> bytes:
     packer = zlib.compressobj(wbits=_GZIP_WINDOW)
     return packer.compress(plain) + packer.flush()
 
@@ -92,7 +92,7 @@ def _leaf(name: str, kind: int, converted: int | None) -> bytes:
 
 def _chunk(name: str, kind: int, rows: int, unpacked: int, packed: int, offset: int) -> bytes:
     path = _list(_BINARY, [_varint(len(name.encode())) + name.encode()])
-    described = _struct(
+    metadata = _struct(
         (1, _I32, kind),
         (2, _LIST, _list(_I32, [_zigzag(_PLAIN)])),
         (3, _LIST, path),
@@ -102,7 +102,7 @@ def _chunk(name: str, kind: int, rows: int, unpacked: int, packed: int, offset: 
         (7, _I64, packed),
         (9, _I64, offset),
     )
-    return _struct((2, _I64, offset), (3, _STRUCT, described))
+    return _struct((2, _I64, offset), (3, _STRUCT, metadata))
 
 
 # --- Thrift's compact protocol -----------------------------------------------------------------

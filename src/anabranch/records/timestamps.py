@@ -1,4 +1,4 @@
-"""Times in records: seconds and nanoseconds, as protobuf's Timestamp has them."""
+"""Conversion of times to protobuf's Timestamp: seconds and nanoseconds."""
 
 from __future__ import annotations
 

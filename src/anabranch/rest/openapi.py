@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and from nothing else."""
+"""The OpenAPI document, generated from the table of operations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from anabranch.rest.errors import Error
-from anabranch.rest.operation import Access, BodyKind, Operation
-from anabranch.rest.parameters import Location, Parameter, parameters_of
+from anabranch.http.execution import BodyKind
+from anabranch.rest.protocol.errors import Error
+from anabranch.rest.protocol.operation import Access, Operation
+from anabranch.rest.protocol.parameters import Location, Parameter, declared_parameters
 from anabranch.rest.table import BASE_PATH
 
 __all__ = ["openapi"]
@@ -26,12 +27,12 @@ def openapi(operations: Iterable[Operation[Any, Any]]) -> Json:
     """Returns the document (OpenAPI 3.1), with the operations under the API's base path."""
     operations = list(operations)
     types = _types(operations)
-    found, components = msgspec.json.schema_components(types, ref_template=_REFERENCES)
-    schemas = {id(type_): schema for type_, schema in zip(types, found, strict=True)}
+    references, components = msgspec.json.schema_components(types, ref_template=_REFERENCES)
+    schemas = {id(type_): schema for type_, schema in zip(types, references, strict=True)}
     paths: dict[str, Json] = {}
     for operation in operations:
-        described = _operation(operation, schemas)
-        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+        document = _operation(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = document
     return {
         "openapi": "3.1.0",
         "info": {
@@ -70,7 +71,7 @@ def _types(operations: Iterable[Operation[Any, Any]]) -> list[Any]:
 
 
 def _operation(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:
-    described: Json = {
+    document: Json = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
@@ -78,18 +79,18 @@ def _operation(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json
         "responses": _responses(operation, schemas),
     }
     if isinstance(operation.permission, tuple):
-        described["x-permissions"] = [str(need.action) for need in operation.permission]
+        document["x-permissions"] = [str(need.action) for need in operation.permission]
     parameters = _parameters(operation)
     if parameters:
-        described["parameters"] = parameters
-    if operation.body_kind is BodyKind.JSON:
-        described["requestBody"] = {
+        document["parameters"] = parameters
+    if operation.body_kind is BodyKind.WHOLE:
+        document["requestBody"] = {
             "required": not operation.body_optional,
             "content": {_JSON: {"schema": schemas[id(operation.body)]}},
         }
     elif operation.body_kind is BodyKind.STREAM:
-        described["requestBody"] = {"content": _content(operation, schemas)}
-    return described
+        document["requestBody"] = {"content": _content(operation, schemas)}
+    return document
 
 
 def _content(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:
@@ -123,7 +124,7 @@ _UPLOADS: Json = {
 def _parameters(operation: Operation[Any, Any]) -> list[Json]:
     return [
         _parameter(parameter)
-        for parameter in parameters_of(operation.params, frozenset(operation.path_names))
+        for parameter in declared_parameters(operation.params, frozenset(operation.path_names))
     ]
 
 
@@ -132,15 +133,15 @@ def _parameter(parameter: Parameter) -> Json:
     description = schema.pop("description", None)
     if isinstance(parameter.default, str | int) and parameter.default != "":
         schema["default"] = parameter.default
-    described: Json = {
+    document: Json = {
         "in": parameter.location.value,
         "name": parameter.name,
         "required": parameter.required or parameter.location is Location.PATH,
         "schema": schema,
     }
     if description is not None:
-        described["description"] = description
-    return described
+        document["description"] = description
+    return document
 
 
 def _responses(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json:

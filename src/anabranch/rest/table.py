@@ -1,34 +1,32 @@
-"""The table of operations: everything the API can do, declared in the files of its nouns."""
+"""The table of all operations of the API, which are declared in the modules of their nouns."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from anabranch.rest import (
+from anabranch.rest.operations import (
     auth,
     branch_protection,
     branches,
     commits,
     config,
-    garbage_preparation,
-    garbage_rules,
     health,
     images,
     imports,
     metadata,
     objects,
-    planned,
     presigned_uploads,
     refs,
     repositories,
     setup,
     staging,
     statistics,
-    sweeps,
     tags,
+    unimplemented,
     uploads,
 )
-from anabranch.rest.operation import Operation
+from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
+from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
 
@@ -43,8 +41,8 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *repositories.OPERATIONS,
     *branches.OPERATIONS,
     *branch_protection.OPERATIONS,
-    *garbage_rules.OPERATIONS,
-    *garbage_preparation.OPERATIONS,
+    *rules.OPERATIONS,
+    *preparation.OPERATIONS,
     *tags.OPERATIONS,
     *commits.OPERATIONS,
     *refs.OPERATIONS,
@@ -54,9 +52,13 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *presigned_uploads.OPERATIONS,
     *metadata.OPERATIONS,
     *imports.OPERATIONS,
-    *planned.OPERATIONS,
+    *unimplemented.OPERATIONS,
 )
-"""Every operation of lakeFS's, once."""
+"""All operations of lakeFS's API."""
 
-EXTENSIONS: tuple[Operation[Any, Any], ...] = (*images.OPERATIONS, *sweeps.OPERATIONS)
-"""Operations of our own."""
+EXTENSIONS: tuple[Operation[Any, Any], ...] = (
+    *images.OPERATIONS,
+    *sweeps.OPERATIONS,
+    *pins.OPERATIONS,
+)
+"""Operations that lakeFS does not have."""

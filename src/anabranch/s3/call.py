@@ -1,4 +1,4 @@
-"""A call of an operation of S3: what came over the wire, and who asks."""
+"""A call of an S3 operation: the request and its authenticated caller."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from anabranch.access.actor import Actor
-from anabranch.s3.addressing import Address
-from anabranch.s3.errors import S3Error
 from anabranch.s3.payloads.payload import Payload
+from anabranch.s3.protocol.addressing import Address
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_reader import MAX_DOCUMENT_BYTES, Element, read_xml
 from anabranch.s3.services import Services
 from anabranch.s3.signatures.verified import Verified
-from anabranch.s3.xml_reader import LARGEST, Element, read_xml
 from anabranch.signing.request import Request
 
 __all__ = ["Call"]
@@ -20,9 +20,9 @@ _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Call:
-    """A call by someone who is known. `query` holds the first value of each parameter, `content`
-    the body, once it is wanted; of a form that is its file, and `fields` are the others, by their
-    names in lower case.
+    """A request with an authenticated caller. `query` holds the first value of each parameter and
+    `content` the body, once it is read. For a form, `content` is its file and `fields` holds the
+    other fields by their lower-case names.
     """
 
     __slots__ = (
@@ -55,32 +55,34 @@ class Call:
         self.verified = verified
 
     def header(self, name: str) -> str:
-        """Returns a header's value, the empty string without one."""
+        """Returns a header's value, an empty string if it is absent."""
         return self.request.headers.get(name, "")
 
-    def payload(self, *, md5_elsewhere: bool = False) -> Payload:
-        """Returns the body, to be read once and proven on the way. Raises S3Error."""
-        return Payload(
-            self.request.headers, self.content, self.verified, md5_elsewhere=md5_elsewhere
-        )
+    def payload(self, *, defer_md5: bool = False) -> Payload:
+        """Returns the body, to be read once; reading verifies it. Raises S3Error."""
+        return Payload(self.request.headers, self.content, self.verified, defer_md5=defer_md5)
 
-    def delimited_payload(self, *, md5_elsewhere: bool = False) -> Payload:
-        """Returns the body of a request that says where it ends: by its length, or by being sent
-        in chunks (RFC 9112, section 6.3). Raises S3Error: MissingContentLength for another, and
-        what `payload` raises.
+    def delimited_payload(self, *, defer_md5: bool = False) -> Payload:
+        """Returns the body of a request that declares its end, by its length or by chunked transfer
+        encoding (RFC 9112, section 6.3). Raises S3Error: MissingContentLength for other requests,
+        and what `payload` raises.
         """
-        payload = self.payload(md5_elsewhere=md5_elsewhere)
+        payload = self.payload(defer_md5=defer_md5)
         if payload.length is None and "transfer-encoding" not in self.request.headers:
             raise S3Error("MissingContentLength")
         return payload
 
-    def document(self, root: str, *, unsaid: tuple[str, ...] = ()) -> Element:
-        """Returns the body as XML. Headers whose names begin with one of `unsaid` say nothing of
-        it. Raises S3Error.
+    def document(self, root: str, *, ignored_headers: tuple[str, ...] = ()) -> Element:
+        """Returns the root element of the body, an XML document. Headers whose names begin with one
+        of `ignored_headers` do not describe the body. Raises S3Error.
         """
-        said = self.request.headers
-        headers = {name: said[name] for name in said if not name.startswith(unsaid)}
+        request_headers = self.request.headers
+        headers = {
+            name: request_headers[name]
+            for name in request_headers
+            if not name.startswith(ignored_headers)
+        }
         payload = Payload(headers, self.content, self.verified)
-        if payload.length is None and "transfer-encoding" not in said:
+        if payload.length is None and "transfer-encoding" not in request_headers:
             raise S3Error("MissingContentLength")
-        return read_xml(payload.read(LARGEST), root)
+        return read_xml(payload.read(MAX_DOCUMENT_BYTES), root)

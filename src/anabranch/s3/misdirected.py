@@ -1,17 +1,17 @@
-"""Requests that arrive below the REST API's base path, because a client's endpoint ends in it.
+"""S3 requests below the REST API's base path, sent because the client's endpoint ends in it.
 
-They name a bucket `api`. Where there is none, the error says what is wrong, as lakeFS's does.
+They name a bucket `api`. If it does not exist, the error explains the mistake, as in lakeFS.
 """
 
 from __future__ import annotations
 
 from anabranch.access.permissions import Action
-from anabranch.s3.addressing import Address
-from anabranch.s3.answer import Answer
+from anabranch.http.response import Response
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.resources import on_anything
+from anabranch.s3.protocol.addressing import Address
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.request import Request
 
 __all__ = ["is_misdirected", "refusing"]
@@ -25,11 +25,11 @@ def is_misdirected(request: Request, address: Address) -> bool:
 
 
 def refusing(error: S3Error) -> Operation:
-    """Returns the operation of a misdirected request that asks for none: it raises NotFound where
-    there is no such bucket, else the error.
+    """Returns the operation for a misdirected request that matches no other: it raises NotFound if
+    the bucket does not exist, else `error`.
     """
 
-    def refuse(call: Call) -> Answer:
+    def refuse(call: Call) -> Response:
         call.services.catalog.repositories.get(call.address.bucket)
         raise error
 

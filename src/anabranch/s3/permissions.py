@@ -1,7 +1,7 @@
-"""The permissions that a call of S3 needs: those that its operation declares, on what it names.
+"""The permissions that an S3 call needs: its operation's actions on the resources it names.
 
-What reads an image may be permitted as that, whatever the operation: an object of the image, a copy
-of one, or a listing whose prefix names the image.
+A permission to read an image also permits every call that reads from the image: reading an object,
+copying one, or a listing whose prefix names the image.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from collections.abc import Iterator
 
 from anabranch.access.permissions import Action, Permission
 from anabranch.model.uri import IMAGES
-from anabranch.s3.addressing import Address
 from anabranch.s3.call import Call
+from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source
 from anabranch.s3.operation import Need
-from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.protocol.addressing import Address
 
-__all__ = ["permissions_of"]
+__all__ = ["required_permissions"]
 
 
-def permissions_of(needs: tuple[Need, ...], call: Call) -> Iterator[Permission]:
-    """Yields the permissions that a call needs. Raises S3Error for a copy's source that is none."""
+def required_permissions(needs: tuple[Need, ...], call: Call) -> Iterator[Permission]:
+    """Yields the permissions that a call needs. Raises S3Error for a malformed copy source."""
     for action, resource in needs:
         permission = Permission(action, resource(call))
-        read = _read(action, call)
+        read = _read_address(action, call)
         if read.bucket == IMAGES:
-            permission = call.services.catalog.images.readable(permission, read.bucket, read.ref)
+            permission = call.services.catalog.images.permission_for_reading(
+                permission, read.bucket, read.ref
+            )
         yield permission
 
 
-def _read(action: str, call: Call) -> Address:
-    """Returns what is read: the source of a copy, the prefix of a listing, or the key."""
+def _read_address(action: str, call: Call) -> Address:
+    """Returns the address that is read: a copy's source, a listing's prefix, or the key."""
     if action == Action.READ_OBJECT and call.header(COPY_SOURCE):
         return copy_source(call)
     if action == Action.LIST_OBJECTS:

@@ -1,4 +1,4 @@
-"""What the operations of S3 work on, built once for the server."""
+"""The objects and settings that S3 operations use, built once for the server."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Services"]
 
 
 class Services(NamedTuple):
-    """Everything that operations use. `clock` gives seconds since 1970, `region` is what clients
-    are told, and under `namespace_prefix`, unless it is empty, buckets may be created. Web pages
-    of the origins in `cors` may send requests.
+    """Everything that operations use. `clock` returns seconds since 1970 and `region` is the region
+    reported to clients. Buckets may be created below `namespace_prefix` unless it is empty. Web
+    pages of the origins in `cors` may send requests.
     """
 
     catalog: Catalog

@@ -1,12 +1,11 @@
-"""The table of operations, and which of them a request asks for."""
+"""The table of operations, and the selection of a request's operation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.s3.addressing import Address
-from anabranch.s3.errors import S3Error
+from anabranch.s3.headers.copy_source import COPY_SOURCE
 from anabranch.s3.operation import Level, Operation
 from anabranch.s3.operations import (
     buckets,
@@ -20,21 +19,22 @@ from anabranch.s3.operations import (
     object_writes,
     part_copies,
     parts,
-    subresources,
+    static_subresources,
     tagging,
     uploads,
 )
-from anabranch.s3.operations.copy_source import COPY_SOURCE
+from anabranch.s3.protocol.addressing import Address
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.request import Request
 
 __all__ = ["OPERATIONS", "Choice", "choose", "is_form"]
 
 FORM = "multipart/form-data"
-"""The content type of uploads by forms of web pages."""
+"""The content type of form uploads by web pages."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *buckets.OPERATIONS,
-    *subresources.OPERATIONS,
+    *static_subresources.OPERATIONS,
     *listing.OPERATIONS,
     *object_reads.OPERATIONS,
     *object_attributes.OPERATIONS,
@@ -50,24 +50,25 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 """Every operation, once."""
 
-_BY_PLACE = {
+_BY_ROUTE = {
     (operation.method, operation.level, operation.on): operation for operation in OPERATIONS
 }
 
-_NEVER_PLAIN = subresources.NAMES | {operation.on for operation in OPERATIONS if operation.on}
-"""Parameters that make a request another one: `DELETE ?tagging` must never delete the object."""
+_SUBRESOURCES = static_subresources.NAMES | {
+    operation.on for operation in OPERATIONS if operation.on
+}
+"""Parameters that select another operation: `DELETE ?tagging` must never delete the object."""
 
-
-_KEYS_OF_CLIENTS = frozenset(
-    f"x-amz-{whose}server-side-encryption-customer-{what}"
-    for whose in ("", "copy-source-")
-    for what in ("algorithm", "key")
+_CUSTOMER_KEY_HEADERS = frozenset(
+    f"x-amz-{scope}server-side-encryption-customer-{name}"
+    for scope in ("", "copy-source-")
+    for name in ("algorithm", "key")
 )
-"""Headers of a promise that nobody keeps here: bytes that only the client can read."""
+"""Headers that request encryption with the client's key, which is not supported."""
 
 
 class Choice(NamedTuple):
-    """An operation, and what it is asked on."""
+    """An operation with the address and the query of its request."""
 
     operation: Operation
     address: Address
@@ -75,19 +76,19 @@ class Choice(NamedTuple):
 
 
 def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choice:
-    """Returns the operation that a request asks for. Raises S3Error: MethodNotAllowed, and
-    NotImplemented for what S3 has and we have not.
+    """Returns the operation of a request. Raises S3Error: MethodNotAllowed, NoSuchVersion, and
+    NotImplemented for S3 operations that are not supported.
     """
     if query and query.get("versionId", "null") not in {"", "null"}:
         raise S3Error("NoSuchVersion")
-    if not _KEYS_OF_CLIENTS.isdisjoint(request.headers):
-        raise S3Error("NotImplemented", "Encryption with keys of the client's is not done here")
+    if not _CUSTOMER_KEY_HEADERS.isdisjoint(request.headers):
+        raise S3Error("NotImplemented", "Encryption with customer-provided keys is not supported")
     level = _level(address)
-    special = [name for name in query if name in _NEVER_PLAIN] if query else []
+    special = [name for name in query if name in _SUBRESOURCES] if query else []
     if request.method == "PUT" and COPY_SOURCE in request.headers:
         special = [*(f"{name} {COPY_SOURCE}" for name in special), *special] or [COPY_SOURCE]
     for name in special or [""]:
-        operation = _BY_PLACE.get((request.method, level, name))  # type: ignore[arg-type]
+        operation = _BY_ROUTE.get((request.method, level, name))  # type: ignore[arg-type]
         if operation is not None:
             if operation.form and not is_form(request.headers):
                 raise S3Error(
@@ -99,7 +100,7 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
 
 
 def is_form(headers: Mapping[str, str]) -> bool:
-    """Returns whether a request has a form as its body."""
+    """Returns whether the body of a request is a form."""
     return headers.get("content-type", "").lower().startswith(FORM)
 
 

@@ -1,1 +1,1 @@
-"""The server: settings, composition and the edge between ASGI and calls."""
+"""The server: connections, the dispatcher of requests, settings, stores and processes."""

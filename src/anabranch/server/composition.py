@@ -7,28 +7,32 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 
 from anabranch.access.access import Access
-from anabranch.access.authenticate import Remembering
+from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
-from anabranch.rest.services import Services, Version
-from anabranch.s3.door import Door
+from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
+from anabranch.rest.protocol.services import Services, Version
+from anabranch.s3.gateway import S3Gateway
 from anabranch.s3.services import Services as S3Services
-from anabranch.server.block_stores import open_blocks, presigned_seconds
-from anabranch.server.client_address import TrustedProxies
-from anabranch.server.connection_limits import ConnectionLimits
-from anabranch.server.edge import Edge
-from anabranch.server.installation_files import require_files, require_keys
-from anabranch.server.installation_keys import with_keys
-from anabranch.server.keyvalue_stores import is_on_this_machine, open_keyvalue
-from anabranch.server.lane_thread import LaneThread
-from anabranch.server.logs import level_of
-from anabranch.server.request_id import RequestIds
-from anabranch.server.request_log import RequestLog
-from anabranch.server.settings import Settings
-from anabranch.server.shared_settings import require_shared_settings
-from anabranch.server.workers import Workers
+from anabranch.server.config.settings import Settings
+from anabranch.server.execution.batch_thread import BatchThread
+from anabranch.server.execution.policy import StoreCapabilities
+from anabranch.server.execution.thread_pool import ThreadPool
+from anabranch.server.http.client_address import TrustedProxies
+from anabranch.server.http.connection_limits import ConnectionLimits
+from anabranch.server.http.dispatcher import Dispatcher, Executors
+from anabranch.server.http.pages import Pages
+from anabranch.server.installation.files import require_files, require_keys
+from anabranch.server.installation.keys import with_keys
+from anabranch.server.installation.shared_settings import require_shared_settings
+from anabranch.server.observability.logs import level_of
+from anabranch.server.observability.metrics import Metrics
+from anabranch.server.observability.request_id import RequestIds
+from anabranch.server.observability.request_log import RequestLog
+from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
+from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
 
@@ -39,12 +43,12 @@ _LOCAL = ("local", "mem")
 """Types of block stores that never wait for another machine."""
 
 CALL_THREADS, CALLS_WAITING = 64, 512
-BRIEF_CALLS = 1024
+BATCHED_CALLS = 1024
 TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
 class Composition:
-    """A server's objects. `edge` is the application to serve, within `limits`; `close` ends it."""
+    """A server's objects. `dispatcher` takes requests, within `limits`; `close` ends it."""
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
@@ -60,23 +64,24 @@ class Composition:
             images_namespace=settings.images.storage_namespace,
         )
         self.services = _services(settings, keyvalue, self.lake)
-        self._calls = Workers("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
-        self._transfers = Workers("transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING)
-        blocks_here = settings.blockstore.type in _LOCAL
-        # where objects are on another machine, one would keep the others waiting
-        self._lane = LaneThread("lane", most=BRIEF_CALLS) if blocks_here else None
-        self.edge = Edge(
-            self.services,
-            Door(_s3_services(settings, self.services)),
-            calls=self._calls,
-            transfers=self._transfers,
-            brief_calls=self._calls if self._lane is None else self._lane,
+        self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
+        self._transfers = ThreadPool(
+            "transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING
+        )
+        self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
+        metrics = Metrics({operation.id: operation.method for operation in ALL_OPERATIONS})
+        self.dispatcher = Dispatcher(
+            RestGateway(self.services),
+            S3Gateway(_s3_services(settings, self.services)),
+            Pages(logout_url=settings.auth.logout_redirect_url, metrics=metrics.text),
+            Executors(self._pool, self._transfers, self._batch_thread),
+            StoreCapabilities(
+                local_keyvalue=is_on_this_machine(settings.database),
+                local_blocks=settings.blockstore.type in _LOCAL,
+            ),
+            metrics=metrics,
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
-            logout_url=settings.auth.logout_redirect_url,
-            on_shutdown=self.close,
-            local=blocks_here and is_on_this_machine(settings.database),
-            local_blocks=blocks_here,
         )
 
         http = settings.http
@@ -85,11 +90,11 @@ class Composition:
             max_connections=http.max_connections,
             max_per_address=http.max_connections_per_address,
             proxies=proxies,
-            count=self.edge.metrics.connection_ended,
+            count=metrics.connection_ended,
         )
 
     def start(self) -> None:
-        """Makes the administrator that the settings ask for, and starts what goes on in the
+        """Makes the administrator that the settings ask for, and starts what runs in the
         background.
         """
         administrator = self._settings.installation
@@ -99,11 +104,10 @@ class Composition:
         self.lake.start()
 
     def close(self) -> None:
-        """Finishes what goes on and closes the stores."""
+        """Finishes running work and closes the stores."""
         self._transfers.close()
-        self._calls.close()
-        if self._lane is not None:
-            self._lane.close()
+        self._pool.close()
+        self._batch_thread.close()
         self.lake.close()
 
 
@@ -113,7 +117,9 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
         keyvalue,
         settings.auth.encrypt.secret_key,
         login_duration=settings.auth.login_duration,
-        remembering=Remembering(size=cache.size, lifetime=cache.ttl if cache.enabled else 0),
+        cache_settings=AuthCacheSettings(
+            size=cache.size, lifetime=cache.ttl if cache.enabled else 0
+        ),
     )
     return Services(
         catalog=lake,

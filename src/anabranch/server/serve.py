@@ -1,7 +1,7 @@
 """Serving: one address, one process or several, until told to stop.
 
-Every process serves before the line with the address is printed, so that whoever reads the line
-can connect and be answered. A server that is told to stop answers what had been sent to it.
+Every process serves before the line with the address is printed, so that a program that reads
+the line can connect. A stopping server responds to the requests that it has received.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ import uvicorn
 
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
-from anabranch.server.connection import Connection
-from anabranch.server.connection_limits import ConnectionLimits
-from anabranch.server.descriptors import watch_descriptors
-from anabranch.server.listening import BACKLOG, listen, refuse_new_connections, url_of
-from anabranch.server.logs import configure_logs
-from anabranch.server.metrics import shared_among_processes
-from anabranch.server.settings import Settings
-from anabranch.server.worker_processes import CANNOT_START, supervise
+from anabranch.server.config.settings import Settings
+from anabranch.server.http.connection import Connection
+from anabranch.server.observability.logs import configure_logs
+from anabranch.server.observability.metrics import join_shared, shared_among_processes
+from anabranch.server.process.descriptors import watch_descriptors
+from anabranch.server.process.sockets import BACKLOG, listen, refuse_new_connections, url_of
+from anabranch.server.process.supervisor import CANNOT_START, supervise
 
 __all__ = ["serve"]
 
@@ -54,6 +53,7 @@ class Worker(msgspec.Struct, frozen=True):
     def __call__(self, listening: socket.socket, says: Pipe) -> None:
         """Serves on a socket until told to stop, or until its parent is no more; says when."""
         configure_logs(self.settings.logging)
+        join_shared()
         try:
             composition = Composition(self.settings)
             composition.start()
@@ -68,18 +68,18 @@ class _Server(uvicorn.Server):
     """uvicorn's, which says when it serves, and when told to stop first looks what has come."""
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], limits: ConnectionLimits
+        self, config: uvicorn.Config, ready: Callable[[], None], composition: Composition
     ) -> None:
         super().__init__(config)
         self._ready = ready
-        self._limits = limits
+        self._composition = composition
         self._watches: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._watches = [
             asyncio.ensure_future(watch_descriptors()),
-            asyncio.ensure_future(self._limits.log_regularly()),
+            asyncio.ensure_future(self._composition.limits.log_regularly()),
         ]
         self._ready()
 
@@ -97,10 +97,12 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         for watch in self._watches:
             watch.cancel()
+        if not self.force_exit:
+            await asyncio.to_thread(self._composition.close)
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serves until a signal to stop; `announce` is told the address, as a URL, when it serves.
+    """Serves until a signal to stop; `announce` is called with the URL once it serves.
 
     Raises Invalid for settings that cannot be served, Busy for an address that is taken and when
     none of several processes can be started any more, and what the stores raise.
@@ -139,11 +141,15 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
     # uvicorn takes the signal while it serves, and raises it again when it has stopped
     signal.signal(signal.SIGTERM, _exit)
     config = uvicorn.Config(
-        composition.edge,
+        _no_application,
+        interface="asgi3",
         loop="uvloop",
-        http=cast("Any", partial(Connection, limits=composition.limits)),
+        http=cast(
+            "Any",
+            partial(Connection, dispatcher=composition.dispatcher, limits=composition.limits),
+        ),
         ws="none",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -152,7 +158,11 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    _Server(config, ready, composition.limits).run(sockets=[listening])
+    _Server(config, ready, composition).run(sockets=[listening])
+
+
+async def _no_application(_scope: object, _receive: object, _send: object) -> None:
+    """Stands where uvicorn wants an application of ASGI; its protocols alone would call it."""
 
 
 def _exit(_number: int, _frame: object) -> None:

@@ -1,1 +1,1 @@
-"""Signatures of version 4, as S3's: their canonical form, their keys, and signing requests."""
+"""Request signatures: AWS version 4 with its canonical form and keys, Azure SAS, Google V4."""

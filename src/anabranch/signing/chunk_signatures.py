@@ -1,6 +1,6 @@
 """Signatures of a body's chunks, each of which covers the one before it.
 
-The first goes on from the request's own signature, so chunks cannot be dropped, repeated or
+The first covers the signature of the request, so chunks cannot be dropped, repeated or
 exchanged. The last chunk is empty. Trailing headers are signed after it. [AWS, "Signature
 calculations for the Authorization header: transferring payload in multiple chunks"]
 """
@@ -16,8 +16,8 @@ _EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 class ChunkSeed:
-    """What the signatures of a body go on from: the key, the request's date and scope as they
-    are signed, and its signature. Nothing that prints it shows the key.
+    """Start of a chain of chunk signatures: the key, the request's date and scope as they are
+    signed, and its signature. Its representation does not contain the key.
     """
 
     __slots__ = ("_key", "scope", "signature", "timestamp")

@@ -1,7 +1,7 @@
 """The scope of a signature of version 4: `access key/YYYYMMDD/region/s3/aws4_request`.
 
-Any region is taken, as lakeFS takes any: a client's configuration names one, we have none. The
-signature proves it all the same, for it is part of what the key is derived from.
+All regions are accepted, as in lakeFS: the server has no region of its own. The signature still
+covers the region, since the key is derived from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARTS = 5
 
 
 class Scope(msgspec.Struct, frozen=True, dict=True):
-    """On which day, and where, a signature holds; `date` is `YYYYMMDD`."""
+    """Day, region and service of a signature; `date` is `YYYYMMDD`."""
 
     date: str
     region: str
@@ -36,8 +36,8 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
 
 @lru_cache(maxsize=1024)
 def parse_credential(credential: str, malformed: Callable[[str], Exception]) -> tuple[str, Scope]:
-    """Returns the access key and the scope. Raises what `malformed` makes of the reason when the
-    text is something else or for another service.
+    """Returns the access key and the scope. Raises the error that `malformed` returns for a reason
+    if the text is malformed or for another service.
     """
     parts = credential.rsplit("/", _PARTS - 1)
     if len(parts) != _PARTS or not all(parts[:3]):

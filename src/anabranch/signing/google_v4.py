@@ -19,29 +19,29 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from anabranch.errors import Invalid
 from anabranch.model.secret import Secret
 from anabranch.signing.canonical_v4 import UNSIGNED, canonical_request
-from anabranch.signing.instants import write_compact
 from anabranch.signing.request import Request
+from anabranch.signing.timestamps import write_compact
 
 __all__ = ["GoogleSigner", "presign_google"]
 
 _ALGORITHM = "GOOG4-RSA-SHA256"
 _SCOPE = "auto/storage/goog4_request"
-"""Where a signature holds: any region."""
+"""Scope of a signature, without its date: any region."""
 
 
 class GoogleSigner:
-    """A service account: its `email`, and its private key, which nothing that prints it shows."""
+    """A service account: its `email` and its private key, which no representation contains."""
 
     __slots__ = ("_key", "email")
 
     def __init__(self, email: str, pem: Secret) -> None:
-        """Raises Invalid for what is no RSA key in PEM."""
+        """Raises Invalid unless `pem` is an RSA key in PEM."""
         try:
             key = load_pem_private_key(pem.reveal().encode(), None)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise _no_key(email) from error
+            raise _invalid_key(email) from error
         if not isinstance(key, RSAPrivateKey):
-            raise _no_key(email)
+            raise _invalid_key(email)
         self.email = email
         self._key = key
 
@@ -54,7 +54,7 @@ def presign_google(
     signer: GoogleSigner, method: str, url: str, *, time: float, expires: int
 ) -> str:
     """Returns the URL with parameters added that sign it for `expires` seconds from `time`, which
-    is in seconds since 1970. Its path must be encoded as `encode_key` does it.
+    is in seconds since 1970. Its path must be encoded by `encode_key`.
     """
     parts = urlsplit(url)
     timestamp = write_compact(time)
@@ -68,16 +68,16 @@ def presign_google(
     }
     added = "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items())
     query = f"{parts.query}&{added}" if parts.query else added
-    request = Request.received(method, parts.path, query, [("Host", parts.netloc)])
+    request = Request.from_wire(method, parts.path, query, [("Host", parts.netloc)])
     canonical = canonical_request(request, "host", UNSIGNED)
     digest = hashlib.sha256(canonical.encode("latin-1")).hexdigest()
     signature = signer.sign(f"{_ALGORITHM}\n{timestamp}\n{scope}\n{digest}")
     return f"{parts.scheme}://{parts.netloc}{parts.path}?{query}&X-Goog-Signature={signature}"
 
 
-def _no_key(email: str) -> Invalid:
+def _invalid_key(email: str) -> Invalid:
     return Invalid(
-        f"the private key of the service account {email!r} is no RSA key in PEM",
+        f"the private key of the service account {email!r} is not an RSA key in PEM",
         kind="invalid_settings",
-        hint="Take the JSON file as Google gave it for the service account.",
+        hint="Use the unchanged JSON file that Google issued for the service account.",
     )

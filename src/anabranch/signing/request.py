@@ -1,7 +1,7 @@
-"""A request as it was sent, which is what signatures cover.
+"""A request as it was sent, which signatures cover.
 
-Text is kept as HTTP has it, one character for each byte (Latin-1), so that no byte is changed
-between the wire and the signature.
+Text is decoded as Latin-1, one character for each byte, so that no byte changes between the wire
+and the signature.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import msgspec
 
 from anabranch import _kernel as kernel
 
-__all__ = ["HeaderPairs", "Request", "header_text", "joined_headers"]
+__all__ = ["HeaderPairs", "Request", "header_text", "join_headers"]
 
 HeaderPairs: TypeAlias = Iterable[tuple[bytes | str, bytes | str]]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What a signature covers of a request.
+    """The parts of a request that a signature covers.
 
     `path` and `query` are percent-encoded as they were sent, the query without its `?`.
-    `headers` are by lower-case name, as `joined_headers` makes them. `bucket` is the one that the
-    host names, empty when the path names it.
+    `headers` have lower-case names, as `join_headers` returns them. `bucket` is that of a
+    virtual-hosted request, empty if the path has it.
     """
 
     method: str
@@ -33,7 +33,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     bucket: str = ""
 
     @classmethod
-    def received(
+    def from_wire(
         cls,
         method: str,
         path: bytes | str,
@@ -42,26 +42,26 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         *,
         bucket: str = "",
     ) -> Request:
-        """Returns a request made of what ASGI gives: `raw_path`, `query_string`, `headers`."""
+        """Returns a request made of a path and a query as they are sent, and pairs of headers."""
         return cls(
             method=method,
             path=_text(path),
             query=_text(query),
-            headers=joined_headers(headers),
+            headers=join_headers(headers),
             bucket=bucket,
         )
 
 
-def joined_headers(headers: HeaderPairs) -> dict[str, str]:
-    """Returns headers by lower-case name; the values of a name that comes several times are
-    trimmed and joined by commas, in order (RFC 9110, 5.3, and AWS's canonical headers).
+def join_headers(headers: HeaderPairs) -> dict[str, str]:
+    """Returns headers by lower-case name. Values are trimmed; those of a repeated name are joined
+    by commas, in order (RFC 9110, 5.3, and AWS's canonical headers).
     """
     return kernel.joined_headers(headers)
 
 
 def header_text(value: str) -> str:
-    """Returns a header's value as it was meant: UTF-8, which clients send, or Latin-1, which HTTP
-    says.
+    """Returns a header's value decoded as UTF-8, which clients send, or else as Latin-1, which HTTP
+    specifies.
     """
     if value.isascii():
         return value

@@ -1,7 +1,6 @@
-"""Signs requests: version 4, in headers or in a URL, as any S3 takes it.
+"""Signs requests to S3 with version 4, in headers or in a URL.
 
-It makes the same canonical form as those who verify. The path of a URL must be encoded as
-`encode_key` does it, which is what is sent and what is signed.
+The path of a URL must be encoded by `encode_key`, since it is signed as it is sent.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from anabranch.signing.canonical_v4 import (
 )
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope
-from anabranch.signing.instants import write_compact
 from anabranch.signing.request import Request
 from anabranch.signing.signing_keys import derive
+from anabranch.signing.timestamps import write_compact
 
-__all__ = ["Signed", "Signer", "presign", "sign_request"]
+__all__ = ["SignedHeaders", "SigningCredentials", "presign", "sign_request"]
 
 
-class Signer(NamedTuple):
-    """Who signs, and for which region; `token` is that of a session, if there is one."""
+class SigningCredentials(NamedTuple):
+    """An access key with its region; `token` is the session token of temporary credentials."""
 
     access_key_id: str
     secret: Secret
@@ -35,26 +34,26 @@ class Signer(NamedTuple):
     token: str | None = None
 
 
-class Signed(NamedTuple):
-    """The headers to send, and what signatures of the body's chunks go on from."""
+class SignedHeaders(NamedTuple):
+    """The headers to send, and the seed of the chunk signatures of the body."""
 
     headers: dict[str, str]
     seed: ChunkSeed
 
 
 def sign_request(
-    signer: Signer,
+    signer: SigningCredentials,
     method: str,
     url: str,
     headers: Mapping[str, str],
     *,
     time: float,
     payload: str = UNSIGNED,
-) -> Signed:
-    """Returns the request's headers with those added that sign it; all of them are signed.
+) -> SignedHeaders:
+    """Returns the headers of a request with those of its signature; all of them are signed.
 
-    `payload` is the SHA-256 of the body in hexadecimal or the word in its place, `time` is in
-    seconds since 1970.
+    `payload` is the SHA-256 of the body in hexadecimal or a constant such as UNSIGNED; `time` is
+    in seconds since 1970.
     """
     parts = urlsplit(url)
     timestamp = write_compact(time)
@@ -66,7 +65,7 @@ def sign_request(
     }
     if signer.token is not None:
         sent["X-Amz-Security-Token"] = signer.token
-    request = Request.received(method, parts.path, parts.query, sent.items())
+    request = Request.from_wire(method, parts.path, parts.query, sent.items())
     names = ";".join(sorted(request.headers))
     scope = Scope(timestamp[:8], signer.region)
     key = derive(signer.secret, scope)
@@ -76,11 +75,11 @@ def sign_request(
         f"{ALGORITHM} Credential={signer.access_key_id}/{scope.text}, SignedHeaders={names}, "
         f"Signature={signature}"
     )
-    return Signed(sent, ChunkSeed(key, timestamp, scope.text, signature))
+    return SignedHeaders(sent, ChunkSeed(key, timestamp, scope.text, signature))
 
 
 def presign(
-    signer: Signer,
+    signer: SigningCredentials,
     method: str,
     url: str,
     *,
@@ -90,7 +89,7 @@ def presign(
 ) -> str:
     """Returns the URL with parameters added that sign it for `expires` seconds from `time`.
 
-    Whoever uses it must send `headers` as they are given here.
+    Requests to it must send `headers` unchanged.
     """
     parts = urlsplit(url)
     timestamp = write_compact(time)
@@ -108,7 +107,7 @@ def presign(
         parameters["X-Amz-Security-Token"] = signer.token
     added = "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items())
     query = f"{parts.query}&{added}" if parts.query else added
-    request = Request.received(method, parts.path, query, sent.items())
+    request = Request.from_wire(method, parts.path, query, sent.items())
     canonical = canonical_request(request, names, UNSIGNED)
     signature = sign_canonical(derive(signer.secret, scope), timestamp, scope, canonical)
     path = parts.path or "/"

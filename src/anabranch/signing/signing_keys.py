@@ -2,8 +2,8 @@
 
     HMAC(HMAC(HMAC(HMAC("AWS4" + secret, date), region), service), "aws4_request")
 
-A key is remembered under the secret itself, so a secret that was replaced finds no old key, and
-only after a signature made with it was true, so that nobody without a secret can push keys out.
+A key is cached under the secret itself, so that a replaced secret never finds an old key, and only
+after a valid signature, so that clients without a secret cannot evict keys.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["SigningKeys", "derive"]
 
 
 class SigningKeys:
-    """At most `size` derived keys. Safe for use from many threads."""
+    """A cache of at most `size` derived keys. Thread-safe."""
 
     def __init__(self, size: int = 1024) -> None:
         self._size = size
@@ -29,11 +29,11 @@ class SigningKeys:
         return len(self._keys)
 
     def find(self, secret: Secret, scope: Scope) -> bytes | None:
-        """Returns the key if it is remembered."""
+        """Returns the key if it is cached."""
         return self._keys.get((secret.reveal(), scope))
 
-    def remember(self, secret: Secret, scope: Scope, key: bytes) -> None:
-        """Keeps a key, in place of the oldest one when there are too many."""
+    def put(self, secret: Secret, scope: Scope, key: bytes) -> None:
+        """Stores a key; evicts the oldest one if there are too many."""
         name = (secret.reveal(), scope)
         if name in self._keys:
             return

@@ -1,7 +1,7 @@
 """`python -m anabranch.spark import|gc|export …`: a job on Spark, for `spark-submit`.
 
-The words are those of the command line, which does the rest; the engine is Spark, and its master
-the one that `spark-submit` was told.
+The arguments are those of the command line, which runs the job. The engine is Spark, and its master
+is that of `spark-submit`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main(words: Sequence[str]) -> int:
     if not words or words[0] not in _JOBS:
         sys.stderr.write(f"usage: python -m anabranch.spark {'|'.join(_JOBS)} …\n")
         return 2
-    # by name: the command line knows Spark, not the other way round
+    # imported by name: the command line depends on Spark, not the reverse
     command = import_module("anabranch.cli.main")
     code: int = command.main([words[0], "--engine=spark", *words[1:]])
     return code

@@ -1,4 +1,4 @@
-"""S3A's settings: what Spark must be told to reach repositories as `s3a://repository/branch/path`.
+"""The settings of S3A for repositories as `s3a://repository/branch/path`.
 
 `docs/spark-s3a.md` explains each.
 """
@@ -22,7 +22,7 @@ __all__ = ["configure"]
 _S3A = "spark.hadoop.fs.s3a."
 _CLOUD = "org.apache.spark:spark-hadoop-cloud_2.13:4.1.2"
 _JARS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath", "spark.remote")
-"""Who sets one of these sees to the jars himself."""
+"""With one of these settings, the caller provides the jars."""
 
 _OUTPUT = {
     "spark.hadoop.mapreduce.outputcommitter.factory.scheme.s3a": (
@@ -56,9 +56,9 @@ def configure(
     Raises Invalid for an address that is none.
     """
     if not endpoint.startswith(("http://", "https://")):
-        raise Invalid(f"{endpoint}: not the address of a server", hint="Begin it with http(s)://.")
+        raise Invalid(f"{endpoint}: not a server's address", hint="Begin it with http(s)://.")
     provide_java(os.environ)  # Spark's launcher can be told by the environment alone
-    # there is no public way to ask a builder what it has; classic and Connect both keep it here
+    # the options of a builder are not public; classic and Connect both store them here
     given: Mapping[str, object] = getattr(builder, "_options", {})
     settings = {**_access(endpoint, keys, list(repositories)), **_OUTPUT}
     settings[f"{_S3A}committer.name"] = "magic"
@@ -72,7 +72,7 @@ def configure(
 
 
 def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Mapping[str, str]:
-    """Returns the settings of address and keys, for all buckets or for some."""
+    """Returns the settings of address and keys, for all buckets or for some of them."""
     access_key_id, secret_access_key = keys
     access = {
         "endpoint": endpoint.rstrip("/"),
@@ -88,8 +88,8 @@ def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Ma
 
 
 def _packages() -> list[str]:
-    """Returns what Spark must fetch for S3A, of the Hadoop that PySpark carries; nothing where that
-    is not known, or S3A is there.
+    """Returns the packages that Spark must download for S3A, for the Hadoop of PySpark; none if
+    that is unknown or S3A is installed.
     """
     found = importlib.util.find_spec("pyspark")
     places = (found.submodule_search_locations if found else None) or []

@@ -1,4 +1,4 @@
-"""Sessions for those who bring none: commands, and `spark-submit`."""
+"""Spark sessions for callers without one: commands, and `spark-submit`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["require_spark", "session"]
 
 
 def require_spark(environment: MutableMapping[str, str]) -> None:
-    """Sees to it that Spark can be started by a process with this environment, which may get a
-    JAVA_HOME. Raises Invalid, which says what is missing and how to get it.
+    """Checks that Spark can be started by a process with this environment, and may set JAVA_HOME in
+    it. Raises Invalid, which names what is missing and how to install it.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise Invalid(
@@ -34,7 +34,7 @@ def require_spark(environment: MutableMapping[str, str]) -> None:
     java = f"{home}/bin/java" if home else "java"
     if shutil.which(java, path=environment.get("PATH")) is None:
         raise Invalid(
-            f"Spark needs Java, which is not here{f' (JAVA_HOME is {home})' if home else ''}",
+            f"Spark needs Java, which was not found{f' (JAVA_HOME is {home})' if home else ''}",
             kind="java_missing",
             hint="pip install 'anabranch[spark-jdk]', or set JAVA_HOME to a Java 17 or 21.",
         )
@@ -44,8 +44,8 @@ def require_spark(environment: MutableMapping[str, str]) -> None:
 def session(
     master: str = "", environment: MutableMapping[str, str] = os.environ
 ) -> Iterator[SparkSession]:
-    """Gives the session that goes on, or a new one, which is ended afterwards. Its master is, if
-    not given, what `spark-submit` was told. Raises what `require_spark` does.
+    """Gives the active session, or a new one, which is stopped afterwards. The default master is
+    that of `spark-submit`. Raises the errors of `require_spark`.
     """
     require_spark(environment)
     environment.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -55,7 +55,7 @@ def session(
     if going_on is not None:
         yield going_on
         return
-    # its bar and the command's would write over each other
+    # its progress bar would overwrite that of the command
     builder = SparkSession.builder.appName("anabranch").config(
         "spark.ui.showConsoleProgress", "false"
     )

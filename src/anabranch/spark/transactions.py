@@ -1,7 +1,7 @@
-"""Transactions: work on a hidden branch that comes into another whole, or not at all.
+"""Transactions: changes on a hidden branch that are merged completely or not at all.
 
-Until the block ends nobody sees the work; what it raises throws the work away. From its end on
-nothing is thrown away that is not merged, unless the caller wants conflicts to do so.
+The changes are invisible until the block ends; an error in the block discards them. After the
+block, only merged changes are deleted, and conflicting ones if the caller wants that.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError, MergeConflict, NoChanges
-from anabranch.spark.references import throw_away
-from anabranch.spark.sources import Source, references_of
+from anabranch.spark.sources.commit_sources import Source, open_references
+from anabranch.spark.sources.references import throw_away
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["transaction"]
 
 _SHOWN = 5
-"""How many paths of a conflict a message names."""
+"""The number of conflicting paths in a message."""
 
 
 @contextmanager
@@ -36,20 +36,20 @@ def transaction(
     metadata: Mapping[str, str] | None = None,
     keep_conflicting: bool = True,
 ) -> Iterator[str]:
-    """Gives the name of a hidden branch made from `branch`, good for `s3a://repository/name/path`.
+    """Gives the name of a hidden branch created from `branch`, for `s3a://repository/name/path`.
 
-    When the block ends well, what is staged there is committed and merged into `branch`, both with
-    `message` (the name of Spark's application by default) and `metadata` (to which the id of the
-    application is added, as `spark.app.id`); then the hidden branch is deleted. A block that
-    changed nothing leaves no commit. When the block raises, the hidden branch is deleted and the
-    error goes on.
+    When the block ends without an error, its changes are committed and merged into `branch`, both
+    with `message` (by default the name of Spark's application) and `metadata` (the application's id
+    is added as `spark.app.id`); then the hidden branch is deleted. A block without changes creates
+    no commit. If the block raises, the hidden branch is deleted and the error propagates.
 
-    Raises NotFound at once when the repository or the branch is not there. Raises MergeConflict,
-    with the paths, when both sides changed the same ones: the hidden branch then stays, with the
-    work committed, and the error names it; without `keep_conflicting` it is deleted. It also stays
-    when committing or merging fails otherwise, and the error has a note of its name.
+    Raises NotFound immediately if the repository or the branch does not exist. Raises
+    MergeConflict, with the paths, if both sides changed the same ones: the hidden branch then
+    stays, with the changes committed, and the error names it; without `keep_conflicting` it is
+    deleted. It also stays if the commit or the merge fails for another reason; a note of the error
+    has its name.
     """
-    references = references_of(source, repository)
+    references = open_references(source, repository)
     start = references.branch(branch).commit_id
     name = f"transaction-{secrets.token_hex(8)}"
     told = {"spark.app.id": spark.conf.get("spark.app.id", "") or "", **(metadata or {})}
@@ -68,24 +68,24 @@ def transaction(
     except MergeConflict as error:
         if not keep_conflicting:
             throw_away(references, name, error)
-        raise _told_clearly(error, repository, branch, name, kept=keep_conflicting) from error
+        raise _translate_errors(error, repository, branch, name, kept=keep_conflicting) from error
     except AnabranchError as error:
         error.add_note(f"What the transaction did is on the hidden branch {name} of {repository}.")
         raise
     try:
         references.delete_branch(name)
     except AnabranchError as error:
-        # the work is merged: an error would have it done again
+        # the changes are merged: after an error the caller would repeat them
         warnings.warn(
             f"{repository}: {name} is merged into {branch}, but was not deleted: {error}",
             stacklevel=3,
         )
 
 
-def _told_clearly(
+def _translate_errors(
     error: MergeConflict, repository: str, branch: str, name: str, *, kept: bool
 ) -> MergeConflict:
-    """Returns what a conflict means to who made the transaction."""
+    """Returns the error of a conflict for the caller of the transaction."""
     paths = ", ".join(error.paths[:_SHOWN]) + (", …" if error.count > _SHOWN else "")
     told = MergeConflict(
         f"{repository}: nothing was merged: {branch} has changed meanwhile at {error.count} of the"

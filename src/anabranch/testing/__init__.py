@@ -1,1 +1,1 @@
-"""What tests of Anabranch, and of what is built on it, need."""
+"""Test support for Anabranch and for programs that use it."""

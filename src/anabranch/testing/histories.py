@@ -1,8 +1,8 @@
-"""Made-up histories: commit graphs without objects, for testing what walks through them.
+"""Generated histories: commit graphs without objects, for tests of algorithms on history.
 
-A `History` stands where a store of commits would: its `read` is what the algorithms of
-`versioning` ask for, and counts how often it is asked. Every generator takes its randomness as a
-parameter; the same seed gives the same commits, ids included.
+A `History` replaces a commit store: the algorithms of `versioning` take its `read`, which counts
+its calls. Each generator takes its source of randomness as a parameter; equal seeds give equal
+commits with equal ids.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 FIRST_DATE = 1_700_000_000
-"""When the initial commits were made, in seconds since 1970."""
+"""The creation date of initial commits, in seconds since 1970."""
 
 
 class History:
-    """Commits in the order in which they were made, parents before children."""
+    """Commits in the order of their creation, parents before children."""
 
     def __init__(self, label: str = "history") -> None:
         self._label = label
@@ -47,7 +47,7 @@ class History:
             raise NotFound(f"commit {commit_id}: not found", kind="commit_not_found") from None
 
     def add(self, *parents: str, creation_date: int | None = None, nanos: int = 0) -> str:
-        """Makes a commit, a minute after the one before unless told otherwise; returns its id."""
+        """Adds a commit, by default a minute after the previous one; returns its id."""
         number = len(self.ids)
         commit_id = hashlib.sha256(f"{self._label}/{number}".encode()).hexdigest()
         generations = [self._commits[parent].generation for parent in parents]
@@ -75,8 +75,8 @@ def linear_history(length: int, label: str = "linear") -> History:
 
 
 def criss_cross_history(rounds: int, label: str = "criss-cross") -> History:
-    """Returns two branches that merged each other at the same time, `rounds` times over; the last
-    two commits are their heads, which have two merge bases.
+    """Returns two branches that merge each other at the same time, `rounds` times; the last two
+    commits are their heads, which have two merge bases.
     """
     history = History(label)
     root = history.add()
@@ -89,8 +89,8 @@ def criss_cross_history(rounds: int, label: str = "criss-cross") -> History:
 def random_history(random: Random, size: int, label: str) -> History:
     """Returns a history of at least `size` commits with one initial commit.
 
-    How often it branches, merges (two or three parents) and criss-crosses, and whether its clock
-    runs steadily, stands still for a while or jumps back, is drawn too.
+    Also random are how often it branches, merges (two or three parents) and criss-crosses, and
+    whether its clock is steady, stands still for a while or jumps back.
     """
     history = History(label)
     tick = random.choice((_steady, _standing, _jumping))
@@ -112,8 +112,8 @@ def _branch(random: Random, history: History, tips: list[str], now: Callable[[],
 
 
 def _merge(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
-    # Any older commit may be merged, even an ancestor: squashing aside, lakeFS always makes a
-    # merge commit, and never moves a branch forward instead.
+    # any older commit may be merged, even an ancestor: except for squashes, lakeFS always makes a
+    # merge commit and never fast-forwards a branch
     where = random.randrange(len(tips))
     sources = _others(random, history.ids, tips[where], random.choice((1, 1, 1, 2)))
     tips[where] = history.add(tips[where], *sources, creation_date=now())

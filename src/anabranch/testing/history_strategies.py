@@ -1,4 +1,4 @@
-"""Hypothesis strategies for histories; separate, so that histories need no Hypothesis."""
+"""Hypothesis strategies for histories, apart from `histories`, which needs no Hypothesis."""
 
 from __future__ import annotations
 

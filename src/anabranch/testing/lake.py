@@ -1,11 +1,11 @@
-"""A lake for tests: a folder's stores, or the twins in memory, and a clock that stands still."""
+"""Lakes for tests, over stores in a folder or in memory, and a clock that tests control."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake, open_lake
@@ -14,7 +14,7 @@ __all__ = ["Clock", "lake_in", "lake_of"]
 
 
 class Clock:
-    """A clock that only its owner moves; seconds since 1970."""
+    """A clock that only the test advances, in seconds since 1970."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now
@@ -24,14 +24,16 @@ class Clock:
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock on."""
+        """Advances the clock."""
         self.now += seconds
 
 
 def lake_in(
     folder: str | os.PathLike[str], clock: Clock, keyvalue: KeyValueStore | None = None
 ) -> Lake:
-    """Returns a lake whose objects and tables lie in `folder`, its references in memory."""
+    """Returns a lake with its objects and tables in `folder`, and by default its references in
+    memory.
+    """
     return Lake(
         MemoryStore() if keyvalue is None else keyvalue,
         LocalBlocks(Path(folder) / "blocks", clock=clock),
@@ -45,7 +47,7 @@ def lake_of(folder: str | os.PathLike[str], database: str = "") -> Lake:
     """Returns the lake of a server over `folder` and, if named, a PostgreSQL database."""
     if not database:
         return open_lake(folder)
-    from anabranch.keyvalue.postgres import PostgresStore  # noqa: PLC0415  an extra
+    from anabranch.keyvalue.postgres.store import PostgresStore  # noqa: PLC0415  an extra
 
     root = Path(folder)
     return Lake(

@@ -1,4 +1,4 @@
-"""A repository as plain dictionaries: what versioning must agree with, in the fewest words."""
+"""A model of a repository as plain dictionaries, with which tests compare versioning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ModelCommit:
 
 @dataclass
 class ModelBranch:
-    """A branch: its head, and what is there now, committed or not."""
+    """A branch: its head, and its current objects, committed or not."""
 
     head: ModelCommit
     objects: Objects = field(init=False)
@@ -42,7 +42,7 @@ class ModelBranch:
         self.objects.pop(path, None)
 
     def reset(self, kind: str, path: str) -> None:
-        """Goes back to the head: everywhere, under a prefix, or at one path."""
+        """Restores the head's objects: all, those under a prefix, or one."""
         if kind == "reset":
             self.objects = dict(self.head.objects)
             return
@@ -61,7 +61,7 @@ class ModelBranch:
         return sorted(names, key=str.encode)
 
     def changes(self) -> dict[str, str]:
-        """Returns the kind of change of each path that is not as committed."""
+        """Returns the kind of change of each path that differs from the head."""
         before, after = self.head.objects, self.objects
         return {
             path: "added" if path not in before else "changed" if path in after else "removed"
@@ -114,7 +114,7 @@ class ModelRepository:
     def merged(
         self, ours: ModelCommit, theirs: ModelCommit, base: ModelCommit, strategy: str
     ) -> tuple[Objects, set[str]]:
-        """Returns what a merge leaves, and the paths in conflict, whether solved or not."""
+        """Returns the objects after a merge, and the paths in conflict, resolved or not."""
         result: Objects = {}
         conflicts: set[str] = set()
         for path in {*ours.objects, *theirs.objects}:

@@ -1,4 +1,4 @@
-"""A real server for tests: a process of its own, on a free port, with an administrator."""
+"""A real server for tests: a separate process on a free port, with an administrator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 USER_NAME = "tester"
 ACCESS_KEY_ID = "AKIAJTESTTESTTESTTEQ"
-SECRET_ACCESS_KEY = "a-secret-that-is-known-to-every-test"  # noqa: S105  and to nobody else
+SECRET_ACCESS_KEY = "a-secret-that-is-known-to-every-test"  # noqa: S105  not a secret
 
 _TYPE = "ANABRANCH_DATABASE_TYPE"
 _CONNECTION_STRING = "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING"
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
     @property
     def pid(self) -> int:
-        """The id of its process; of several workers, of the one that started them."""
+        """The id of its process, with several workers that of their parent."""
         return self.process.pid
 
     @property
@@ -61,7 +61,7 @@ class Server(NamedTuple):
         return self.access_key_id, self.secret_access_key
 
     def workers(self) -> list[int]:
-        """Returns the ids of the processes that it started to answer requests."""
+        """Returns the ids of its worker processes."""
         children = [
             int(child)
             for task in Path(f"/proc/{self.pid}/task").iterdir()
@@ -70,7 +70,7 @@ class Server(NamedTuple):
         return [child for child in children if b"spawn_main" in _command(child)]
 
     def stop(self) -> int:
-        """Asks it to stop and returns its exit status."""
+        """Stops the server and returns its exit status."""
         self.process.send_signal(signal.SIGTERM)
         try:
             return self.process.wait(_GRACE_SECONDS)
@@ -89,18 +89,21 @@ def running_server(
     database: str = "",
     env: Mapping[str, str] | None = None,
     within: Sequence[str] = (),
+    source: Path | None = None,
 ) -> Iterator[Server]:
     """Runs a server over the folder `data` and gives it when it listens; stops it afterwards.
 
     `database` is the connection string of a migrated PostgreSQL database, which takes SQLite's
     place; `env` is added to the environment; `within` is a command that the server's own is given
-    to, to run in its place. Raises AssertionError with its own words if it does
-    not start.
+    to, to run in its place; `source` is the folder of the package, by default of this one. Raises
+    AssertionError with its own words if it does not start.
     """
-    source = str(Path(anabranch.__file__).parent.parent)
+    folder_of_package = str(source or Path(anabranch.__file__).parent.parent)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")},
-        "PYTHONPATH": os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [folder_of_package, os.environ.get("PYTHONPATH")])
+        ),
         "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
@@ -147,7 +150,7 @@ def shared_environment(folder: Path) -> dict[str, str]:
 
 
 def _command(pid: int) -> bytes:
-    """Returns the command of a process; of one that is no more, nothing."""
+    """Returns the command line of a process, empty if it does not exist."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -155,7 +158,7 @@ def _command(pid: int) -> bytes:
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """Returns the address that a starting server prints, the empty string if it ends instead."""
+    """Returns the address that a starting server prints, empty if it exits instead."""
     for line in process.stdout or ():
         _, found, address = line.partition(_LISTENING)
         if found:

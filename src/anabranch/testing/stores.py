@@ -1,11 +1,11 @@
-"""Stores that fail when told to, to see what those who use them do then.
+"""Stores with injected faults, for tests of the code that uses them.
 
-Each wraps a real store and calls `before(operation, subject)` ahead of every step, with the name
-of the contract's method and the address or partition it is about; a put has a step "chunk" for
-each chunk as well. What `before` raises is raised by the store, so it may count, refuse or wait.
+Each wraps a real store and calls `before(operation, subject)` ahead of each step, with the name of
+the contract's method and its address or partition; a put also has a step "chunk" for each chunk.
+The store raises what `before` raises, so `before` can count, fail or delay steps.
 """
 
-# each method's docstring stands in the contract that it fulfils
+# the contract has the docstrings of the methods
 # ruff: noqa: D102
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Literal
 
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
+from anabranch.blocks.quarantine import Outcome, Quarantine, Removal
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.part import Part
+from anabranch.model.uploads.part import Part
 
-__all__ = ["Before", "FaultyBlocks", "FaultyStore", "fail_at"]
+__all__ = ["Before", "FaultyBlocks", "FaultyQuarantine", "FaultyStore", "fail_at"]
 
 Before = Callable[[str, str], None]
 
@@ -44,6 +45,9 @@ class FaultyBlocks:
         self.config = store.config
         self.sources = store.sources
         self.checked: CheckedReads | None = None  # so that every read goes by `before`
+        self.quarantine: Quarantine | None = None
+        if store.quarantine is not None:
+            self.quarantine = FaultyQuarantine(store.quarantine, self._before)
         self.store = store
         self.before = before
 
@@ -54,11 +58,16 @@ class FaultyBlocks:
         return self.store.namespace(storage_namespace)
 
     def put(
-        self, address: str, chunks: Iterable[bytes], *, create: bool = False, fresh: bool = False
+        self,
+        address: str,
+        chunks: Iterable[bytes],
+        *,
+        if_absent: bool = False,
+        unique_address: bool = False,
     ) -> Stored:
         self.before("put", address)
         chunks = self._chunks(address, chunks)
-        return self.store.put(address, chunks, create=create, fresh=fresh)
+        return self.store.put(address, chunks, if_absent=if_absent, unique_address=unique_address)
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         self.before("get", address)
@@ -68,9 +77,9 @@ class FaultyBlocks:
         self.before("read", address)
         return self.store.read(address, start, length)
 
-    def read_at_once(self, address: str, start: int, length: int) -> bytes | None:
+    def read_if_cached(self, address: str, start: int, length: int) -> bytes | None:
         self.before("read", address)
-        return self.store.read_at_once(address, start, length)
+        return self.store.read_if_cached(address, start, length)
 
     def stat(self, address: str) -> BlockInfo | None:
         self.before("stat", address)
@@ -153,14 +162,46 @@ class FaultyBlocks:
     def close(self) -> None:
         self.store.close()
 
+    def _before(self, operation: str, subject: str) -> None:
+        self.before(operation, subject)  # which may have been changed
+
     def _chunks(self, address: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
             self.before("chunk", address)
             yield chunk
 
 
+class FaultyQuarantine:
+    """A `Quarantine` that does what another does, one block at a time, unless `before` raises."""
+
+    def __init__(self, quarantine: Quarantine, before: Before) -> None:
+        self.quarantine = quarantine
+        self.before = before
+
+    def require(self, stem: str) -> None:
+        self.before("require", stem)
+        self.quarantine.require(stem)
+
+    def size_and_version(self, address: str) -> tuple[int, str] | None:
+        self.before("size_and_version", address)
+        return self.quarantine.size_and_version(address)
+
+    def remove(self, removals: Sequence[Removal]) -> None:
+        for removal in removals:
+            self.before("remove", removal.address)
+            self.quarantine.remove([removal])
+
+    def restore(self, removal: Removal) -> Outcome:
+        self.before("restore", removal.address)
+        return self.quarantine.restore(removal)
+
+    def purge(self, removal: Removal, before: float) -> int | None:
+        self.before("purge", removal.address)
+        return self.quarantine.purge(removal, before)
+
+
 class FaultyStore:
-    """A `KeyValueStore` that does what another does, unless `before` raises."""
+    """A `KeyValueStore` that passes calls to another, unless `before` raises."""
 
     def __init__(self, store: KeyValueStore, before: Before) -> None:
         self.store = store

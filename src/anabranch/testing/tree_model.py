@@ -1,6 +1,6 @@
-"""Trees as plain dictionaries: what the kernel's must agree with, in the fewest words.
+"""A model of trees as plain dictionaries, with which tests compare the kernel's.
 
-The identity of a value, its first half, says whether two values are the same.
+Two values are equal if their identities, the first halves, are equal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["applied", "common_prefix", "compare", "diff", "listing", "merged", "
 
 
 def identity(value: Value | None) -> bytes | None:
-    """Returns what decides whether values are the same."""
+    """Returns the identity of a value, which decides whether values are equal."""
     return None if value is None else value[0]
 
 
 def applied(records: Records, changes: Changes) -> Records:
-    """Returns records with changes made; a change to what is the same keeps what is there."""
+    """Returns records with changes applied; a change to an equal value keeps the existing one."""
     after = dict(records)
     for key, value in changes:
         if value is None:
@@ -36,7 +36,7 @@ def applied(records: Records, changes: Changes) -> Records:
 
 
 def diff(left: Records, right: Records) -> list[Row]:
-    """Returns what must change in `left` to make it `right`."""
+    """Returns the changes from `left` to `right`."""
     keys = sorted(left.keys() | right.keys())
     return [
         ("added" if key not in left else "changed" if key in right else "removed", key, old, new)
@@ -47,7 +47,7 @@ def diff(left: Records, right: Records) -> list[Row]:
 
 
 def compare(dest: Records, source: Records, base: Records) -> list[Row]:
-    """Returns what merging `source` into `dest` would do, given their base."""
+    """Returns the changes that merging `source` into `dest` would make, given their base."""
 
     def same(one: Records, other: Records, key: bytes) -> bool:
         return identity(one.get(key)) == identity(other.get(key))
@@ -62,7 +62,7 @@ def compare(dest: Records, source: Records, base: Records) -> list[Row]:
 def merged(
     dest: Records, source: Records, base: Records, strategy: str
 ) -> tuple[Records, list[bytes]]:
-    """Returns what a merge makes of the three, and the keys in conflict, which it left alone."""
+    """Returns the result of a three-way merge, and the conflicting keys, which it keeps."""
     rows = compare(dest, source, base)
     taken = [
         (key, theirs)
@@ -74,13 +74,13 @@ def merged(
 
 
 def common_prefix(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:
-    """Returns the common prefix that a key stands for, None when it stands for itself."""
+    """Returns the common prefix that a key belongs to, None if it is listed by itself."""
     found = key.find(delimiter, len(prefix)) if delimiter else -1
     return None if found < 0 else key[: found + len(delimiter)]
 
 
 def _shown(keys: Iterable[bytes], prefix: bytes, after: bytes, delimiter: bytes) -> Iterator[bytes]:
-    """Gives the keys of a window; an `after` that is a common prefix has shown its members."""
+    """Yields the keys of a page; an `after` that is a common prefix skips its members."""
     is_prefix = after.startswith(prefix) and common_prefix(after, prefix, delimiter) == after
     for key in sorted(keys):
         passed = key <= after or (is_prefix and key.startswith(after))
@@ -98,7 +98,7 @@ def listing(records: Records, prefix: bytes, after: bytes, delimiter: bytes) -> 
 
 
 def rolled_up(rows: list[Row], prefix: bytes, after: bytes, delimiter: bytes) -> list[Row]:
-    """Returns the rows of a window, those under a common prefix as one."""
+    """Returns the rows of a page, those under a common prefix as one."""
     by_key = {row[1]: row for row in rows}
     shown: dict[bytes, Row] = {}
     for key in _shown(by_key, prefix, after, delimiter):

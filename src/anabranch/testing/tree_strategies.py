@@ -1,7 +1,7 @@
-"""Hypothesis strategies for the records of trees, and for changes in them.
+"""Hypothesis strategies for the records of trees, and for changes to them.
 
-There are few keys, so that changes meet. Some of them end the range in which they are, wherever
-they are written, so that a tree of a hundred records has many ranges; some values fill a block.
+There are few keys, so that changes collide. Some keys always end a range, so that a tree of a
+hundred records has many ranges; some values fill a block.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ KEYS = tuple(sorted({*CUTS, *_OTHERS}))
 
 
 def value(key: bytes, version: int, address: int = 0) -> Value:
-    """Returns a value: its version makes the identity, the address has no part in it. Its data,
-    of up to 1.6 KB, do not compress.
+    """Returns a value whose identity depends on the version, not on the address. Its data, of up to
+    1.6 KB, do not compress.
     """
     identity = hashlib.sha256(b"%d" % version).digest()
     noise = hashlib.shake_128(b"%s %d %d" % (key, version, address))
@@ -67,7 +67,7 @@ delimiters = st.sampled_from((b"", b"/", b"//", b"/x", b"2", b"\xff"))
 
 @st.composite
 def records(draw: st.DrawFn) -> Records:
-    """Draws records: one byte decides about each key. Half of the times nearly all are there."""
+    """Draws records: one byte decides about each key. Half of the draws have nearly all keys."""
     dense = draw(st.booleans())
     lot = draw(st.binary(min_size=len(KEYS), max_size=len(KEYS)))
     return {
@@ -79,7 +79,7 @@ def records(draw: st.DrawFn) -> Records:
 
 @st.composite
 def changes(draw: st.DrawFn, most: int = 20) -> Changes:
-    """Draws changes, sorted by key; some will change nothing."""
+    """Draws changes, sorted by key; some have no effect."""
     versions = st.one_of(st.none(), st.integers(0, 3))
     chosen = draw(st.dictionaries(keys, versions, max_size=most))
     return [
@@ -89,5 +89,5 @@ def changes(draw: st.DrawFn, most: int = 20) -> Changes:
 
 
 def pieces(length: int) -> st.SearchStrategy[list[int]]:
-    """Draws the sizes of the pieces in which so many things are handed over."""
+    """Draws the sizes of the chunks in which `length` items are passed on."""
     return st.lists(st.integers(1, max(1, length)), min_size=1)

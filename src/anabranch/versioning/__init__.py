@@ -1,1 +1,1 @@
-"""The core: staging, commits, references, history, trees, differences, merges."""
+"""Version control: staging, commits, references, history, trees, diffs and merges."""

@@ -1,4 +1,4 @@
-"""Branches: made, read, moved by compare-and-set, deleted."""
+"""Branches: creates, reads, updates by compare-and-set, lists and deletes them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from anabranch.model.branch import Branch
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repository import Repository
-from anabranch.versioning import encoding, keys
-from anabranch.versioning.cleanup import discard
-from anabranch.versioning.commits import Commits
-from anabranch.versioning.extra_writes import Beside, extra_writes
+from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.records import keys, references
+from anabranch.versioning.staging.cleanup import discard
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Branches", "Step", "StoredBranch"]
 
-_PATIENCE_SECONDS = 60.0
-_PAUSE_SECONDS = 0.01
-_PROMPT_RETRIES = 2
+_UPDATE_TIMEOUT_SECONDS = 60.0
+_BACKOFF_SECONDS = 0.01
+_IMMEDIATE_RETRIES = 2
 
 
 class StoredBranch(NamedTuple):
@@ -35,13 +35,13 @@ class StoredBranch(NamedTuple):
     record: bytes
 
     def unchanged(self, repository: Repository) -> Expect:
-        """Returns the condition that nobody has changed the branch since it was read."""
+        """Returns the condition that the branch has not changed since it was read."""
         return Expect(repository.partition, keys.branch(self.branch.id), self.record)
 
 
 Step = Callable[[StoredBranch], tuple[Sequence[Write], Sequence[Expect]]]
-"""Decides what to write, given a branch, and what that expects; neither means that there is nothing
-to do.
+"""Returns the writes to make, given a branch, and their expectations; empty ones if there is
+nothing to do.
 """
 
 
@@ -63,7 +63,7 @@ class Branches:
     def find(self, repository: Repository, name: str) -> StoredBranch | None:
         """Returns a branch, or None."""
         raw = self._keyvalue.get(repository.partition, keys.branch(name))
-        return None if raw is None else StoredBranch(encoding.branch_from(raw), raw)
+        return None if raw is None else StoredBranch(references.branch_from(raw), raw)
 
     def read(self, repository: Repository, name: str) -> StoredBranch:
         """Returns a branch. Raises NotFound."""
@@ -79,11 +79,11 @@ class Branches:
         commit_id: str,
         *,
         hidden: bool = False,
-        beside: Beside[Branch] | None = None,
+        extra_writes: ExtraWritesFor[Branch] | None = None,
     ) -> Branch:
-        """Creates a branch at a commit, with an empty staging area; `beside` adds writes.
+        """Creates a branch at a commit, with an empty staging area; `extra_writes` adds writes.
 
-        Raises AlreadyExists if there is such a branch, Conflict if a tag or a commit is named so.
+        Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name.
         """
         check_branch(name)
         if self._commits.find(repository, name) is not None:
@@ -99,8 +99,8 @@ class Branches:
             Expect(repository.partition, keys.tag(name), None),
         ]
         while True:
-            others, expect = extra_writes(beside, branch)
-            writes = [self.write(repository, branch), *others]
+            extra, expect = collect_extra_writes(extra_writes, branch)
+            writes = [self.write(repository, branch), *extra]
             if self._keyvalue.apply(writes, [*absent, *expect]):
                 return branch
             if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
@@ -113,13 +113,14 @@ class Branches:
     def update(
         self, repository: Repository, name: str, step: Step, known: StoredBranch | None = None
     ) -> None:
-        """Makes the writes that `step` decides on, on condition that the branch is still as it
-        was read and that the step's own expectations hold; else decides again. Who has read the
-        branch already gives it as `known`.
+        """Makes the writes that `step` returns, on condition that the branch has not changed since
+        it was read and that the step's own expectations hold; else calls `step` again. `known` is
+        the branch, if the caller has read it already.
 
-        Raises NotFound, Busy when others come first for a minute, and what `step` raises.
+        Raises NotFound, Busy when concurrent changes prevent this for a minute, and what `step`
+        raises.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _UPDATE_TIMEOUT_SECONDS
         attempt = 0
         while True:
             stored, known = known or self.read(repository, name), None
@@ -128,24 +129,26 @@ class Branches:
             if nothing or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
                 return
             if time.monotonic() > deadline:
-                raise Busy(f"branch {name} is changed by too many at once", kind="too_many_tries")
+                raise Busy(
+                    f"branch {name} is changed by too many requests at once", kind="too_many_tries"
+                )
             attempt += 1
-            # the first retries go at once; later ones spread out
-            time.sleep(random.uniform(0, _PAUSE_SECONDS) if attempt > _PROMPT_RETRIES else 0)  # noqa: S311
+            # the first retries are immediate, later ones spread out
+            time.sleep(random.uniform(0, _BACKOFF_SECONDS) if attempt > _IMMEDIATE_RETRIES else 0)  # noqa: S311
 
-    def sealed(self, repository: Repository, branch: Branch) -> Branch:
+    def seal(self, repository: Repository, branch: Branch) -> Branch:
         """Returns the branch with its active staging area sealed and a new one active."""
         token = self._identifiers.staging_token(repository.id, branch.id)
         return msgspec.structs.replace(branch, staging_token=token, sealed_tokens=branch.tokens)
 
-    def emptied(self, repository: Repository, branch: Branch) -> Branch:
+    def empty(self, repository: Repository, branch: Branch) -> Branch:
         """Returns the branch with a new, empty staging area and no sealed ones."""
         token = self._identifiers.staging_token(repository.id, branch.id)
         return msgspec.structs.replace(branch, staging_token=token, sealed_tokens=())
 
     def write(self, repository: Repository, branch: Branch) -> Write:
         """Returns the write that stores a branch."""
-        return Write(repository.partition, keys.branch(branch.id), encoding.branch_bytes(branch))
+        return Write(repository.partition, keys.branch(branch.id), references.branch_bytes(branch))
 
     def list(
         self,
@@ -161,7 +164,7 @@ class Branches:
         start = max(stem, keys.branch(after) + b"\x00") if after else stem
         items: list[Branch] = []
         for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
-            branch = encoding.branch_from(raw)
+            branch = references.branch_from(raw)
             if branch.hidden and not show_hidden:
                 continue
             if len(items) == amount:
@@ -172,10 +175,12 @@ class Branches:
     def all(self, repository: Repository) -> Iterator[Branch]:
         """Yields all branches of a repository by name, hidden ones too."""
         for _, raw in self._keyvalue.scan(repository.partition, *keys.all_branches()):
-            yield encoding.branch_from(raw)
+            yield references.branch_from(raw)
 
-    def delete(self, repository: Repository, name: str, beside: Beside[None] | None = None) -> None:
-        """Deletes a branch and its staged changes; `beside` adds writes.
+    def delete(
+        self, repository: Repository, name: str, extra_writes: ExtraWritesFor[None] | None = None
+    ) -> None:
+        """Deletes a branch and its staged changes; `extra_writes` adds writes.
 
         Raises NotFound, and Denied for the repository's default branch.
         """
@@ -189,6 +194,6 @@ class Branches:
                 Write(repository.partition, keys.branch(name), None),
                 *discard(stored.branch.tokens, self._clock()),
             ]
-            others, expect = extra_writes(beside, None)
-            if self._keyvalue.apply([*writes, *others], [stored.unchanged(repository), *expect]):
+            extra, expect = collect_extra_writes(extra_writes, None)
+            if self._keyvalue.apply([*writes, *extra], [stored.unchanged(repository), *expect]):
                 return

@@ -1,8 +1,8 @@
-"""Changes made to a branch: objects staged, replaced, deleted, each in one step.
+"""Changes to a branch: stages, replaces and deletes objects, each atomically.
 
-A step reads the branch, decides, and writes on condition that the branch is still as it was read;
-where a commit came between, it decides again. So a change lands either before a commit, and is in
-it, or after, and is over it.
+A step reads the branch, decides on its writes, and makes them on condition that the branch has not
+changed; if a commit intervened, it decides again. So a change is made either before a commit, and
+is part of it, or after, and is staged on top of it.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from anabranch.errors import AnabranchError, PreconditionFailed
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.branch import Branch
 from anabranch.model.entry import Entry
-from anabranch.model.names import check_path, key_of
+from anabranch.model.names import check_path, encode_path
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.entries import entry_value
 from anabranch.versioning.objects import Objects
+from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.references import Resolved
-from anabranch.versioning.staging import Staging
+from anabranch.versioning.staging.area import Staging
 
-__all__ = ["Beside", "Changes", "Refusal", "no_others"]
+__all__ = ["BuildWrites", "Changes", "DeleteCondition", "no_extra_writes"]
 
-Refusal: TypeAlias = Callable[[Entry | None], AnabranchError | None]
-"""Returns what is wrong with an entry, or with there being none; None if nothing is."""
+DeleteCondition: TypeAlias = Callable[[Entry | None], AnabranchError | None]
+"""Returns the error that forbids deleting an entry (None: no entry), or None to allow it."""
 
 _Decision = tuple[Sequence[Write], Sequence[Expect]]
 
-Beside = Callable[[], _Decision]
-"""Decides what else is to be written in the same step, and what that expects; it may be asked
-again when another writer came first.
+BuildWrites = Callable[[], _Decision]
+"""Returns further writes to make in the same step, and their expectations; called again when
+another writer came first.
 """
 
 
-def no_others() -> _Decision:
-    """Decides on no other writes."""
+def no_extra_writes() -> _Decision:
+    """Returns no writes and no expectations."""
     return (), ()
 
 
@@ -57,27 +57,27 @@ class Changes:
         entry: Entry,
         *,
         if_absent: bool = False,
-        beside: Beside = no_others,
+        extra_writes: BuildWrites = no_extra_writes,
         known: StoredBranch | None = None,
     ) -> None:
-        """Stages an entry at a path, and makes the writes `beside` it in the same step. `known` is
-        the branch as it was read before, if it was.
+        """Stages an entry at a path; `extra_writes` adds writes. `known` is the branch, if the
+        caller has read it already.
 
-        Raises PreconditionFailed if there must be nothing there (`if_absent`) and there is.
+        Raises PreconditionFailed with `if_absent` if there is an object at the path.
         """
         check_path(path)
-        key, value = key_of(path), entry_value(entry)
+        key, value = encode_path(path), entry_value(entry)
 
         def step(stored: StoredBranch) -> _Decision:
             token = stored.branch.staging_token
-            writes, expect = beside()
+            writes, expect = extra_writes()
             if if_absent:
                 expect = [*expect, self._staging.unchanged(token, key)]
             if if_absent and self._objects.value(repository, _view(stored), path) is not None:
                 raise PreconditionFailed("path already exists", kind="path_already_exists")
             return [*writes, self._staging.write(token, key, value)], expect
 
-        # what is there must be asked of the branch as it is now
+        # whether the path is free must be read from the current branch
         self._branches.update(repository, branch, step, None if if_absent else known)
 
     def replace(
@@ -87,79 +87,79 @@ class Changes:
         path: str,
         change: Callable[[Entry | None], Entry],
         *,
-        beside: Beside = no_others,
+        extra_writes: BuildWrites = no_extra_writes,
     ) -> Entry:
-        """Stages what `change` makes of the entry at a path, and returns it; makes the writes
-        `beside` it in the same step.
+        """Replaces the entry at a path by the one that `change` returns for it, and returns that;
+        `extra_writes` adds writes.
 
-        `change` is given None when there is no entry, and may be called again when another
-        writer came first.
+        `change` receives None if there is no entry, and is called again when another writer came
+        first.
         """
         check_path(path)
-        key = key_of(path)
-        made: list[Entry] = []
+        key = encode_path(path)
+        replacement: list[Entry] = []
 
         def step(stored: StoredBranch) -> _Decision:
             token = stored.branch.staging_token
-            writes, expect = beside()
+            writes, expect = extra_writes()
             unchanged = self._staging.unchanged(token, key)
-            made[:] = [change(self._objects.entry_at(repository, _view(stored), path))]
-            written = self._staging.write(token, key, entry_value(made[0]))
-            return [*writes, written], [*expect, unchanged]
+            replacement[:] = [change(self._objects.entry_at(repository, _view(stored), path))]
+            write = self._staging.write(token, key, entry_value(replacement[0]))
+            return [*writes, write], [*expect, unchanged]
 
         self._branches.update(repository, branch, step)
-        return made[0]
+        return replacement[0]
 
     def delete(
         self,
         repository: Repository,
         branch: str,
         paths: Iterable[str],
-        refusals: Mapping[str, Refusal] = MappingProxyType({}),
+        conditions: Mapping[str, DeleteCondition] = MappingProxyType({}),
         known: StoredBranch | None = None,
     ) -> dict[str, AnabranchError]:
-        """Deletes objects, all in one step; those that are not there are passed over. `known` is
-        the branch as it was read before, if it was.
+        """Deletes objects in one step; ignores paths without an object. `known` is the branch, if
+        the caller has read it already.
 
-        A path in `refusals` is deleted only if that finds nothing wrong with the entry at it, of
-        which it is sure that it is still there when it is deleted; it may be asked several times.
-        Returns the paths that were not deleted, and why.
+        A path in `conditions` is deleted only if its condition allows it for the entry at the path,
+        which is the one that is deleted; a condition may be called several times. Returns the
+        errors of the paths that were not deleted.
         """
-        wanted = sorted(set(paths))
-        for path in wanted:
+        ordered = sorted(set(paths))
+        for path in ordered:
             check_path(path)
-        refused: dict[str, AnabranchError] = {}
+        failed: dict[str, AnabranchError] = {}
 
         def step(stored: StoredBranch) -> _Decision:
-            refused.clear()
+            failed.clear()
             expect = [
-                self._staging.unchanged(stored.branch.staging_token, key_of(path))
-                for path in wanted
-                if path in refusals
+                self._staging.unchanged(stored.branch.staging_token, encode_path(path))
+                for path in ordered
+                if path in conditions
             ]
-            for path, refusal in refusals.items():
-                wrong = refusal(self._objects.entry_at(repository, _view(stored), path))
-                if wrong is not None:
-                    refused[path] = wrong
-            left = [key_of(path) for path in wanted if path not in refused]
-            decided = [self._deletion(repository, stored.branch, key) for key in left]
-            return [write for write in decided if write is not None], expect
+            for path, condition in conditions.items():
+                error = condition(self._objects.entry_at(repository, _view(stored), path))
+                if error is not None:
+                    failed[path] = error
+            keys = [encode_path(path) for path in ordered if path not in failed]
+            writes = [self._deletion(repository, stored.branch, key) for key in keys]
+            return [write for write in writes if write is not None], expect
 
         self._branches.update(repository, branch, step, known)
-        return refused
+        return failed
 
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:
-        """Returns the write that deletes a key: a tombstone where something lies beneath, the
-        removal of the staged change where nothing does, or None where there is nothing at all.
+        """Returns the write that deletes a key: a tombstone if a sealed area or the commit holds
+        it, else the removal of the staged change; None if the key does not exist.
         """
         sealed = self._staging.get(branch.sealed_tokens, key)
-        beneath = (
+        underlying = (
             sealed.value
             if sealed is not None
             else self._objects.committed(repository, branch.commit_id, key)
         )
         token = branch.staging_token
-        if beneath is not None:
+        if underlying is not None:
             return self._staging.write(token, key, None)
         if self._staging.get((token,), key) is not None:
             return self._staging.remove(token, key)

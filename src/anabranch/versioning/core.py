@@ -1,11 +1,11 @@
-"""The core, composed: every part of versioning, built once over two stores.
+"""The composition of all parts of versioning over a key-value store and a table cache.
 
     core = Core(keyvalue, tables)
     repository = core.repositories.create("quickstart", "local://quickstart")
 
-Parts know only the parts beneath them: identifiers, protection, commits, branches, tags,
-references, staging, trees, objects, difference, changes, uploads, rules, sweeps, pins, reset,
-commit, merge.
+Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
+tags, references, staging, trees, objects, diff, changes, uploads, rules, sweeps, restored, pins,
+reset, committer, merger.
 """
 
 from __future__ import annotations
@@ -15,41 +15,45 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.table_cache import TableCache
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.keyvalue.foreseeing import Foreseeing
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.changes import Changes
-from anabranch.versioning.cleanup import GRACE_SECONDS, Cleaner
-from anabranch.versioning.commit import Committing
-from anabranch.versioning.commits import Commits
-from anabranch.versioning.difference import Difference
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.committer import Committer
+from anabranch.versioning.diff import Differ
+from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.garbage.stored_rules import StoredRules
+from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.import_records import ImportRecords
-from anabranch.versioning.merge import Merging
+from anabranch.versioning.merge import Merger
 from anabranch.versioning.objects import Objects
-from anabranch.versioning.pins import Pins
 from anabranch.versioning.protection import Protection
+from anabranch.versioning.records.image_builds import IMAGE_BUILDS
+from anabranch.versioning.records.imports import IMPORTS
+from anabranch.versioning.records.jobs import JobRecords
+from anabranch.versioning.records.tasks import PreparationTasks
 from anabranch.versioning.references import References
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
-from anabranch.versioning.staging import Staging
-from anabranch.versioning.stored_rules import StoredRules
-from anabranch.versioning.sweeps import SweepRecords
+from anabranch.versioning.restored import RestoredObjects
+from anabranch.versioning.staging.area import Staging
+from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.tags import Tags
-from anabranch.versioning.tasks import PreparationTasks
-from anabranch.versioning.tree_admission import TreeAdmission
+from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads
 
 __all__ = ["Core"]
 
-_NOTHING_FORESEEN = nullcontext()
+_NO_PREFETCH = nullcontext()
 
 
 class Core:
-    """All of versioning. `clock` gives seconds since 1970; tables stay open in `pool`."""
+    """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open."""
 
     def __init__(
         self,
@@ -71,35 +75,38 @@ class Core:
         self.staging = Staging(keyvalue)
         self.trees = Trees(tables, pool or kernel.Tables())
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
-        self.difference = Difference(self.commits, self.staging, self.trees)
+        self.differ = Differ(self.commits, self.staging, self.trees)
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.preparation_tasks = PreparationTasks(keyvalue, clock)
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
-        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.expired, clock)
+        self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
+        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.expired_commits, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
-        self.committing = Committing(
+        self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
+        self.committer = Committer(
             self.branches,
             self.commits,
             self.staging,
             self.trees,
-            self.difference,
-            TreeAdmission(self.sweeps, self.trees),
+            self.differ,
+            self.tree_admission,
+            TreeAddresses(tables.store, self.trees),
             clock,
         )
-        self.imports = ImportRecords(keyvalue)
-        self.merging = Merging(
-            self.references, self.commits, self.trees, self.committing, self.pins
-        )
+        self.imports = JobRecords(keyvalue, IMPORTS)
+        self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
+        self.merger = Merger(self.references, self.commits, self.trees, self.committer, self.pins)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
-        self._foreseeing = keyvalue if isinstance(keyvalue, Foreseeing) else None
+        self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
 
-    def foreseen(self, topic: Hashable, *keys: bytes) -> AbstractContextManager[None]:
-        """Returns a context for requests that are alike but for some keys: where references are on
-        another machine, what the last one read is then asked for in one go.
+    def prefetch(self, pattern_key: Hashable, *keys: bytes) -> AbstractContextManager[None]:
+        """Returns a context manager for a request: if references are on another machine, it reads
+        in one round trip what the last request with this pattern key has read, with `keys` in place
+        of the keys which that request named.
         """
-        if self._foreseeing is None:
-            return _NOTHING_FORESEEN
-        return self._foreseeing.foreseen(topic, *keys)
+        if self._prefetching is None:
+            return _NO_PREFETCH
+        return self._prefetching.prefetch(pattern_key, *keys)

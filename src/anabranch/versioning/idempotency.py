@@ -1,13 +1,13 @@
-"""Idempotency keys: the responses to requests that clients may repeat.
+"""Idempotency keys: the recorded responses to requests that clients may retry.
 
     partition          key                          value
     idempotency-keys   keys/DIGEST                  the response and the request's fingerprint
-    idempotency-keys   times/EXPIRY/DIGEST          nothing: it is there to be found when it expires
+    idempotency-keys   times/EXPIRY/DIGEST          empty: an index by time of expiry
 
-DIGEST is that of the principal and the key. A response is written in the step that makes the change
-itself, on condition that there is none: so of any number of equal requests, on any servers, one
-makes the change, and the others find its response. There is no state "in progress" that a crash
-could leave behind.
+DIGEST is the digest of the principal and the key. A response is written in the same step as the
+change itself, on condition that none is recorded: so of any number of equal requests, on any
+servers, one makes the change, and the others find its response. There is no state "in progress"
+that a crash could leave behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from anabranch.errors import Corrupt
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.recorded_response import RecordedResponse
-from anabranch.versioning.extra_writes import ExtraWrites
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["LIFETIME_SECONDS", "IdempotencyKeys", "StoredResponse"]
 
@@ -41,14 +41,16 @@ class StoredResponse(NamedTuple):
 
 
 class IdempotencyKeys:
-    """The responses that are kept. `clock` gives seconds since 1970."""
+    """The recorded responses. `clock` returns seconds since 1970."""
 
     def __init__(self, keyvalue: KeyValueStore, clock: Callable[[], float]) -> None:
         self._keyvalue = keyvalue
         self._clock = clock
 
     def find(self, principal: str, key: str) -> StoredResponse | None:
-        """Returns what is kept for a principal's key, also when it has expired; None without."""
+        """Returns the response recorded for a principal's key, even an expired one; None without
+        one.
+        """
         raw = self._keyvalue.get(_PARTITION, _KEYS + _digest(principal, key))
         return None if raw is None else StoredResponse(_response(raw), raw)
 
@@ -63,8 +65,8 @@ class IdempotencyKeys:
         response: RecordedResponse,
         expired: StoredResponse | None = None,
     ) -> ExtraWrites:
-        """Returns the writes that keep a response from now on, on condition that none is kept for
-        the key but the one that has `expired`.
+        """Returns the writes that record a response, on condition that none is recorded for the
+        key, except for `expired`.
         """
         digest = _digest(principal, key)
         response = msgspec.structs.replace(response, time=int(self._clock()))
@@ -72,11 +74,11 @@ class IdempotencyKeys:
             Write(_PARTITION, _KEYS + digest, msgspec.json.encode(response)),
             Write(_PARTITION, _time_key(response.time, digest), b""),
         ]
-        before = None if expired is None else expired.record
-        return writes, [Expect(_PARTITION, _KEYS + digest, before)]
+        previous = None if expired is None else expired.record
+        return writes, [Expect(_PARTITION, _KEYS + digest, previous)]
 
     def clean(self) -> int:
-        """Removes what has expired; returns how many responses that were."""
+        """Removes expired responses and returns their number."""
         removed = 0
         end = b"%b%012d" % (_TIMES, int(self._clock()))
         for time_key, _ in list(self._keyvalue.scan(_PARTITION, _TIMES, min(end, _AFTER_TIMES))):
@@ -93,7 +95,7 @@ class IdempotencyKeys:
 
 
 def _digest(principal: str, key: str) -> bytes:
-    # a text of JSON, so that no two pairs give the same bytes
+    # as JSON, so that different pairs have different bytes
     return hashlib.sha256(msgspec.json.encode([principal, key])).hexdigest().encode()
 
 

@@ -1,4 +1,4 @@
-"""Identifiers that nobody else has: xids, staging tokens, data addresses.
+"""Unique identifiers: xids, staging tokens, data addresses.
 
 An xid is 12 bytes (4 of time in seconds, 5 of the process, 3 of a counter) written in 20 characters
 of base32hex, so that its text sorts by time. A *descending* xid counts down from the year 4000,
@@ -21,11 +21,11 @@ _PARTITION_IDS = 50_000
 _PARTITION_SECONDS = 3600
 
 _PAIRS = [a + b for a, b in itertools.product("0123456789abcdefghijklmnopqrstuv", repeat=2)]
-"""The characters of ten bits in base32hex."""
-_SHIFTS, _LATE_SHIFTS = range(90, 29, -10), range(20, -1, -10)
-"""Where ten bits lie: those that are the same for a second, and those that count."""
+"""The two base32hex characters for each value of ten bits."""
+_PREFIX_SHIFTS, _SUFFIX_SHIFTS = range(90, 29, -10), range(20, -1, -10)
+"""The positions of the groups of ten bits: those that are constant for a second, and the rest."""
 _TIME_DIGITS, _TIME_SPARE = 7, 3
-"""An xid's time is in so many digits, the last of which has bits of something else."""
+"""The number of characters that hold an xid's time, and the number of other bits in the last."""
 
 
 class Identifiers:
@@ -74,25 +74,25 @@ class Identifiers:
             return f"data/{self._partition}/{self.xid()}"
 
     def _xid(self, seconds: int) -> str:
-        # 96 bits make 19 characters and a part of one
-        late = (self._process | next(self._counter) % (1 << 24)) << 4
-        pairs = [_PAIRS[late >> shift & 1023] for shift in _LATE_SHIFTS]
-        return self._early(seconds) + "".join(pairs)
+        # 96 bits fill 19 characters and a part of the 20th
+        low = (self._process | next(self._counter) % (1 << 24)) << 4
+        pairs = [_PAIRS[low >> shift & 1023] for shift in _SUFFIX_SHIFTS]
+        return self._prefix(seconds) + "".join(pairs)
 
-    def _early(self, seconds: int) -> str:
-        """Returns what all xids of a second begin with."""
-        known, early = self._last
-        if known != seconds:
+    def _prefix(self, seconds: int) -> str:
+        """Returns the characters with which all xids of a second begin."""
+        cached_second, prefix = self._last
+        if cached_second != seconds:
             padded = ((seconds % _WRAP) << 64 | self._process) << 4
-            early = "".join([_PAIRS[padded >> shift & 1023] for shift in _SHIFTS])
-            self._last = seconds, early
-        return early
+            prefix = "".join([_PAIRS[padded >> shift & 1023] for shift in _PREFIX_SHIFTS])
+            self._last = seconds, prefix
+        return prefix
 
 
 def descending_time(xid: str, near: float) -> int:
-    """Returns when a descending xid was made, in seconds since 1970: of all times that it may tell,
-    which come again after 136 years, the one nearest to `near`.
+    """Returns the time of a descending xid, in seconds since 1970. The time of an xid repeats every
+    136 years; of these times, this is the one nearest to `near`.
     """
-    told = int(xid[:_TIME_DIGITS], 32) >> _TIME_SPARE
-    seconds = (_YEAR_4000 - told) % _WRAP
+    encoded = int(xid[:_TIME_DIGITS], 32) >> _TIME_SPARE
+    seconds = (_YEAR_4000 - encoded) % _WRAP
     return seconds + round((near - seconds) / _WRAP) * _WRAP

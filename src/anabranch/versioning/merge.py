@@ -1,8 +1,8 @@
-"""Merge: three trees become one, and a branch gets the changes of another history.
+"""Merges: three-way merges of trees into a branch; revert and cherry-pick.
 
-The result takes, path by path, what changed since the base on one side; where both sides changed a
-path, differently, a strategy decides, or there is a conflict. Revert and cherry-pick are merges
-with a base and a source of their own choice.
+For each path, the result takes the side that changed it since the base; if both sides changed a
+path differently, the strategy decides, or there is a conflict. Revert and cherry-pick are merges
+with another base and source.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from anabranch.errors import (
     NotFound,
 )
 from anabranch.model.commit import Commit
-from anabranch.model.names import path_of
+from anabranch.model.names import decode_key
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
-from anabranch.versioning.commit import Committing
-from anabranch.versioning.commits import Commits
-from anabranch.versioning.extra_writes import Beside, all_of
-from anabranch.versioning.merge_base import merge_base
-from anabranch.versioning.pins import Pins
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.committer import Committer
+from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.history.merge_base import merge_base
 from anabranch.versioning.references import References
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 from anabranch.versioning.trees import Trees
 
-__all__ = ["MAX_CONFLICTS", "Merging", "check_parent_number", "check_strategy"]
+__all__ = ["MAX_CONFLICTS", "Merger", "check_parent_number", "check_strategy"]
 
 MAX_CONFLICTS = 1000
 STRATEGY_KEY = ".lakefs.merge.strategy"
@@ -48,12 +48,12 @@ def check_strategy(text: str) -> Strategy:
     raise Invalid(
         "argument strategy: invalid value: validation error",
         kind="invalid_strategy",
-        hint=f"source-wins or dest-wins, or none, not {text!r}.",
+        hint=f"Use source-wins, dest-wins or no strategy, not {text!r}.",
     )
 
 
 def check_parent_number(number: int, *, least: Literal[0, 1]) -> None:
-    """Raises Invalid for the number of a parent below the least."""
+    """Raises Invalid for a parent number below `least`."""
     if number < least:
         reason = "" if least == 0 else "value should be greater than 0: "
         raise Invalid(
@@ -62,29 +62,29 @@ def check_parent_number(number: int, *, least: Literal[0, 1]) -> None:
         )
 
 
-class Merging:
-    """Merges."""
+class Merger:
+    """Makes merge, revert and cherry-pick commits on branches."""
 
     def __init__(
         self,
         references: References,
         commits: Commits,
         trees: Trees,
-        committing: Committing,
+        committer: Committer,
         pins: Pins,
     ) -> None:
         self._references = references
         self._commits = commits
         self._trees = trees
-        self._committing = committing
+        self._committer = committer
         self._pins = pins
 
     def base(self, repository: Repository, left: Commit, right: Commit) -> Commit:
         """Returns the best common ancestor of two commits. Raises NotFound if there is none."""
-        found = merge_base(self._commits.reader(repository), left.id, right.id)
-        if found is None:
+        base_id = merge_base(self._commits.reader(repository), left.id, right.id)
+        if base_id is None:
             raise NotFound("the histories have no common commit", kind="merge_base_not_found")
-        return self._commits.get(repository, found)
+        return self._commits.get(repository, base_id)
 
     def merge(
         self,
@@ -100,25 +100,25 @@ class Merging:
         squash: bool = False,
         allow_empty: bool = False,
         known: StoredBranch | None = None,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Merges a commit into a branch and returns the new commit. `source` is the reference that
-        meant the commit, for the message; `known` is the branch as it was read before, if it was;
-        `beside` adds writes to the commit's.
+        """Merges a commit into a branch and returns the new commit. `source` is the reference to
+        the commit, for the message; `known` is the branch, if the caller has read it already;
+        `extra_writes` adds writes to the commit's.
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
         chosen = check_strategy(strategy)
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committing.require_clean(repository, stored.branch)
+            self._committer.require_clean(repository, stored.branch)
             base = self.base(repository, head, theirs)
             if theirs.metarange_id == base.metarange_id and not allow_empty:
                 raise NoChanges(f"update branch {destination}: no changes")
             return self._commits.make(
                 committer=committer,
                 message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=self._merged(
+                metarange_id=self._merge_trees(
                     repository,
                     head.metarange_id,
                     theirs.metarange_id,
@@ -130,7 +130,9 @@ class Merging:
             )
 
         admit = self._pins.admission(repository, theirs.id)
-        return self._committing.advance(repository, destination, make, all_of(beside, admit), known)
+        return self._committer.move_branch(
+            repository, destination, make, combine(extra_writes, admit), known
+        )
 
     def revert(
         self,
@@ -143,37 +145,37 @@ class Merging:
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         allow_empty: bool = False,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
         """Undoes a commit's changes on a branch: merges its parent, with the commit as base.
 
-        Without a parent number, a commit that has no parent is undone as one of an empty tree is.
+        Without a parent number, the empty tree stands for the parent of a commit that has none.
         Raises Conflict for a merge commit without a parent number (1 is the first).
         """
         check_parent_number(parent_number, least=0)
-        undone = self._references.commit(repository, reference)
-        if undone.is_merge and not parent_number:
+        reverted = self._references.commit(repository, reference)
+        if reverted.is_merge and not parent_number:
             raise Conflict(
                 "must specify 1-based parent number for reverting merge commit",
                 kind="parent_number_needed",
             )
-        if parent_number > len(undone.parents):
+        if parent_number > len(reverted.parents):
             raise Invalid(
                 f"given commit does not have the given parent number: parent {parent_number}",
                 kind="parent_out_of_range",
             )
         parent = kernel.EMPTY_TREE_ID
-        taken = undone.parents[max(parent_number, 1) - 1 :][:1]
-        if taken:
-            parent = self._commits.get(repository, taken[0]).metarange_id
+        parent_ids = reverted.parents[max(parent_number, 1) - 1 :][:1]
+        if parent_ids:
+            parent = self._commits.get(repository, parent_ids[0]).metarange_id
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committing.require_clean(repository, stored.branch)
-            trees = head.metarange_id, parent, undone.metarange_id
-            if parent == undone.metarange_id:
+            self._committer.require_clean(repository, stored.branch)
+            trees = head.metarange_id, parent, reverted.metarange_id
+            if parent == reverted.metarange_id:
                 metarange_id = head.metarange_id
             else:
-                metarange_id = self._merged(repository, *trees, "")
+                metarange_id = self._merge_trees(repository, *trees, "")
             if metarange_id == head.metarange_id and not allow_empty:
                 raise NoChanges(f"update branch {branch}: no changes")
             return self._commits.make(
@@ -184,8 +186,8 @@ class Merging:
                 parents=[head],
             )
 
-        admit = self._pins.admission(repository, *taken)
-        return self._committing.advance(repository, branch, make, all_of(beside, admit))
+        admit = self._pins.admission(repository, *parent_ids)
+        return self._committer.move_branch(repository, branch, make, combine(extra_writes, admit))
 
     def cherry_pick(
         self,
@@ -197,11 +199,11 @@ class Merging:
         committer: str,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
-        beside: Beside[Commit] | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Makes one commit's changes again on a branch: merges it, with its parent as base.
+        """Applies one commit's changes to a branch: merges it, with its parent as base.
 
-        `metadata`, unless empty, takes the place of the commit's.
+        `metadata`, unless empty, replaces the commit's.
         Raises Invalid for a merge commit without a parent number (1 is the first).
         """
         if parent_number is not None:
@@ -215,14 +217,14 @@ class Merging:
         parent = self._parent(repository, picked, parent_number or 1)
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committing.require_clean(repository, stored.branch)
+            self._committer.require_clean(repository, stored.branch)
             if picked.metarange_id == parent.metarange_id:
                 raise NoChanges(f"update branch {branch}: no changes")
             origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
             return self._commits.make(
                 committer=committer,
                 message=message or picked.message,
-                metarange_id=self._merged(
+                metarange_id=self._merge_trees(
                     repository, head.metarange_id, picked.metarange_id, parent.metarange_id, ""
                 ),
                 metadata={**(metadata or picked.metadata), **origin},
@@ -230,7 +232,7 @@ class Merging:
             )
 
         admit = self._pins.admission(repository, picked.id)
-        return self._committing.advance(repository, branch, make, all_of(beside, admit))
+        return self._committer.move_branch(repository, branch, make, combine(extra_writes, admit))
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number > len(commit.parents):
@@ -240,7 +242,7 @@ class Merging:
             )
         return self._commits.get(repository, commit.parents[number - 1])
 
-    def _merged(
+    def _merge_trees(
         self,
         repository: Repository,
         destination: str,
@@ -248,24 +250,24 @@ class Merging:
         base: str,
         strategy: Strategy,
     ) -> str:
-        """Returns the metarange id of the tree that the merge of trees, given by id, comes to."""
+        """Merges three trees, given by id, and returns the metarange id of the result."""
         if destination == base:
             return source
         trees = [self._trees.open(repository, tree_id) for tree_id in (destination, source, base)]
         merged = self._trees.write(
             repository,
-            lambda folder: _merge(trees, folder, strategy),
+            lambda folder: _write_merge(trees, folder, strategy),
             lambda merged: merged.written,
         )
         if merged.written is None:
             raise MergeConflict(
                 "conflict found",
-                paths=[path_of(key) for key in merged.conflicts],
+                paths=[decode_key(key) for key in merged.conflicts],
                 count=merged.conflict_count,
             )
         return merged.written.metarange_id
 
 
-def _merge(trees: list[kernel.Tree], folder: str, strategy: Strategy) -> kernel.Merged:
+def _write_merge(trees: list[kernel.Tree], folder: str, strategy: Strategy) -> kernel.Merged:
     ours, theirs, base = trees
     return ours.merge(theirs, base, folder, strategy=strategy, max_conflicts=MAX_CONFLICTS)

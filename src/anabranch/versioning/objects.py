@@ -1,4 +1,4 @@
-"""Objects at a reference: what a commit's tree holds, under what is staged over it."""
+"""Objects at a reference: the entries of a commit's tree, overlaid by staged changes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from anabranch import _kernel as kernel
 from anabranch.errors import NotFound
 from anabranch.model.entry import Entry
-from anabranch.model.names import check_path, key_of
+from anabranch.model.names import check_path, encode_path
 from anabranch.model.page import upper_bound
 from anabranch.model.repository import Repository
-from anabranch.versioning.commits import Commits
-from anabranch.versioning.entries import entry_from
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references import References, Resolved
-from anabranch.versioning.staging import Row, Staging, Value
+from anabranch.versioning.staging.area import Row, Staging
 from anabranch.versioning.trees import Trees
 
 __all__ = ["Objects"]
 
 
 class Objects:
-    """Reads objects' entries."""
+    """Reads the entries of objects."""
 
     def __init__(
         self, references: References, commits: Commits, staging: Staging, trees: Trees
@@ -40,7 +40,7 @@ class Objects:
 
     def value(self, repository: Repository, resolved: Resolved, path: str) -> Value | None:
         """Returns the newest value at a path, staged or committed; None if there is none."""
-        key = key_of(path)
+        key = encode_path(path)
         staged = self._staging.get(resolved.tokens, key)
         if staged is not None:
             return staged.value
@@ -52,7 +52,7 @@ class Objects:
         return None if value is None else entry_from(value)
 
     def committed(self, repository: Repository, commit_id: str, key: bytes) -> Value | None:
-        """Returns the value that a commit holds at a key, or None."""
+        """Returns the value of a key in a commit, or None."""
         return self._trees.read(self.tree(repository, commit_id).get, key)
 
     def tree(self, repository: Repository, commit_id: str) -> kernel.Tree:
@@ -72,19 +72,19 @@ class Objects:
     ) -> kernel.Listing:
         """Returns a page of objects and common prefixes, staged changes included.
 
-        Staged changes are read piece by piece, as far as the page reaches.
+        Staged changes are read in chunks, as far as the page reaches.
         """
         resolved = self._references.resolve(repository, reference)
         tree = self.tree(repository, resolved.commit_id)
 
         def read() -> kernel.Listing:
             listing = tree.listing(
-                prefix=key_of(prefix),
-                after=key_of(after),
-                delimiter=key_of(delimiter),
+                prefix=encode_path(prefix),
+                after=encode_path(after),
+                delimiter=encode_path(delimiter),
                 amount=amount,
             )
-            end = upper_bound(key_of(prefix))
+            end = upper_bound(encode_path(prefix))
             while not listing.done:
                 rows, last = self._staged(resolved.tokens, listing.position, end, amount)
                 listing.feed_staged(rows, last)

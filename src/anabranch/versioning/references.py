@@ -1,8 +1,8 @@
-"""References: what a text like `main`, `v1~2` or `8fe1` means.
+"""Resolution of reference expressions like `main`, `v1~2` or `8fe1`.
 
-A base is, in this order: a full commit id, a branch, a tag, the beginning of one commit's id. A
-branch alone means what is committed and staged; `branch@` only what is committed; `branch$` the
-staging area, said explicitly. `^` and `~` walk to ancestors.
+A base is resolved as the first of: a full commit id, a branch, a tag, an unambiguous prefix of a
+commit id. A branch alone includes its staged changes; `branch@` is its head without them; `branch$`
+includes them explicitly. `^` and `~` select ancestors.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.model.commit import Commit
 from anabranch.model.expression import Expression, parse_expression
 from anabranch.model.repository import Repository
-from anabranch.versioning.ancestry import walk
 from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.commits import ID_LENGTH, Commits
+from anabranch.versioning.commit_store import ID_LENGTH, Commits
+from anabranch.versioning.history.revision_walk import walk_revisions
 from anabranch.versioning.tags import Tags
 
 __all__ = ["COMMITTED", "STAGING", "References", "Resolved"]
@@ -23,18 +23,18 @@ __all__ = ["COMMITTED", "STAGING", "References", "Resolved"]
 COMMITTED = "@"
 STAGING = "$"
 INVALID = "ref: invalid value: validation error"
-"""lakeFS's text for a reference that cannot be one; what is wrong with it is in the hint."""
+"""lakeFS's message for an invalid reference; the hint says what is wrong with it."""
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """What a reference means: a commit, and the branch whose staged changes lie over it, if any."""
+    """A resolved reference: a commit, and the branch whose staged changes overlay it, if any."""
 
     commit_id: str
     branch: StoredBranch | None = None
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The staging areas over the commit, the newest first."""
+        """The staging areas that overlay the commit, the newest first."""
         return self.branch.branch.tokens if self.branch else ()
 
 
@@ -47,9 +47,9 @@ class References:
         self._commits = commits
 
     def resolve(self, repository: Repository, text: str) -> Resolved:
-        """Returns what a reference means, staging included for a bare branch.
+        """Resolves a reference; a bare branch includes its staged changes.
 
-        Raises NotFound, and Invalid for what cannot be a reference.
+        Raises NotFound, and Invalid for a malformed reference.
         """
         if self._is_commit(repository, text):
             return Resolved(text)
@@ -59,19 +59,21 @@ class References:
             raise Invalid(
                 INVALID,
                 kind="invalid_reference",
-                hint=f"{expression.base} is no branch: only a branch has a staging area.",
+                hint=f"{expression.base} is not a branch: only a branch has a staging area.",
             )
         if expression.view == COMMITTED:
             return Resolved(base.commit_id)
         if not expression.modifiers:
             return base
         commit = self._commits.get(repository, base.commit_id)
-        return Resolved(walk(self._commits.reader(repository), commit, expression.modifiers).id)
+        return Resolved(
+            walk_revisions(self._commits.reader(repository), commit, expression.modifiers).id
+        )
 
     def commit(self, repository: Repository, text: str) -> Commit:
-        """Returns the commit that a reference means; a branch means its head.
+        """Returns the commit that a reference resolves to; a branch resolves to its head.
 
-        Raises NotFound, and Invalid for what is no commit.
+        Raises NotFound, and Invalid for a staging area.
         """
         resolved = self.resolve(repository, text)
         if resolved.branch is not None and text.endswith(STAGING):

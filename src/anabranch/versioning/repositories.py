@@ -1,4 +1,4 @@
-"""Repositories: made with exactly one initial commit, listed, described, deleted."""
+"""Repositories: creates them with exactly one initial commit, lists, describes and deletes them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from anabranch.model.commit import INITIAL_MESSAGE, Commit
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repository import Repository
-from anabranch.versioning import encoding, keys
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.records import keys, references
 from anabranch.versioning.uploads import abandon_all
 
 __all__ = ["Repositories", "check_writable"]
 
-_TRIES = 100
+_MAX_ATTEMPTS = 100
 
 
 def check_writable(repository: Repository, *, force: bool) -> None:
@@ -31,7 +31,7 @@ def check_writable(repository: Repository, *, force: bool) -> None:
 
 
 class Repositories:
-    """The repositories of one installation. `clock` gives seconds since 1970."""
+    """The repositories of one installation. `clock` returns seconds since 1970."""
 
     def __init__(
         self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
@@ -52,9 +52,9 @@ class Repositories:
         written_namespace: str = "",
     ) -> Repository:
         """Creates a repository, with its initial commit and default branch unless it is `bare`.
-        `written_namespace` is the storage namespace as clients see it, if they see another text.
+        `written_namespace` is the storage namespace that clients see, if it differs.
 
-        Raises AlreadyExists if the name is taken, Invalid for names that cannot be.
+        Raises AlreadyExists if the name is taken, Invalid for invalid names.
         """
         check_repository(name)
         check_branch(default_branch)
@@ -70,7 +70,7 @@ class Repositories:
             written_namespace="" if written_namespace == storage_namespace else written_namespace,
         )
         writes = [
-            Write(keys.GRAVELER, keys.repository(name), encoding.repository_bytes(repository))
+            Write(keys.GRAVELER, keys.repository(name), references.repository_bytes(repository))
         ]
         if not bare:
             writes += self._first_references(repository, now)
@@ -96,8 +96,8 @@ class Repositories:
             staging_token=self._identifiers.staging_token(repository.id, repository.default_branch),
         )
         return [
-            Write(repository.partition, keys.commit(commit.id), encoding.commit_bytes(commit)),
-            Write(repository.partition, keys.branch(branch.id), encoding.branch_bytes(branch)),
+            Write(repository.partition, keys.commit(commit.id), references.commit_bytes(commit)),
+            Write(repository.partition, keys.branch(branch.id), references.branch_bytes(branch)),
         ]
 
     def get(self, name: str) -> Repository:
@@ -105,7 +105,7 @@ class Repositories:
         raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
         if raw is None:
             raise NotFound("repository not found", kind="repository_not_found")
-        repository = encoding.repository_from(raw)
+        repository = references.repository_from(raw)
         if repository.in_deletion:
             raise Gone("repository in deletion", kind="repository_in_deletion")
         return repository
@@ -124,40 +124,40 @@ class Repositories:
         return Page(items)
 
     def all(self) -> Iterator[Repository]:
-        """Yields all repositories by name, but for those that are being deleted."""
+        """Yields all repositories by name, except for those that are being deleted."""
         return self._all("", "")
 
     def _all(self, prefix: str, after: str) -> Iterator[Repository]:
         stem = keys.repository(prefix)
         start = max(stem, keys.repository(after) + b"\x00") if after else stem
         for _, raw in self._keyvalue.scan(keys.GRAVELER, start, upper_bound(stem)):
-            repository = encoding.repository_from(raw)
+            repository = references.repository_from(raw)
             if not repository.in_deletion:
                 yield repository
 
     def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a repository: its references, staged changes and uploads, not its objects.
 
-        One whose deletion was interrupted is deleted to the end. Raises NotFound, and
-        ReadOnlyRepository without `force`.
+        Completes a deletion that was interrupted. Raises NotFound, and ReadOnlyRepository without
+        `force`.
         """
         raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
         if raw is None:
             raise NotFound("repository not found", kind="repository_not_found")
-        repository = encoding.repository_from(raw)
+        repository = references.repository_from(raw)
         check_writable(repository, force=force)
         if not repository.in_deletion:
-            leaving = encoding.repository_bytes(
+            marked = references.repository_bytes(
                 msgspec.structs.replace(repository, in_deletion=True)
             )
             if not self._keyvalue.apply(
-                [Write(keys.GRAVELER, keys.repository(name), leaving)],
+                [Write(keys.GRAVELER, keys.repository(name), marked)],
                 [Expect(keys.GRAVELER, keys.repository(name), raw)],
             ):
-                raise Busy(f"repository {name} was changed meanwhile")
-            raw = leaving
+                raise Busy(f"repository {name} was changed by another request")
+            raw = marked
         for _, record in self._keyvalue.scan(repository.partition, *keys.all_branches()):
-            for token in encoding.branch_from(record).tokens:
+            for token in references.branch_from(record).tokens:
                 self._keyvalue.drop(token)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         self._keyvalue.drop(repository.partition)
@@ -167,8 +167,8 @@ class Repositories:
         )
 
     def metadata(self, repository: Repository) -> dict[str, str]:
-        """Returns a repository's own keys and values."""
-        return encoding.metadata_from(self._keyvalue.get(repository.partition, keys.METADATA))
+        """Returns a repository's metadata."""
+        return references.metadata_from(self._keyvalue.get(repository.partition, keys.METADATA))
 
     def change_metadata(
         self,
@@ -178,14 +178,14 @@ class Repositories:
         remove: Sequence[str] = (),
     ) -> None:
         """Sets and removes keys of a repository's metadata."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             raw = self._keyvalue.get(repository.partition, keys.METADATA)
-            metadata = encoding.metadata_from(raw) | dict(put)
+            metadata = references.metadata_from(raw) | dict(put)
             for key in remove:
                 metadata.pop(key, None)
             if self._keyvalue.apply(
-                [Write(repository.partition, keys.METADATA, encoding.metadata_bytes(metadata))],
+                [Write(repository.partition, keys.METADATA, references.metadata_bytes(metadata))],
                 [Expect(repository.partition, keys.METADATA, raw)],
             ):
                 return
-        raise Busy("the repository's metadata is being changed by many at once")
+        raise Busy("the repository's metadata is changed by too many requests at once")

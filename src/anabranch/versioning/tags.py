@@ -1,4 +1,4 @@
-"""Tags: names for commits, which do not move."""
+"""Tags: immutable names of commits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from anabranch.model.names import check_tag
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repository import Repository
 from anabranch.model.tag import Tag
-from anabranch.versioning import encoding, keys
-from anabranch.versioning.commits import Commits
-from anabranch.versioning.extra_writes import Beside, extra_writes
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.records import keys, references
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Tags"]
 
@@ -27,7 +27,7 @@ class Tags:
     def find(self, repository: Repository, name: str) -> Tag | None:
         """Returns a tag, or None."""
         raw = self._keyvalue.get(repository.partition, keys.tag(name))
-        return None if raw is None else encoding.tag_from(raw)
+        return None if raw is None else references.tag_from(raw)
 
     def get(self, repository: Repository, name: str) -> Tag:
         """Returns a tag. Raises NotFound."""
@@ -42,11 +42,11 @@ class Tags:
         name: str,
         commit_id: str,
         *,
-        beside: Beside[Tag] | None = None,
+        extra_writes: ExtraWritesFor[Tag] | None = None,
     ) -> Tag:
-        """Creates a tag; `beside` adds writes.
+        """Creates a tag; `extra_writes` adds writes.
 
-        Raises AlreadyExists if there is one, Conflict if a branch or a commit is named so.
+        Raises AlreadyExists if the tag exists, Conflict if a branch or a commit has this name.
         """
         check_tag(name)
         if self._commits.find(repository, name) is not None:
@@ -56,10 +56,10 @@ class Tags:
             Expect(repository.partition, keys.tag(name), None),
             Expect(repository.partition, keys.branch(name), None),
         ]
-        write = Write(repository.partition, keys.tag(name), encoding.tag_bytes(tag))
+        write = Write(repository.partition, keys.tag(name), references.tag_bytes(tag))
         while True:
-            others, expected = extra_writes(beside, tag)
-            if self._keyvalue.apply([write, *others], [*absent, *expected]):
+            extra, expected = collect_extra_writes(extra_writes, tag)
+            if self._keyvalue.apply([write, *extra], [*absent, *expected]):
                 return tag
             if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
                 raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
@@ -72,10 +72,8 @@ class Tags:
         """Returns a page of tags by name."""
         stem = keys.tag(prefix)
         start = max(stem, keys.tag(after) + b"\x00") if after else stem
-        found = self._keyvalue.scan(
-            repository.partition, start, upper_bound(stem), limit=amount + 1
-        )
-        tags = [encoding.tag_from(raw) for _, raw in found]
+        rows = self._keyvalue.scan(repository.partition, start, upper_bound(stem), limit=amount + 1)
+        tags = [references.tag_from(raw) for _, raw in rows]
         if len(tags) <= amount:
             return Page(tags)
         return Page(tags[:amount], has_more=True, next_offset=tags[amount - 1].id)
@@ -83,16 +81,18 @@ class Tags:
     def all(self, repository: Repository) -> Iterator[Tag]:
         """Yields all tags of a repository by name."""
         for _, raw in self._keyvalue.scan(repository.partition, *keys.all_tags()):
-            yield encoding.tag_from(raw)
+            yield references.tag_from(raw)
 
-    def delete(self, repository: Repository, name: str, beside: Beside[None] | None = None) -> None:
-        """Deletes a tag; `beside` adds writes. Raises NotFound."""
+    def delete(
+        self, repository: Repository, name: str, extra_writes: ExtraWritesFor[None] | None = None
+    ) -> None:
+        """Deletes a tag; `extra_writes` adds writes. Raises NotFound."""
         while True:
             raw = self._keyvalue.get(repository.partition, keys.tag(name))
             if raw is None:
                 raise NotFound("tag not found", kind="tag_not_found")
             key = keys.tag(name)
-            writes, expect = extra_writes(beside, None)
+            writes, expect = collect_extra_writes(extra_writes, None)
             if self._keyvalue.apply(
                 [Write(repository.partition, key, None), *writes],
                 [Expect(repository.partition, key, raw), *expect],

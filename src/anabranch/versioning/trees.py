@@ -1,9 +1,8 @@
-"""Trees of commits: opened from the tables of a repository's storage namespace, kept open."""
+"""The trees of commits: opens, caches and writes them as tables of a storage namespace."""
 
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -12,27 +11,28 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.local_errors import translate
-from anabranch.blocks.table_cache import TableCache
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.local.errors import translate_error
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
-from anabranch.versioning.staging import Row
+from anabranch.versioning.staging.area import Row
+from anabranch.work_folders import WorkFolder
 
-__all__ = ["NewTables", "Trees", "translated"]
+__all__ = ["NewTables", "Trees", "translate_errors"]
 
-_OPEN_TREES = 256
+_MAX_OPEN_TREES = 256
 _MAX_REPAIRS = 100
-"""So many damaged tables of the cache are fetched anew for one call."""
+"""How many damaged tables of the cache are fetched again for one call."""
 _ABANDONED_SECONDS = 3600.0
 _READ_ERRORS = (kernel.CorruptTable, kernel.MissingTable, OSError, Corrupt)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Made = TypeVar("Made")
+R = TypeVar("R")
 
 
 class NewTables(Protocol):
-    """A tree that was written: its id, and those of its tables that are new."""
+    """A tree that was written: its id and its new tables."""
 
     @property
     def metarange_id(self) -> str:
@@ -44,9 +44,9 @@ class NewTables(Protocol):
 
 
 class Trees:
-    """The open trees of all repositories; the least recently used are let go.
+    """The trees of all repositories, in a cache of the most recently opened ones.
 
-    `tables` brings a table's file to this machine, `pool` keeps tables open.
+    `tables` provides the files of tables on this machine, `pool` keeps tables open.
     """
 
     def __init__(self, tables: TableCache, pool: kernel.Tables) -> None:
@@ -56,10 +56,10 @@ class Trees:
         self._trees: OrderedDict[tuple[str, str], kernel.Tree] = OrderedDict()
 
     def open(self, repository: Repository, metarange_id: str) -> kernel.Tree:
-        """Returns the tree of a metarange. Raises Gone for lost tables, Corrupt for damaged."""
+        """Returns the tree of a metarange. Raises Gone for lost, Corrupt for damaged tables."""
         namespace = repository.storage_namespace
-        name = (namespace, metarange_id)
-        tree = self._trees.get(name)
+        cache_key = (namespace, metarange_id)
+        tree = self._trees.get(cache_key)
         if tree is not None:
             return tree
         tree = self.read(
@@ -68,13 +68,13 @@ class Trees:
             lambda table_id: self._tables.locate(namespace, table_id),
         )
         with self._lock:
-            self._trees[name] = tree
-            while len(self._trees) > _OPEN_TREES:
+            self._trees[cache_key] = tree
+            while len(self._trees) > _MAX_OPEN_TREES:
                 self._trees.popitem(last=False)
         return tree
 
     def locate(self, repository: Repository, table_id: str) -> str:
-        """Returns the path of a table's file, which is brought here if it must be. Raises Gone."""
+        """Returns the path of a table's file, fetching the table if needed. Raises Gone."""
         return self._tables.locate(repository.storage_namespace, table_id)
 
     @contextmanager
@@ -84,17 +84,17 @@ class Trees:
         metarange_id: str,
         staged: Iterable[Row],
     ) -> Iterator[kernel.Tree]:
-        """Gives a tree with staged changes made, for as long as it is entered.
+        """Yields a tree with staged changes applied, which is valid inside the context.
 
-        Its new tables lie in a folder of their own, not in the repository's store.
+        Its new tables are written to a temporary folder, not to the repository's store.
         """
         base = self.open(repository, metarange_id)
-        with tempfile.TemporaryDirectory(prefix="anabranch-") as folder, translated():
+        with WorkFolder("tables") as folder, translate_errors():
             written = base.apply_staged(staged, folder)
-            fresh = set(written.tables)
+            new_tables = set(written.tables)
 
             def locate(table_id: str) -> str:
-                if table_id in fresh:
+                if table_id in new_tables:
                     return f"{folder}/{table_id}"
                 return self._tables.locate(repository.storage_namespace, table_id)
 
@@ -102,7 +102,7 @@ class Trees:
 
     @contextmanager
     def scratch(self) -> Iterator[str]:
-        """Gives a folder for tables that may never be a commit's, for as long as it is entered."""
+        """Yields a folder for tables that may never become part of a commit; removes it on exit."""
         folder = self._tables.scratch_folder()
         try:
             yield folder
@@ -110,18 +110,18 @@ class Trees:
             shutil.rmtree(folder, ignore_errors=True)
 
     def open_in(self, folder: str, metarange_id: str) -> kernel.Tree:
-        """Returns the tree whose tables were all written into a folder."""
-        with translated():
+        """Returns the tree whose tables are all in a folder."""
+        with translate_errors():
             return self._pool.tree(metarange_id, lambda table_id: f"{folder}/{table_id}")
 
-    def open_over(self, folder: str, repository: Repository, metarange_id: str) -> kernel.Tree:
-        """Returns the tree whose tables were written into a folder, or lie in the repository."""
+    def open_overlay(self, folder: str, repository: Repository, metarange_id: str) -> kernel.Tree:
+        """Returns the tree whose tables are in a folder or in the repository's store."""
 
         def locate(table_id: str) -> str:
             path = Path(folder, table_id)
             return str(path) if path.exists() else self.locate(repository, table_id)
 
-        with translated():
+        with translate_errors():
             return self._pool.tree(metarange_id, locate)
 
     def write_folder(self, repository: Repository) -> str:
@@ -129,30 +129,30 @@ class Trees:
         return self._tables.write_folder(repository.storage_namespace)
 
     def clean_temporaries(self) -> None:
-        """Removes what killed processes have left of trees that they were writing."""
+        """Removes temporary files that killed processes have left."""
         self._tables.clean_temporaries(_ABANDONED_SECONDS)
 
     def write(
         self,
         repository: Repository,
-        make: Callable[[str], Made],
-        written: Callable[[Made], NewTables | None],
-    ) -> Made:
-        """Calls `make`, which writes new tables into the folder it is given, makes durable what
-        `written` finds in its result, and returns the result.
+        make: Callable[[str], R],
+        written: Callable[[R], NewTables | None],
+    ) -> R:
+        """Calls `make`, which writes new tables into the folder that it receives, makes the tables
+        that `written` returns for its result durable, and returns the result.
 
         `make` may be called again with another folder. Raises what `make` raises.
         """
 
-        def new_tables(made: Made) -> list[str]:
-            tables = written(made)
+        def new_tables(result: R) -> list[str]:
+            tables = written(result)
             return [] if tables is None else tables.tables
 
         return self.read(self._tables.write, repository.storage_namespace, make, new_tables)
 
     def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Returns what `call`, one that reads tables, returns. Where it meets a damaged file of the
-        cache, the file is removed, so that it is fetched anew, and the call is repeated.
+        """Calls `call`, which reads tables, and returns its result. If it finds a damaged file in
+        the cache, removes the file, so that it is fetched again, and repeats the call.
 
         Raises Gone for lost tables, Corrupt for tables that are damaged in the store.
         """
@@ -164,16 +164,16 @@ class Trees:
         for _ in range(_MAX_REPAIRS):
             if not isinstance(failure, kernel.CorruptTable | Corrupt):
                 break
-            found = self._tables.repair(failure.path)
+            state = self._tables.repair(failure.path)
             # sound: another thread or process has replaced the file since it was read
-            sound += found == "sound"
-            if found == "not cached" or sound > 1:
+            sound += state == "sound"
+            if state == "not cached" or sound > 1:
                 break
             try:
                 return call(*args, **kwargs)
             except _READ_ERRORS as error:
                 failure = error
-        with translated():
+        with translate_errors():
             raise failure
 
     def adopt(self, repository: Repository, folder: str, written: NewTables) -> str:
@@ -182,8 +182,8 @@ class Trees:
         return written.metarange_id
 
 
-class translated:  # noqa: N801  reads as a word: `with translated():`
-    """Turns the kernel's errors into Anabranch's own while it is entered."""
+class translate_errors:  # noqa: N801  used like a function: `with translate_errors():`
+    """Context manager that raises Anabranch's errors in place of the kernel's."""
 
     def __enter__(self) -> None:
         return None
@@ -200,4 +200,4 @@ class translated:  # noqa: N801  reads as a word: `with translated():`
                 hint="Restore the file from a backup.",
             ) from error
         if isinstance(error, OSError):
-            raise translate(error, str(error.filename)) from error
+            raise translate_error(error, str(error.filename)) from error

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from anabranch.testing.image_example import build_example, running_example
-from anabranch.testing.s3_client import s3_client
+from support.clients.s3_client import s3_client
+from support.image_example import build_example, running_example
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,8 @@ from pathlib import Path
 import duckdb
 import lakefs_sdk
 import pytest
-
-from anabranch.testing.caller import Caller
-from anabranch.testing.program import Program
+from support.clients.no_retry_client import Caller
+from support.services.program import Program
 
 PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "s3-clients.md"
 OLD_AWS = Path("/usr/bin/aws")

@@ -118,7 +118,7 @@ def test_reading_the_past_and_not_writing_it(any_aws, past, home):
     assert past.get("depth.csv", "v1") == b"Mariana,10935\n"
 
 
-def test_what_is_not_there(aws, repo):
+def test_missing_resource(aws, repo):
     missing = aws.attempt("s3", "cp", f"s3://{repo.id}/main/none", "-")
     assert missing.status == 1
     assert "(404)" in missing.errors

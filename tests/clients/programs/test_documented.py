@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-
-from anabranch.testing.program import Program
+from support.services.program import Program
 
 
 @pytest.fixture

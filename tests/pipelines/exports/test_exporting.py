@@ -9,15 +9,16 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.progress import CallbackProgress
 
-from anabranch.blocks.local import LocalBlocks
-from anabranch.blocks.table_cache import TableCache
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Conflict, Corrupt, Gone, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.pipelines.exports.export import Exporting
+from anabranch.pipelines.exports.destination_parsing import parse_destination
+from anabranch.pipelines.exports.export import Exporter
 from anabranch.pipelines.exports.folder import FolderDestination
-from anabranch.pipelines.exports.places import place_of
 from anabranch.pipelines.exports.state import STATE, read_state
 from anabranch.versioning.core import Core
 
@@ -36,7 +37,7 @@ def lake(tmp_path):
 def place(request, lake, tmp_path):
     """Makes the same place anew: a folder, or a prefix of the store."""
     address = str(tmp_path / "out") if request.param == "folder" else "local://exports/sea"
-    return lambda: place_of(address, lake.blocks)
+    return lambda: parse_destination(address, lake.blocks)
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def held(place):
 
 
 def export(lake, place, reference="main", **options):
-    return Exporting(lake.core, lake.blocks, page=4).export("sea", reference, place, **options)
+    return Exporter(lake.core, lake.blocks, page=4).export("sea", reference, place, **options)
 
 
 def test_a_commit_and_then_what_has_changed(lake, place):
@@ -256,7 +257,7 @@ def test_a_damaged_table_is_named_where_extra_files_are_sought(lake, folder, tmp
     # another process, which has not opened the table yet
     fresh = Core(lake.keyvalue, TableCache(lake.blocks, tmp_path / "c", 1 << 20, verify=str))
     with pytest.raises(Corrupt, match=damaged.id):
-        Exporting(fresh, lake.blocks).export("sea", "main", folder, remove_extra=True)
+        Exporter(fresh, lake.blocks).export("sea", "main", folder, remove_extra=True)
     assert held(folder) == {"a": b"1", "extra": b"1"}
 
 
@@ -266,12 +267,12 @@ def test_places_that_are_somebody_elses(lake, folder, tmp_path):
     lake.repositories.create("lake", "local://lake")
     commit(lake, {"z": b"9"}, repository="lake")
     with pytest.raises(Conflict, match="repository sea"):
-        Exporting(lake.core, lake.blocks).export("lake", "main", folder)
+        Exporter(lake.core, lake.blocks).export("lake", "main", folder)
     for place in ("local://sea/x", "local://lake", str(tmp_path), str(tmp_path / "blocks" / "sea")):
         with pytest.raises(Invalid, match="has its data there"):
-            export(lake, place_of(place, lake.blocks))
+            export(lake, parse_destination(place, lake.blocks))
     with pytest.raises(Invalid):
-        place_of("s3://elsewhere/x", lake.blocks)
+        parse_destination("s3://elsewhere/x", lake.blocks)
     with pytest.raises(NotFound):
         export(lake, folder, "no-such-branch")
 
@@ -284,11 +285,13 @@ def test_a_state_that_is_none(lake, folder):
     assert export(lake, folder, everything=True).stored == 1
 
 
-def test_many_objects_by_pages(lake, folder):
+def test_progress_is_reported_by_page(lake, folder):
     chance = random.Random(0)
     objects = {f"d{chance.randrange(9)}/{number}": b"%d" % number for number in range(300)}
     commit(lake, objects)
     told = []
-    Exporting(lake.core, lake.blocks, told=told.append, page=64).export("sea", "main", folder)
+    Exporter(lake.core, lake.blocks, progress=CallbackProgress(told.append), page=64).export(
+        "sea", "main", folder
+    )
     assert (sum(told), len(told)) == (300, 5)
     assert held(folder) == objects

@@ -1,15 +1,20 @@
-"""A lake in memory with a clock that the test moves, and a collector over it."""
+"""A lake in memory with a clock that the test moves, and a collector over it; repositories over
+stores that have a quarantine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.garbage import memory_lake
+from support.quarantine import QuarantineSea
 
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.library import Lake
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.testing.garbage import memory_lake
 from anabranch.testing.lake import Clock
 
 
@@ -28,3 +33,29 @@ def lake(tmp_path: Path, clock: Clock) -> Iterator[Lake]:
 @pytest.fixture
 def collector(lake: Lake, tmp_path: Path, clock: Clock) -> Collector:
     return Collector(lake.core, lake.blocks, tmp_path / "gc", clock=clock)
+
+
+@pytest.fixture
+def local_sea(tmp_path: Path) -> Callable[..., QuarantineSea]:
+    """Makes a `QuarantineSea` in a local folder of its own."""
+
+    def make(name: str = "sea") -> QuarantineSea:
+        return QuarantineSea(
+            tmp_path / name, LocalBlocks(tmp_path / name / "blocks"), "local://sea"
+        )
+
+    return make
+
+
+@pytest.fixture(params=["local", "s3"])
+def make_sea(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., QuarantineSea]:
+    """Makes a `QuarantineSea` in a place of its own: a local folder, or a versioned bucket."""
+    if request.param == "local":
+        return request.getfixturevalue("local_sea")
+    service = request.getfixturevalue("s3_service")
+    bucket = f"quarantine-{uuid.uuid4()}"
+    service.make_bucket(bucket)
+    service.set_versioning(bucket)
+    return lambda name="sea": QuarantineSea(
+        tmp_path / name, service.blocks(), f"s3://{bucket}/{name}"
+    )

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.pipelines.garbage.address_hashes import distinct, hashes_of
+from anabranch.pipelines.column_hashes import distinct, hash_addresses
 
 MASK = 2**64 - 1
 
@@ -30,7 +30,7 @@ def one_hash(text):
 @given(st.lists(st.text(max_size=60)), st.integers(0, 5))
 def test_a_column_at_a_time_or_one_by_one(texts, skipped):
     column = pa.array(texts, pa.string())[skipped:]
-    assert hashes_of(column).tolist() == [one_hash(text) for text in texts[skipped:]]
+    assert hash_addresses(column).tolist() == [one_hash(text) for text in texts[skipped:]]
 
 
 @settings(max_examples=100, deadline=None)
@@ -43,14 +43,14 @@ def test_each_once_in_order(pieces):
 def test_texts_of_one_length_go_a_shorter_way():
     texts = [f"data/{'c' * 20}/{number:020d}" for number in range(1000)]
     column = pa.array(["x", *texts], pa.string())[1:]
-    found = hashes_of(column).tolist()
+    found = hash_addresses(column).tolist()
     assert found == [one_hash(text) for text in texts]
     assert len(set(found)) == 1000
 
 
 def test_hashes_are_kept_so_they_must_never_change():
     column = pa.array(["", "data/a/b", "data/" + "c" * 20 + "/" + "d" * 20])
-    assert [f"{value:016x}" for value in hashes_of(column).tolist()] == KEPT
+    assert [f"{value:016x}" for value in hash_addresses(column).tolist()] == KEPT
 
 
 KEPT = ["9ca066f1a4ab2eea", "cded98771324d7e6", "debcdec172499cc5"]

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from anabranch.pipelines.garbage.address_hashes import hashes_of
-from anabranch.pipelines.garbage.candidates import NONE_KNOWN, candidates
+from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses.candidates import NONE_KNOWN, candidates
 from anabranch.versioning.identifiers import Identifiers
 
 OURS = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?")
@@ -29,7 +29,7 @@ def kept(addresses, before):
     column = pa.array(addresses, pa.string())
     zeros = pa.array(np.zeros(len(addresses), np.int64))
     batch = pa.RecordBatch.from_arrays(
-        [column, zeros, zeros, pa.array(hashes_of(column), pa.uint64())],
+        [column, zeros, zeros, pa.array(hash_addresses(column), pa.uint64())],
         names=["address", "size", "mtime", "hash"],
     )
     (found,) = candidates([batch], NONE_KNOWN, before=before, now=1)

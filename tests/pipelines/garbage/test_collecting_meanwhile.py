@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from support.garbage import DAY, addresses, stored
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import AnabranchError, Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake, open_lake
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.testing.garbage import DAY, addresses, stored
 
 LONG_AGO = 10 * DAY
 
@@ -215,7 +215,7 @@ lake = open_lake(sys.argv[1])
 collector = Collector(lake.core, lake.blocks, Path(sys.argv[1], "gc"), clock=time.time)
 with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
     print(run.summary.due.objects, flush=True)
-    from anabranch.pipelines.garbage import sweep
+    from anabranch.pipelines.garbage.sweeping import sweep
     sweep.BATCH = 5
     run.sweep(rate=10)
 """

@@ -8,101 +8,23 @@ address, anyone may name what was removed before.)
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from contextlib import suppress
 
-import greenlet
 import pytest
+from support.garbage import addresses, commit, stored
+from support.stepped_sea import Sea
 
-from anabranch.blocks.memory import MemoryBlocks
-from anabranch.errors import AnabranchError, Busy, Conflict, Gone
-from anabranch.keyvalue.memory import MemoryStore
-from anabranch.library import Lake
+from anabranch.errors import AnabranchError, Busy, Conflict
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.testing.garbage import DAY, addresses, commit, put, stored
-from anabranch.testing.lake import Clock
-from anabranch.testing.stores import FaultyBlocks, FaultyStore
-from anabranch.versioning.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.pipelines.garbage.fence import DEADLINE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS, REMOVAL_SECONDS
 
 REFUSALS = {"being_removed", "commit_expired", "sweep_under_way"}
 LATE = {"metadata_missing", "no_changes"}
 HOUR = 3600
-
-
-class Steps:
-    """Counts the steps that stores are asked for, and does something ahead of one of them; or has
-    several take turns, who switch ahead of steps.
-    """
-
-    def __init__(self):
-        self.actors = []
-        self.arm(-1, lambda: None)
-
-    def take_turns(self, chance, actors):
-        """Runs all to their ends. Each goes on for some steps before another does."""
-        self.actors = [greenlet.greenlet(act) for act in actors]
-        while actors := [actor for actor in self.actors if not actor.dead]:
-            actor = chance.choice(actors)
-            for _ in range(chance.choice((1, 1, 2, 5, 20))):
-                if not actor.dead:
-                    actor.switch()
-        self.actors = []
-
-    def arm(self, number, act):
-        self.left, self.act, self.count = number, act, 0
-
-    def __call__(self, _operation, _subject):
-        current = greenlet.getcurrent()
-        if current in self.actors:
-            current.parent.switch()
-        self.count += 1
-        if self.left == 0:
-            self.left = -1
-            self.act()
-        self.left -= self.left > 0
-
-
-class Sea:
-    """A repository with an object that nothing refers to, and a commit that has expired."""
-
-    def __init__(self, folder):
-        self.clock, self.steps = Clock(), Steps()
-        keyvalue, blocks = MemoryStore(), MemoryBlocks(clock=self.clock)
-        self.lake = Lake(
-            FaultyStore(keyvalue, self.steps),
-            FaultyBlocks(blocks, self.steps),
-            cache_folder=folder / "cache",
-            signing_secret=b"a secret of tests",
-            clock=self.clock,
-        )
-        lake = self.lake
-        lake.repositories.create("sea", "mem://sea")
-        lake.garbage_rules.set("sea", RetentionRules(1))
-        put(lake, "stays", body=b"stays")
-        commit(lake)
-        self.left = put(lake, "left", body=b"left")
-        self.checksum = lake.objects.stat("sea", "main", "left").entry.checksum
-        lake.objects.delete("sea", "main", "left")
-        self.object = put(lake, "old", body=b"old")
-        self.expired = commit(lake).id
-        lake.objects.delete("sea", "main", "old")
-        self.removal = commit(lake).id
-        put(lake, "new", body=b"new")
-        commit(lake)
-        lake.branches.create("sea", "side", "main")
-        self.clock.advance(3 * DAY)
-        self.collector = Collector(lake.core, lake.blocks, folder / "gc", clock=self.clock)
-
-    def mark(self):
-        return self.collector.mark("sea", window_seconds=0)
-
-    def readable(self, reference, path):
-        found = self.lake.objects.open("sea", reference, path)
-        try:
-            return found.read_bytes() == path.encode()
-        except Gone:
-            return False
 
 
 def stage(sea, branch="main"):
@@ -248,7 +170,8 @@ def test_after_the_sweep_everything_works_again(sea):
     assert sea.left not in stored(sea.lake, "mem://sea")
     sea.lake.tags.create("sea", "v1", sea.expired)
     sea.lake.branches.create("sea", "b", "main")
-    assert list(sea.lake.keyvalue.scan("anabranch-sweeps")) == []
+    ((_, record),) = sea.lake.keyvalue.scan("anabranch-sweeps")
+    assert json.loads(record).keys() == {"", "#"}  # counters alone
     assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
 
 
@@ -344,6 +267,22 @@ def test_clocks_of_servers_may_be_an_hour_apart(ahead, tmp_path):
             assert all(place is None or sea.readable(*place) for place in made[0])
 
 
+def test_a_removal_that_the_store_delays_is_fenced_until_it_takes_effect(sea):
+    made = []
+
+    def delay(operation, _subject):
+        if operation == "delete" and not made:
+            sea.clock.advance(DEADLINE_SECONDS + REMOVAL_SECONDS + HOUR)  # by a server's clock
+            made.append((attempt(sea, stage), attempt(sea, make_branch)))
+            sea.clock.advance(-HOUR)
+
+    with sea.mark() as run:
+        sea.lake.blocks.before = delay
+        run.sweep()
+    assert made
+    assert all(place is None or sea.readable(*place) for place in made[0])
+
+
 def test_rules_do_not_change_during_a_sweep(sea):
     refused = []
 
@@ -361,8 +300,8 @@ def test_rules_do_not_change_during_a_sweep(sea):
 
 
 def test_a_sweep_waits_for_rules_that_are_being_changed(sea, monkeypatch):
-    monkeypatch.setattr("anabranch.versioning.sweeps._WAIT_SECONDS", 0.001)
-    with sea.mark() as run, sea.lake.core.sweeps.kept_out("x"), pytest.raises(Busy):
+    monkeypatch.setattr("anabranch.versioning.garbage.sweeps._WAIT_SECONDS", 0.001)
+    with sea.mark() as run, sea.lake.core.sweeps.excluded("x"), pytest.raises(Busy):
         run.sweep()
     assert sea.left in stored(sea.lake, "mem://sea")
 

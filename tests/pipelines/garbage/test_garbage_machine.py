@@ -22,12 +22,14 @@ from hypothesis.stateful import (
     invariant,
     rule,
 )
+from support.garbage import DAY, addresses, memory_lake, stored
+from support.sweep_machine.retention_model import ModelCommit, active_in_model
 
 from anabranch.errors import AnabranchError, NoChanges
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.testing.garbage import DAY, addresses, memory_lake, stored
 from anabranch.testing.lake import Clock
+from anabranch.versioning.records.entries import entry_from
 
 PATHS = st.sampled_from(["a", "b", "c/d", "c/e"])
 BRANCHES = st.sampled_from(["main", "dev", "x"])
@@ -51,7 +53,7 @@ class GarbageMachine(RuleBasedStateMachine):
         self.number = 0
         self.born: dict[str, float] = {}
         self.since: dict[str, float] = {}
-        self.commits: dict[str, tuple[float, str, frozenset[str]]] = {}
+        self.commits: dict[str, ModelCommit] = {}
         self.rules: RetentionRules | None = None
         self.strays: set[str] = set()
         self.under_way: set[str] = set()
@@ -163,6 +165,8 @@ class GarbageMachine(RuleBasedStateMachine):
     def abort_upload(self, upload):
         if upload is not None:
             self.lake.uploads.abort("sea", upload.branch, upload.path, upload.id)
+            self.clock.advance(3601)  # until then its record keeps the address
+            self.lake.uploads.clean()
             self.under_way.discard(upload.address)
 
     @rule(target=handed_out, branch=BRANCHES, path=PATHS)
@@ -229,7 +233,7 @@ class GarbageMachine(RuleBasedStateMachine):
     def what_branches_show_can_be_read(self):
         there = stored(self.lake, "mem://sea")
         for branch in self.branches():
-            assert self.shown(branch) <= there
+            assert set(self.shown(branch).values()) <= there
         assert self.strays <= there
 
     # --- the model --------------------------------------------------------------------------
@@ -243,47 +247,46 @@ class GarbageMachine(RuleBasedStateMachine):
 
     def shown(self, reference):
         objects = self.lake.objects.listing("sea", reference, amount=100).items
-        return frozenset(stat.entry.address for stat in objects)
+        return {stat.path: stat.entry.address for stat in objects}
 
     def note_commit(self, branch):
         commit = self.lake.commits.get("sea", branch)
         parent = commit.parents[0] if commit.parents else ""
         created = commit.creation_date + commit.nanos / 1e9
-        self.commits[commit.id] = (created, parent, self.shown(commit.id))
+        self.commits[commit.id] = ModelCommit(created, parent, self.shown(commit.id))
 
     def kept(self, reference):
-        """Whether a commit is one that retention keeps: others may be read no more."""
+        """Whether a commit is one that retention keeps and has kept: rules that keep commits for
+        longer than those before do not bring back what was removed.
+        """
         try:
-            return self.lake.commits.get("sea", reference).id in self.active()
+            commit = self.lake.commits.get("sea", reference).id
         except AnabranchError:
             return False
+        there = stored(self.lake, "mem://sea")
+        return commit in self.active() and set(self.commits[commit].objects.values()) <= there
 
     def active(self):
-        heads = self.branches()
-        active = set(heads.values()) | set(self.tags().values())
-        if self.rules is None:
-            return active | self.commits.keys()
-        parents = {parent for _, parent, _ in self.commits.values()}
-        behind = [name for name in self.commits if name not in parents | set(heads.values())]
-        starts = [(name, self.rules.days(branch)) for branch, name in heads.items()]
-        starts += [(name, self.rules.default_days) for name in behind]
-        for start, days in starts:
-            since = self.clock.now - days * DAY
-            if start in behind and self.commits[start][0] > since:
-                active.add(start)
-            created, parent, _ = self.commits[start]
-            while parent:
-                if created > since:
-                    active.add(parent)
-                created, parent, _ = self.commits[parent]
-        return active
+        tagged = self.tags().values()
+        return active_in_model(self.commits, self.branches(), tagged, self.rules, self.clock.now)
+
+    def staged(self):
+        """What is in staging areas, hidden changes included. Those of a sealed area, where a failed
+        merge leaves it, are living until the branch's next commit.
+        """
+        core = self.lake.core
+        for branch in core.branches.all(core.repositories.get("sea")):
+            for token in branch.tokens:
+                for _, value in core.staging.changes([token]):
+                    if value is not None:
+                        yield entry_from(value).address
 
     def dead(self, there):
-        living = set(self.under_way)
+        living = self.under_way | set(self.staged())
         for branch in self.branches():
-            living |= self.shown(branch)
+            living |= set(self.shown(branch).values())
         for name in self.active():
-            living |= self.commits[name][2]
+            living |= set(self.commits[name].objects.values())
         old = int(self.clock.now - GRACE)
         return {
             name

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from support.garbage import DAY, addresses
 
 from anabranch.access.actor import Actor
 from anabranch.access.statements import ALLOW_ALL
-from anabranch.model.lakefile_parser import parse_lakefile
+from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules
 from anabranch.model.uri import IMAGES
-from anabranch.pipelines.images.planning import ImageRequest
-from anabranch.testing.garbage import DAY, addresses
+from anabranch.pipelines.images.assemble import ImageRequest
 
 ADMIN = Actor(username="admin", statements=(ALLOW_ALL,))
 

@@ -6,14 +6,14 @@ import json
 
 import pyarrow as pa
 import pytest
+from support.garbage import DAY, commit, found, put, stored
 
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.retention import RetentionRules
-from anabranch.pipelines.garbage import marks
-from anabranch.pipelines.garbage.address_hashes import hashes_of
-from anabranch.pipelines.garbage.marks import marks_of_tree
-from anabranch.pipelines.garbage.namespace import namespace_of
-from anabranch.testing.garbage import DAY, commit, found, put, stored
+from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses import address_index
+from anabranch.pipelines.garbage.addresses.address_index import index_tree
+from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 
 
 def test_a_run_reads_only_what_no_earlier_run_has_read(lake, collector, tmp_path):
@@ -108,12 +108,12 @@ def test_entries_need_not_be_decoded_to_be_marked(lake, others):
         if full.startswith("mem://sea/"):
             expected.add(full.removeprefix("mem://sea/"))
     tree = lake.core.trees.open(sea, commit(lake).metarange_id)
-    namespace = namespace_of(sea, lake.blocks)
-    hashes, rows = marks_of_tree(tree, namespace.reading(sea), "here")
+    namespace = to_namespace(sea, lake.blocks)
+    hashes, rows = index_tree(tree, namespace.reading(sea), "here")
     assert rows == 20 + len(others)
-    assert hashes.tolist() == sorted(hashes_of(pa.array(sorted(expected))).tolist())
+    assert hashes.tolist() == sorted(hash_addresses(pa.array(sorted(expected))).tolist())
     # and so they are where the tree is another repository's
     for reading in (namespace.reading(sea), namespace.reading(land)):
-        found = marks_of_tree(tree, reading, "here")
-        slowly = marks._marks(tree, reading)
+        found = index_tree(tree, reading, "here")
+        slowly = address_index._marks(tree, reading)
         assert (found[0].tolist(), found[1]) == (slowly[0].tolist(), slowly[1])

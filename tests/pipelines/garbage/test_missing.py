@@ -8,16 +8,16 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.garbage import DAY, commit, live_at_random, memory_lake, put, stored
 
 from anabranch.access.actor import Actor
 from anabranch.access.statements import ALLOW_ALL
-from anabranch.model.lakefile_parser import parse_lakefile
+from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.missing import MISSING
-from anabranch.pipelines.garbage.report_page import html_page
-from anabranch.pipelines.images.planning import ImageRequest
-from anabranch.testing.garbage import DAY, commit, live_at_random, memory_lake, put, stored
+from anabranch.pipelines.garbage.marking.missing import MISSING
+from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.images.assemble import ImageRequest
 from anabranch.testing.lake import Clock
 
 ADMIN = Actor(username="admin", statements=(ALLOW_ALL,))

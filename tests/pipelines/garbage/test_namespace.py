@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.namespace import namespace_of
+from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 
 RELATIVE, FULL, BY_LOOKS = 1, 2, 0
 
@@ -24,7 +24,7 @@ def blocks(tmp_path):
 
 
 def read(blocks, collected, reader, rows):
-    reading = namespace_of(repository(collected), blocks).reading(repository(reader))
+    reading = to_namespace(repository(collected), blocks).reading(repository(reader))
     kinds, addresses = zip(*rows, strict=True)
     found = reading.relative(pa.array(addresses), pa.array(kinds, pa.int32()))
     return sorted(name for column in found for name in column.to_pylist())
@@ -46,6 +46,18 @@ def test_its_own(blocks):
     expected = ["data/a", "data/b", "data/c", "data/d", "data/e", "data/x://y"]
     assert read(blocks, "local://sea", "local://sea/", rows) == expected
     assert read(blocks, "local://sea/", "local://sea", rows[:1]) == ["data/a"]
+
+
+def test_one_around_it(blocks):
+    rows = [
+        (RELATIVE, "data/a"),
+        (RELATIVE, "in/data/b"),
+        (RELATIVE, "inside/data/c"),
+        (FULL, "local://sea/in/data/d"),
+        (FULL, "in/data/e"),
+    ]
+    assert read(blocks, "local://sea/in", "local://sea", rows) == ["data/b", "data/d"]
+    assert read(blocks, "local://sea/in", "local://se", rows) == ["data/d"]
 
 
 def test_anothers(blocks):

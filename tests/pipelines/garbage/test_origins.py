@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.garbage import DAY
 
 from anabranch.model.retention import RetentionRules
-from anabranch.pipelines.garbage import origins
-from anabranch.pipelines.garbage.amount import Amount
-from anabranch.testing.garbage import DAY
+from anabranch.pipelines.garbage.marking import attribution
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
 
 
 def put(lake, path, body, branch="main"):
@@ -55,36 +55,40 @@ def history(lake, clock):
 def test_each_object_is_counted_once_where_it_was(collector):
     with collector.mark("sea") as run:
         found = run.summary.origins
-        assert run.summary.candidates == Amount(5, 11_130)
-    assert found.by_branch == {"main": Amount(2, 30), "dev": Amount(1, 100), "": Amount(1, 1000)}
-    assert found.by_folder == {
-        "a/": Amount(1, 10),
-        "": Amount(1, 20),
-        "b/": Amount(1, 100),
-        "c/": Amount(1, 1000),
+        assert run.summary.candidates == ObjectTotals(5, 11_130)
+    assert found.by_branch == {
+        "main": ObjectTotals(2, 30),
+        "dev": ObjectTotals(1, 100),
+        "": ObjectTotals(1, 1000),
     }
-    assert found.never_committed == Amount(1, 10_000)
-    assert found.not_traced == found.other_folders == Amount()
+    assert found.by_folder == {
+        "a/": ObjectTotals(1, 10),
+        "": ObjectTotals(1, 20),
+        "b/": ObjectTotals(1, 100),
+        "c/": ObjectTotals(1, 1000),
+    }
+    assert found.never_committed == ObjectTotals(1, 10_000)
+    assert found.not_traced == found.other_folders == ObjectTotals()
 
 
 @pytest.mark.usefixtures("history")
 def test_the_largest_folders_are_named(collector, monkeypatch):
-    monkeypatch.setattr(origins, "_SHOWN_FOLDERS", 1)
+    monkeypatch.setattr(attribution, "_SHOWN_FOLDERS", 1)
     with collector.mark("sea") as run:
         found = run.summary.origins
-    assert found.by_folder == {"c/": Amount(1, 1000)}
-    assert found.other_folders == Amount(3, 130)
+    assert found.by_folder == {"c/": ObjectTotals(1, 1000)}
+    assert found.other_folders == ObjectTotals(3, 130)
 
 
 @pytest.mark.usefixtures("history")
 def test_what_is_much_is_not_traced_to_its_end(collector, monkeypatch):
-    monkeypatch.setattr(origins, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(attribution, "_MOST_ENTRIES", 1)
     with collector.mark("sea") as run:
         found = run.summary.origins
     counted = sum(amount.objects for amount in found.by_branch.values())
     assert 0 < counted < 4
     assert found.not_traced.objects == 5 - counted
-    assert found.never_committed == Amount()
+    assert found.never_committed == ObjectTotals()
 
 
 def test_a_lost_range_of_what_is_past_is_no_hindrance(lake, collector, history, tmp_path):
@@ -97,8 +101,8 @@ def test_a_lost_range_of_what_is_past_is_no_hindrance(lake, collector, history, 
         found = run.summary.origins
         assert run.summary.candidates.objects == 5
     # other commits of `dev` name what the lost one did
-    assert found.by_branch == {"dev": Amount(3, 130), "": Amount(1, 1000)}
-    assert found.not_traced == Amount(1, 10_000)
+    assert found.by_branch == {"dev": ObjectTotals(3, 130), "": ObjectTotals(1, 1000)}
+    assert found.not_traced == ObjectTotals(1, 10_000)
 
 
 def test_without_rules_nothing_is_past(lake, clock, collector):
@@ -107,4 +111,4 @@ def test_without_rules_nothing_is_past(lake, clock, collector):
     commit(lake)
     clock.advance(2 * DAY)
     with collector.mark("sea") as run:
-        assert run.summary.origins.never_committed == run.summary.candidates == Amount(1, 1)
+        assert run.summary.origins.never_committed == run.summary.candidates == ObjectTotals(1, 1)

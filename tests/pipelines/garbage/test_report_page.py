@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.pipelines.garbage.amount import Amount
-from anabranch.pipelines.garbage.origins import Origins
-from anabranch.pipelines.garbage.report_page import html_page
-from anabranch.pipelines.garbage.summary import Summary
+from anabranch.pipelines.garbage.marking.attribution import Origins
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.garbage.reports.summary import Summary
 
 EMPTY = {"meta", "rect"}
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "section"),
     *("table", "tr", "th", "td", "bdi", "data", "svg", "g", "text", "rect"),
 }
-AMOUNTS = st.builds(Amount, st.integers(0, 10**12), st.integers(0, 2**62))
+AMOUNTS = st.builds(ObjectTotals, st.integers(0, 10**12), st.integers(0, 2**62))
 NAMES = st.text(max_size=60)
 HOSTILE = [
     "</bdi></td><script>alert(1)</script>",
@@ -119,7 +119,7 @@ def test_figures_are_those_of_the_summary(amounts, by_branch, by_folder, by_mont
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_in_their_places(name):
-    amounts = {name: Amount(1, 1)}
+    amounts = {name: ObjectTotals(1, 1)}
     summary = summary_of(
         repository=name,
         storage_namespace=name,
@@ -135,7 +135,9 @@ def test_names_stay_in_their_places(name):
     page = Page(raw)
     assert not {each for each in page.attributes if each.startswith(("on", "href", "src"))}
     assert raw.count(b"<style>") == raw.count(b"</style>") == 1
-    plain = Page(html_page(summary_of(default_retention_days=1, by_month={"x": Amount(1, 1)})))
+    plain = Page(
+        html_page(summary_of(default_retention_days=1, by_month={"x": ObjectTotals(1, 1)}))
+    )
     assert page.attributes == plain.attributes
     for unseen in ("\x00", "\x1b", "\u202e"):
         assert unseen not in "".join(page.texts)
@@ -154,7 +156,7 @@ def test_a_page_of_nothing():
 
 
 def test_the_page_needs_nothing_from_elsewhere():
-    raw = html_page(summary_of(by_month={"2023-11": Amount(1, 1)}))
+    raw = html_page(summary_of(by_month={"2023-11": ObjectTotals(1, 1)}))
     assert b"default-src 'none'" in raw
     assert b"http" not in raw.replace(b"http://www.w3.org/2000/svg", b"").replace(
         b"http-equiv", b""
@@ -162,5 +164,5 @@ def test_the_page_needs_nothing_from_elsewhere():
 
 
 def test_a_summary_goes_to_json_and_back():
-    summary = summary_of(origins=Origins({"": Amount(1, 2)}))
+    summary = summary_of(origins=Origins({"": ObjectTotals(1, 2)}))
     assert msgspec.json.decode(msgspec.json.encode(summary), type=Summary) == summary

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from anabranch.pipelines.garbage.candidates import CANDIDATES
-from anabranch.testing.garbage import DAY, put, stored
+from support.garbage import DAY, put, stored
+
+from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 
 
 def test_the_summary_and_the_candidates_are_files(lake, clock, collector):

@@ -9,14 +9,15 @@ import time
 
 import msgspec
 import pytest
+from support.garbage import DAY, addresses, aged, live_at_random, refer_to_lost, stored
 
 import anabranch
-from anabranch.blocks.local import LocalBlocks
-from anabranch.errors import Conflict, NotFound
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Conflict, Denied, NotFound
+from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.spark.garbage import served_installation
-from anabranch.spark.server import Server
-from anabranch.testing.garbage import DAY, addresses, aged, live_at_random, stored
+from anabranch.spark.jobs.garbage import served_installation
+from anabranch.spark.sources.server_source import Server
 from anabranch.testing.server import running_server
 from anabranch.versioning.identifiers import Identifiers, descending_time
 
@@ -93,6 +94,74 @@ def test_after_any_history_both_tell_the_same(lake, through, here, seed):
         for name in stored(lake, namespace_of(lake))
         if "gc/commits/" in name or "gc/uncommitted/" in name
     ]
+
+
+def missing(collector, **options):
+    time.sleep(1.1)  # runs of one second do not know each other's order
+    with collector.mark("sea", **options) as run:
+        summary = run.summary.missing
+    rows = [
+        (each.address, each.repository, each.path, sorted(each.references), each.commits)
+        for each in summary.shown
+    ]
+    return sorted(rows), summary.objects, summary.references, summary.checked
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 9))]
+)
+def test_both_miss_the_same_objects(lake, through, here, seed):
+    refer_to_lost(lake, namespace_of(lake), random.Random(seed))
+    lake.tags.create("sea", "v1", "main")
+    lake.garbage_rules.set("sea", RetentionRules(1))
+    expected = missing(here)
+    assert expected[3] == "all"
+    names = {name for row in expected[0] for name in row[3]}
+    assert {"branch main", "branch dev", "tag v1"} <= names
+    assert names & {"staged on main", "staged on dev"}
+    assert missing(through) == expected
+    assert missing(through, check_only=True) == expected
+    assert not [
+        name
+        for name in stored(lake, namespace_of(lake))
+        if "gc/commits/" in name or "gc/uncommitted/" in name
+    ]
+
+
+class OlderServer:
+    """Requests to a server that does not know the parameter `paths`, or refuses it."""
+
+    def __init__(self, calls, refuses):
+        self._calls = calls
+        self._refuses = refuses
+
+    def __getattr__(self, name):
+        return getattr(self._calls, name)
+
+    def change(self, method, *segments, body=None, query=None):
+        if query and "paths" in query:
+            if self._refuses:
+                raise Denied("not for all repositories")
+            query = None
+        return self._calls.change(method, *segments, body=body, query=query)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_without_paths_only_commits_are_checked(lake, served, data, tmp_path, refuses):
+    refer_to_lost(lake, namespace_of(lake), random.Random(3))
+    served.calls, calls = OlderServer(served.calls, refuses), served.calls
+    try:
+        blocks = LocalBlocks(data / "block")
+        installation = served_installation(served, blocks, tmp_path)
+        collector = Collector(installation, blocks, tmp_path / "gc", clock=time.time)
+        rows, _, _, checked = missing(collector)
+    finally:
+        served.calls = calls
+    assert checked == "committed"
+    assert rows
+    assert not [row for row in rows if any(name.startswith("staged") for name in row[3])]
+    names = stored(lake, namespace_of(lake))
+    assert not [name for name in names if "gc/uncommitted/" in name]
 
 
 def test_a_sweep_looks_at_the_server_first(lake, through):

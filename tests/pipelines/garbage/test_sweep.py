@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.garbage import DAY, addresses, commit, found, put, stored
 
 from anabranch.errors import AnabranchError, Busy, NotFound
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.sweep import Sweep, remove_patiently
-from anabranch.testing.garbage import DAY, addresses, commit, found, put, stored
+from anabranch.pipelines.garbage.fence import Deadline
+from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
+from anabranch.pipelines.garbage.sweeping.sweep import Sweep
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
 
@@ -94,7 +96,7 @@ def test_a_repository_that_is_deleted_meanwhile_is_not_swept(lake, clock, collec
 
 def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
     slept = []
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH", 2)
 
     for _ in range(7):
         put(lake, "a")
@@ -111,7 +113,7 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
             lake.blocks,
             run._place.namespace,
             run.living,
-            run._watching,
+            run._progress,
             sweep=run.summary.run_id,
             rate=4,
             ticks=lambda: now,
@@ -122,7 +124,7 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
 
 
 def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, monkeypatch):
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweep.BATCH", 2)
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH", 2)
 
     dead = [put(lake, "a") for _ in range(6)]
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
@@ -134,7 +136,7 @@ def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, m
             lake.blocks,
             run._place.namespace,
             run.living,
-            run._watching,
+            run._progress,
             sweep=run.summary.run_id,
             ticks=lambda: next(ticks),
         )
@@ -175,7 +177,7 @@ def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collec
             blocks,
             run._place.namespace,
             run.living,
-            run._watching,
+            run._progress,
             sweep=run.summary.run_id,
             sleep=slept.append,
         )
@@ -187,7 +189,12 @@ def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collec
 def test_one_that_never_stops_ends_the_sweep(lake):
     slept = []
     with pytest.raises(Busy):
-        remove_patiently(Throttled(lake.blocks, "delete", 99), ["mem://sea/x"], slept.append)
+        delete_with_backoff(
+            Throttled(lake.blocks, "delete", 99),
+            ["mem://sea/x"],
+            Deadline.after(60),
+            slept.append,
+        )
     assert slept == sorted(slept)
     assert 60 < sum(slept) < 120
 

@@ -1,12 +1,16 @@
-"""Which hashes are unknown, against sets."""
+"""Which hashes are unknown, and which are not listed, against sets."""
 
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.pipelines.garbage.unmarked import is_in
+from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses.anti_join import compare, dead_objects, is_in
+from anabranch.pipelines.garbage.addresses.listing import LISTING, write_listing
+from anabranch.pipelines.jobs.progress import NO_PROGRESS
 
 HASHES = st.one_of(
     st.integers(0, 2**64 - 1), st.integers(0, 40), st.integers(2**64 - 40, 2**64 - 1)
@@ -25,3 +29,43 @@ def test_many():
     hashes = np.concatenate([known[::3], chance.integers(0, 2**64 - 1, 50_000, np.uint64)])
     chance.shuffle(hashes)
     assert (is_in(hashes, known) == np.isin(hashes, known)).all()
+
+
+NUMBERS = st.sets(st.integers(0, 60))
+
+
+@given(
+    listed=st.lists(NUMBERS, max_size=4),
+    young=NUMBERS,
+    living=st.lists(NUMBERS, max_size=5),
+    share=st.sampled_from([1, 3, 7, 1 << 25]),
+)
+def test_a_listing_compared_with_what_lives(tmp_path_factory, listed, young, living, share):
+    """Names in several living arrays count once."""
+
+    def name(number):
+        return f"data/{number:020}/{number:020}"
+
+    batches = []
+    seen = set()
+    for part in listed:
+        numbers = sorted(part - seen)
+        seen |= part
+        columns = {
+            "address": [name(number) for number in numbers],
+            "size": [1] * len(numbers),
+            "mtime": [50 if number in young else 10 for number in numbers],
+        }
+        batches.append(pa.RecordBatch.from_pydict(columns, schema=LISTING))
+    listing = write_listing(tmp_path_factory.mktemp("l") / "l", batches, 20, NO_PROGRESS)
+    arrays = [np.sort(hash_addresses(pa.array(map(name, part), pa.string()))) for part in living]
+    comparison = compare(listing, arrays, NO_PROGRESS, share)
+    everything, alive = seen, set().union(*living)
+    dead = {
+        address
+        for batch in dead_objects(listing, comparison.dead)
+        for address in batch.column("address").to_pylist()
+    }
+    assert dead == {name(number) for number in everything - young - alive}
+    absent = hash_addresses(pa.array(map(name, alive - everything), pa.string()))
+    assert comparison.absent.tolist() == sorted(absent.tolist())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.garbage import DAY
 
-from anabranch.catalog.completion import WantedPart
+from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.errors import NotFound
-from anabranch.testing.garbage import DAY
 
 
 def test_only_old_ones_are_ended_and_only_if_asked_for(lake, clock, collector):

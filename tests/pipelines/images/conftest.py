@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from support.faults.image_builds import ADMINISTRATOR, build_image
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.image import Image, ImagePlan
-from anabranch.model.lakefile_parser import parse_lakefile
-from anabranch.pipelines.images.planning import ImageRequest
-from anabranch.testing.image_building import ADMINISTRATOR, build_image
+from anabranch.model.lakefile.parser import parse_lakefile
+from anabranch.pipelines.images.assemble import ImageRequest
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_the_same_pins_give_the_same_digest(images, fill, outside):
     assert images.build("five", text).plan.digest != one.plan.digest
 
 
-def test_an_image_stays_when_its_sources_go(images, lake):
+def test_image_keeps_objects_of_deleted_sources(images, lake):
     images.commit("sea", {"a": b"a", "b": b"b"})
     images.build("v1", "FROM lakefs://sea/main")
     images.commit("sea", {"a": b"new", "b": None})
@@ -85,7 +85,7 @@ def test_an_image_stays_when_its_sources_go(images, lake):
     assert images.contents("v1") == {"a": b"a", "b": b"b"}
 
 
-def test_what_is_not_committed_is_left_out(images, lake):
+def test_staged_changes_are_not_in_the_image(images, lake):
     images.commit("sea", {"a": b"a"})
     lake.objects.upload("sea", "main", "a", [b"staged"])
     images.build("v1", "FROM lakefs://sea/main")
@@ -94,19 +94,19 @@ def test_what_is_not_committed_is_left_out(images, lake):
     (remark,) = image.plan.remarks
     assert remark.kind == "pinned"
     assert remark.line == 1
-    with pytest.raises(Invalid, match="Lakefile:1: lakefs://sea/main may mean another"):
+    with pytest.raises(Invalid, match="Lakefile:1: lakefs://sea/main may point to another"):
         images.build("v2", "FROM lakefs://sea/main", strict=True)
-    with pytest.raises(Invalid, match="may mean another"):
+    with pytest.raises(Invalid, match="may point to another"):
         images.build("v2", "FROM lakefs://sea/main~1", strict=True)
 
 
-def test_patterns_leave_objects_out(images):
+def test_exclude_patterns_leave_objects_out(images):
     images.commit("sea", {"a/1.csv": b"1", "a/1.tmp": b"2", "a/_temporary/0/x.csv": b"3"})
     images.build("v1", "ADD --exclude=*.tmp --exclude=_temporary/* lakefs://sea/main/a/ /")
     assert images.contents("v1") == {"1.csv": b"1"}
 
 
-def test_later_layers_win_and_that_is_told(images):
+def test_later_layers_win_and_replacements_are_reported(images):
     images.commit("sea", {"a": b"a", "b": b"b", "c/a": b"c"})
     image = images.build(
         "v1",

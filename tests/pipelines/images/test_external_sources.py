@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from anabranch.catalog.block_urls import Deed
+from anabranch.catalog.presigning.presigned_urls import UrlGrant
 from anabranch.errors import Gone
 from anabranch.model.image import PINNED
 
@@ -41,15 +41,15 @@ def test_what_was_replaced_is_not_read(lake, outside):
         with pytest.raises(Gone, match="was replaced: the image pins the ETag") as caught:
             read()
         assert caught.value.kind == "source_replaced"
-    assert found.read_at_once(0, 2) is None
+    assert found.read_if_cached(0, 2) is None
     assert lake.objects.open("image", "v1", "data/b/c").read_bytes() == b"cc"
     (outside / "raw/a").unlink()
-    with pytest.raises(Gone, match="is not there any more"):
+    with pytest.raises(Gone, match="was deleted"):
         found.read_bytes()
 
 
 @pytest.mark.usefixtures("image")
-def test_what_is_replaced_while_it_is_read_is_told(lake, outside):
+def test_object_replaced_during_read_raises_error(lake, outside):
     pieces = lake.objects.open("image", "v1", "data/a").read()
     replace(outside / "raw/a", b"xx")
     with pytest.raises(Gone, match="was replaced"):
@@ -76,9 +76,9 @@ def test_copies_are_copies(lake, images, outside):
 @pytest.mark.usefixtures("image")
 def test_presigned_urls_are_ours(lake, outside):
     found = lake.objects.open("image", "v1", "a")
-    url = lake.presigning.read(found.physical_address, "http://here", found.pinned_etag).url
+    url = lake.presigning.read_url(found.physical_address, "http://here", found.pinned_etag).url
     asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-    deed = Deed("GET", asked["address"], int(asked["expires"]), etag=asked["etag"])
+    deed = UrlGrant("GET", asked["address"], int(asked["expires"]), etag=asked["etag"])
     block = lake.signed_blocks.open(deed, asked["signature"])
     assert b"".join(block.read(0, block.size)) == b"aa"
     replace(outside / "raw/a", b"xx")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.errors import NotFound
 from anabranch.model.glob import glob
-from anabranch.model.lakefile import Add, From, Lakefile
+from anabranch.model.lakefile.instructions import Add, From, Lakefile
 from anabranch.model.uri import LakeUri
 
 NAMES = ["a", "b", "a/x", "a/y", "a/b/x", "b/x", "c/a/y", "c/z"]

@@ -7,20 +7,22 @@ import threading
 import time
 
 import pytest
+from support.faults.image_builds import ADMINISTRATOR, builder
 
-from anabranch.blocks.local_sources import LocalSources
-from anabranch.errors import Gone, NotFound
+from anabranch.blocks.local.external_objects import LocalExternalObjects
+from anabranch.errors import Corrupt, Gone, NotFound
+from anabranch.keyvalue.contract import Write
 from anabranch.library import open_lake
-from anabranch.pipelines.images.building import require_sources_there
-from anabranch.pipelines.images.planning import plan_image
-from anabranch.pipelines.imports.tally import Tally
-from anabranch.testing.image_building import ADMINISTRATOR, builder
+from anabranch.pipelines.images.assemble import plan_image
+from anabranch.pipelines.images.build_job import require_sources_there
+from anabranch.pipelines.jobs.progress import NO_PROGRESS
+from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 
 TEXT = "FROM lakefs://sea/main\nADD lakefs://sea/main/a/ b\nLABEL a=1"
 OBJECTS = {f"a/{number}": b"%d" % number for number in range(20)}
 
 
-def test_a_build_that_is_killed_leaves_no_tag(tmp_path):
+def test_killed_build_leaves_no_tag(tmp_path):
     with open_lake(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")
         for path, content in OBJECTS.items():
@@ -50,12 +52,12 @@ def test_a_build_that_is_killed_leaves_no_tag(tmp_path):
                 assert lake.objects.open("image", last, path).read_bytes() == content
 
 
-def test_a_source_that_is_deleted_during_the_build(images, lake):
+def test_source_deleted_during_build_raises_gone(images, lake):
     images.commit("sea", {"a": b"1"})
     images.commit("sky", {"b": b"2"})
     request = images.request("v1", "FROM lakefs://sky/main\nADD lakefs://sea/main/ b")
     with lake.core.trees.scratch() as folder:
-        planned = plan_image(lake.core, lake.blocks, None, request, folder, Tally())
+        planned = plan_image(lake.core, lake.blocks, None, request, folder, NO_PROGRESS)
         require_sources_there(lake.core, planned.sources)
         lake.repositories.delete("sea")
         with pytest.raises(Gone, match=r"Lakefile:2: .*sea was deleted meanwhile"):
@@ -69,19 +71,19 @@ def test_a_source_that_is_deleted_during_the_build(images, lake):
 def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its builds when it is closed
     """Holds listings at their first file until it is set."""
     gate = threading.Event()
-    listing = LocalSources.list
+    listing = LocalExternalObjects.list
 
     def held(self, prefix):
         for found in listing(self, prefix):
             assert gate.wait(60)
             yield found
 
-    monkeypatch.setattr(LocalSources, "list", held)
+    monkeypatch.setattr(LocalExternalObjects, "list", held)
     yield gate
     gate.set()
 
 
-def test_a_build_goes_on_when_nobody_waits(images, lake, fill, outside, gate):
+def test_build_completes_without_a_waiting_caller(images, lake, fill, outside, gate):
     fill({"a": b"1"})
     request = images.request("v1", f"ADD local://{outside}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
@@ -98,7 +100,49 @@ def test_a_build_goes_on_when_nobody_waits(images, lake, fill, outside, gate):
     assert status.commit.id == lake.images.get("v1").commit_id
 
 
-def test_a_server_that_stops_ends_its_builds(images, lake, fill, outside, gate):
+def test_running_build_renews_pins_of_its_sources(images, lake, fill, outside, gate, monkeypatch):
+    monkeypatch.setattr("anabranch.pipelines.jobs.job._HEARTBEAT_INTERVAL", 0.01)
+    fill({"a": b"1"})
+    images.commit("sea", {"b": b"2"})
+    request = images.request("v1", f"ADD lakefs://sea/main/ b\nADD local://{outside}/ x")
+    started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
+    running = lake.builds._jobs._running[started.id]
+    deadline = time.monotonic() + 30
+    while not running._pins:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    [pin] = running._pins
+    while running._pins == [pin]:  # a pin's end is stored in whole seconds
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    gate.set()
+    assert running.wait_done(30)
+    assert lake.images.find("v1") is not None
+
+
+def test_builds_have_records_of_their_own(images, lake):
+    images.commit("sea", {"b": b"2"})
+    images.build("v1", "ADD lakefs://sea/main/ b")
+    repository = lake.core.repositories.get("image")
+    [record] = lake.core.image_builds.all(repository)
+    assert record.status.id.startswith("v1/")
+    assert record.status.commit == lake.commits.get("image", "v1")
+    assert not list(lake.core.imports.all(repository))
+
+
+def test_damaged_build_record_raises_corrupt(images, lake):
+    images.commit("sea", {"b": b"2"})
+    images.build("v1", "ADD lakefs://sea/main/ b")
+    repository = lake.core.repositories.get("image")
+    [record] = lake.core.image_builds.all(repository)
+    for damaged in (record.raw[:-1], b'{"id": 1}', b"\xff"):
+        key = IMAGE_BUILDS.key(record.status.id)
+        lake.core.image_builds._keyvalue.apply([Write(repository.partition, key, damaged)])
+        with pytest.raises(Corrupt, match="record of an image build"):
+            lake.builds.status("v1", record.status.id)
+
+
+def test_stopped_server_marks_builds_as_interrupted(images, lake, fill, outside, gate):
     fill({str(number): b"1" for number in range(3000)})
     request = images.request("v1", f"ADD local://{outside}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)

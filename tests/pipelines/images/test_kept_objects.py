@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.faults.image_builds import build_image
+from support.garbage import DAY, commit, found, memory_lake, put
 
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.testing.garbage import DAY, commit, found, memory_lake, put
-from anabranch.testing.image_building import build_image
 from anabranch.testing.lake import Clock
 
 
@@ -41,7 +41,7 @@ def addresses(lake, clock):
     return addresses
 
 
-def test_the_collector_keeps_what_images_hold(lake, addresses, clock, tmp_path):
+def test_collector_keeps_objects_of_images(lake, addresses, clock, tmp_path):
     collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=clock)
     assert found(collector) == {addresses["lost"]}
     lake.images.delete("v1")
@@ -51,7 +51,7 @@ def test_the_collector_keeps_what_images_hold(lake, addresses, clock, tmp_path):
     assert found(collector) == set(addresses.values())
 
 
-def test_a_commit_that_has_expired_is_told_of(lake, addresses):
+def test_expired_commit_is_reported(lake, addresses):
     assert addresses
     source = lake.commits.get("sea", "main~1").id
     put(lake, "new")
@@ -62,7 +62,7 @@ def test_a_commit_that_has_expired_is_told_of(lake, addresses):
     assert "may have removed objects" in image.plan.remarks[0].message
 
 
-def test_the_preparation_for_other_collectors_keeps_their_commits(lake, addresses):
+def test_gc_preparation_lists_commits_of_images_as_active(lake, addresses):
     def active():
         prepared = lake.garbage_preparation.commits("sea")
         rows = lake.blocks.read(lake.blocks.unqualify(prepared.commits)).decode().splitlines()[1:]

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.imports import ImportSource, ImportStatus
-from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.model.imports import ImportSource
+from anabranch.model.job import JobStatus
+from anabranch.pipelines.imports.commit_import import ImportRequest
 
 PATIENCE_SECONDS = 60
 
@@ -70,10 +71,10 @@ def start(lake: Lake, outside: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def ended(lake: Lake) -> Callable[..., ImportStatus]:
+def ended(lake: Lake) -> Callable[..., JobStatus]:
     """Waits until an import has ended and returns its state."""
 
-    def ended(import_id: str, lake: Lake = lake) -> ImportStatus:
+    def ended(import_id: str, lake: Lake = lake) -> JobStatus:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             status = lake.imports.status("sea", "main", import_id)
@@ -94,8 +95,10 @@ def listed(lake: Lake) -> Callable[..., dict[str, str]]:
         commit = lake.core.references.commit(repository, reference)
         tree = lake.core.trees.open(repository, commit.metarange_id)
         from anabranch import _kernel as kernel
-        from anabranch.pipelines.imports.ordering import records_of
+        from anabranch.pipelines.imports.merge_sorted_runs import decode_records
 
-        return {key.decode(): kernel.decode_entry(data)[0] for key, (_, data) in records_of(tree)}
+        return {
+            key.decode(): kernel.decode_entry(data)[0] for key, (_, data) in decode_records(tree)
+        }
 
     return listed

@@ -8,12 +8,13 @@ import time
 
 import pytest
 
-from anabranch.blocks.local_sources import LocalSources
+from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import Conflict, Denied, Gone, Invalid, NotFound, ReadOnlyRepository
 from anabranch.model.entry import Entry
-from anabranch.model.imports import ImportSource, ImportStatus
-from anabranch.pipelines import running
-from anabranch.pipelines.imports.landing import ImportRequest
+from anabranch.model.imports import ImportSource
+from anabranch.model.job import JobStatus
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.pipelines.jobs import job
 from anabranch.testing.lake import Clock
 
 
@@ -28,15 +29,15 @@ def put(lake, path, branch="main"):
 def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its imports when it is closed
     """Holds listings at their first file until it is set."""
     gate = threading.Event()
-    listing = LocalSources.list
+    listing = LocalExternalObjects.list
 
     def held(self, prefix):
         for found in listing(self, prefix):
             assert gate.wait(60)
             yield found
 
-    monkeypatch.setattr(LocalSources, "list", held)
-    monkeypatch.setattr(running, "_BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(LocalExternalObjects, "list", held)
+    monkeypatch.setattr(job, "_HEARTBEAT_INTERVAL", 0.02)
     yield gate
     gate.set()
 
@@ -132,7 +133,7 @@ class TestWhatIsWrong:
     @pytest.mark.parametrize(
         ("path", "message"), [("empty/", "nothing to import"), ("nowhere/", "no such folder")]
     )
-    def test_nothing_is_told(self, lake, outside, fill, start, ended, path, message):
+    def test_source_without_objects_fails(self, lake, outside, fill, start, ended, path, message):
         (outside / "empty").mkdir()
         fill("a")
         head = lake.branches.get("sea", "main")
@@ -183,7 +184,7 @@ class TestWhatIsWrong:
             lake.imports.start("sea", ImportRequest(branch="main", sources=[], committer="tester"))
 
     def test_a_repository_does_not_import_from_itself(self, tmp_path, ended):
-        from anabranch.blocks.local import LocalBlocks
+        from anabranch.blocks.local.store import LocalBlocks
         from anabranch.keyvalue.memory import MemoryStore
         from anabranch.library import Lake
 
@@ -216,7 +217,7 @@ class TestWhatIsWrong:
                 import_id = lake.imports.start("sea", request("object", path))
                 assert error in ended(import_id, lake).error
 
-    def test_what_is_not_there_is_told(self, lake, fill, start):
+    def test_missing_import_raises_not_found(self, lake, fill, start):
         fill("a")
         with pytest.raises(NotFound, match="branch not found"):
             start(("", ""), branch="nowhere")
@@ -261,10 +262,10 @@ class TestCancelling:
         import_id = start(("", ""))
         # another server knows the record alone
         jobs = lake.imports._jobs
-        jobs._running, running = {}, jobs._running
+        jobs._running, job = {}, jobs._running
         lake.imports.cancel("sea", "main", import_id)
         gate.set()
-        running[import_id].wait(60)
+        job[import_id].wait(60)
         assert ended(import_id).error == "Canceled"
         assert lake.branches.get("sea", "main") == head
 
@@ -324,8 +325,8 @@ class TestStates:
     def test_of_a_server_that_was_killed_say_so(self, lake):
         repository = lake.core.repositories.get("sea")
         now = time.time()
-        lake.core.imports.replace(repository, None, ImportStatus(id="lost", updated_at=now - 61))
-        lake.core.imports.replace(repository, None, ImportStatus(id="busy", updated_at=now))
+        lake.core.imports.replace(repository, None, JobStatus(id="lost", updated_at=now - 61))
+        lake.core.imports.replace(repository, None, JobStatus(id="busy", updated_at=now))
         assert "the server that ran the import has ended" in (
             lake.imports.status("sea", "main", "lost").error
         )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import uuid
 from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.formats.inventories import FORMATS, WHEN, Version, write_inventory
 
 from anabranch.errors import Corrupt, Denied, Invalid, NotFound
-from anabranch.pipelines.imports.inventory import parsed
-from anabranch.pipelines.imports.listing_sources import found_inventory, inventory_rows
-from anabranch.testing.inventories import FORMATS, WHEN, Version, write_inventory
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.pipelines.imports.listings.inventory import parse_manifest
+from anabranch.pipelines.imports.listings.sources import find_inventory, inventory_rows
 
 KEYS = st.text(st.sampled_from('ab/ +%é&\U0001f30a"\n,'), min_size=1, max_size=8)
 AVRO = (
@@ -22,7 +25,7 @@ AVRO = (
 
 
 def listed(place, tmp_path, blocks=None, prefix=""):
-    found = found_inventory(str(place), blocks)
+    found = find_inventory(str(place), blocks)
     batches = inventory_rows(found, blocks, tmp_path, prefix=prefix)
     return pa.Table.from_batches(list(batches)).to_pylist()
 
@@ -71,27 +74,48 @@ def test_it_lists_what_a_reader_of_the_bucket_sees(
     } == expected
 
 
+@pytest.fixture
+def remote(emulated_s3, tmp_path):
+    """A lake in a bucket, whose addresses inventories have."""
+    name = f"bucket-{uuid.uuid4()}"
+    emulated_s3.make_bucket(name)
+    with Lake(
+        MemoryStore(), emulated_s3.blocks(), cache_folder=tmp_path / "c", signing_secret=b"secret"
+    ) as lake:
+        lake.repositories.create("sea", f"s3://{name}/sea")
+        yield lake
+
+
 def import_inventory(lake, place, **fields):
+    fields = {"verify": "none", **fields}
     return lake.import_listing("sea", "main", place, inventory=True, **fields)
 
 
-def test_every_format_gives_one_tree(lake, outside):
+def test_every_format_gives_one_tree(remote, outside):
     rows = [Version(f"day={n % 7}/part {n}", n) for n in range(100)]
     trees = set()
     for kind in FORMATS:
-        made = import_inventory(lake, write_inventory(outside / kind, kind, rows, versions=True))
+        made = import_inventory(remote, write_inventory(outside / kind, kind, rows, versions=True))
         assert made.objects == 100
         trees.add(made.commit.metarange_id)
     assert len(trees) == 1
 
 
-def test_keys_that_cannot_be_decoded_are_left_out(lake, tmp_path):
+def test_keys_that_cannot_be_decoded_are_left_out(remote, tmp_path):
     rows = [Version("a", 1), Version("b%zz", 1), Version("c%ff", 1)]
     place = write_inventory(tmp_path, "CSV", rows, encode=str)
-    with pytest.raises(Invalid, match="2 rows of the listing can be no objects: 2 with no path"):
-        import_inventory(lake, place)
-    made = import_inventory(lake, place, unfit="skip")
+    with pytest.raises(Invalid, match="2 rows of the listing are invalid: 2 with no path"):
+        import_inventory(remote, place)
+    made = import_inventory(remote, place, unfit="skip")
     assert (made.objects, made.skipped) == (1, {"no path": 2})
+
+
+def test_an_inventory_of_another_store_is_refused(lake, tmp_path):
+    place = write_inventory(tmp_path, "CSV", [Version("a", 1), Version("b", 1)])
+    before = lake.branches.get("sea", "main")
+    with pytest.raises(Invalid, match="2 with an address of another store"):
+        import_inventory(lake, place)
+    assert lake.branches.get("sea", "main") == before
 
 
 def test_a_copy_may_have_its_files_elsewhere(tmp_path):
@@ -124,7 +148,7 @@ def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
 )
 def test_what_is_no_manifest(text, told):
     with pytest.raises(Invalid, match=told):
-        parsed(text)
+        parse_manifest(text)
 
 
 def test_an_inventory_needs_sizes_and_a_place(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -19,22 +20,31 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Corrupt, DirtyBranch, Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry
-from anabranch.pipelines.imports.landed_listing import LakeGround, ListingRequest
-from anabranch.pipelines.imports.listing_order import ROOM, Room, in_order
-from anabranch.pipelines.imports.listing_sources import ListingSource
-from anabranch.pipelines.imports.listings import LISTED
-from anabranch.pipelines.imports.local_listing import import_listing
+from anabranch.pipelines.imports.listings.external_sort import (
+    DEFAULT_BUDGET,
+    SortBudget,
+    sort_listing,
+)
+from anabranch.pipelines.imports.listings.import_listing import LakeTarget, ListingRequest
+from anabranch.pipelines.imports.listings.local_engine import import_listing
+from anabranch.pipelines.imports.listings.row_validation import LISTED
+from anabranch.pipelines.imports.listings.sources import ListingSource
 from anabranch.testing.lake import Clock, lake_in
 
 DAY = datetime(2024, 1, 1, 3, 4, 5, 678_901, UTC)
 NAMES = st.text(st.sampled_from("ab/é\U0001f30a\x01"), min_size=1, max_size=8)
-ROOMS = st.builds(Room, st.integers(1, 70), st.sampled_from([1, 1 << 20]), st.integers(1, 3))
+ROOMS = st.builds(SortBudget, st.integers(1, 70), st.sampled_from([1, 1 << 20]), st.integers(1, 3))
+
+
+def address_of(path):
+    """Returns an address of the store for whatever path."""
+    return f"local://raw/{hashlib.md5((path or '').encode()).hexdigest()}"
 
 
 def row(path, size=1, address=None, day=0, metadata=()):
     return {
         "path": path,
-        "physical_address": address if address is not None else f"s3://bucket/{path}",
+        "physical_address": address if address is not None else address_of(path),
         "size": size,
         "checksum": f"etag-{size}",
         "last_modified": DAY + timedelta(days=day),
@@ -71,12 +81,13 @@ def by_staging(lake, rows):
     ).metarange_id
 
 
-def imported(lake, source, *, room=ROOM, **fields):
-    if room is ROOM:
+def imported(lake, source, *, room=DEFAULT_BUDGET, **fields):
+    fields = {"verify": "none", **fields}
+    if room is DEFAULT_BUDGET:
         return lake.import_listing("sea", "main", source, **fields)
     request = ListingRequest(branch="main", **fields)
     rows = ListingSource(source).rows(lake.blocks)
-    return import_listing(LakeGround(lake.core, "sea"), rows, request, room=room)
+    return import_listing(LakeTarget(lake.core, "sea"), lake.blocks, rows, request, budget=room)
 
 
 @pytest.fixture
@@ -118,7 +129,7 @@ def test_rows_come_in_order_whatever_the_room(rows, room, batch):
     with tempfile.TemporaryDirectory() as folder:
         batches = table_of(listed).to_batches(max_chunksize=batch)
         found = [
-            each for made in in_order(batches, Path(folder), room) for each in made.to_pylist()
+            each for made in sort_listing(batches, Path(folder), room) for each in made.to_pylist()
         ]
         assert list(Path(folder).iterdir()) == []
     listed = [each for each in listed if each["path"] is not None]
@@ -183,7 +194,7 @@ def test_what_was_there_is_replaced_under_the_destination(lake):
     imported(lake, table_of([row("x/old"), row("x0"), row("w")]))
     made = imported(
         lake,
-        table_of([row("a", address="s3://bucket/x/a"), row("b/c", address="s3://bucket/x/b/c")]),
+        table_of([row(path, address=address_of(f"x/{path}")) for path in ("a", "b/c")]),
         destination="x",
         message="second",
         metadata={"k": "v"},
@@ -195,13 +206,13 @@ def test_what_was_there_is_replaced_under_the_destination(lake):
     assert made.commit.metarange_id == by_staging(lake, rows)
 
 
-@pytest.mark.parametrize("room", [ROOM, Room(3, 1 << 20, 1)])
+@pytest.mark.parametrize("room", [DEFAULT_BUDGET, SortBudget(3, 1 << 20, 1)])
 @pytest.mark.parametrize("name", ["left-out.parquet", "left-out.csv"])
 def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room, name):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
-        row("b", address="s3://old", day=8),
-        row("b", address="s3://older", day=7),
+        row("b", address="local://raw/old", day=8),
+        row("b", address="local://raw/older", day=7),
         row(None),
         row(""),
         row("ä" * 512 + "a"),
@@ -212,7 +223,7 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room
     listing = table_of(bad + good)
     before = lake.branches.get("sea", "main")
     left = tmp_path / name
-    with pytest.raises(Invalid, match="8 rows of the listing can be no objects") as caught:
+    with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
         imported(lake, listing, room=room, left_out=left)
     assert caught.value.kind == "unfit_rows"
     assert "2 with a path that came before" in caught.value.message
@@ -247,17 +258,17 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room
 def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
     (tmp_path / "l.csv").write_bytes(
         b"path,physical_address,size,last_modified\n"
-        b"a,s3://b/a, 5 ,2024-01-01 00:00:00\n"
-        b"b,s3://b/b,many,\n"
-        b"c,s3://b/c,1.5,2024-01-01T00:00:00+01:00\n"
-        b"d,s3://b/d,99999999999999999999,\n"
+        b"a,local://b/a, 5 ,2024-01-01 00:00:00\n"
+        b"b,local://b/b,many,\n"
+        b"c,local://b/c,1.5,2024-01-01T00:00:00+01:00\n"
+        b"d,local://b/d,99999999999999999999,\n"
     )
     made = imported(lake, tmp_path / "l.csv", unfit="skip")
     assert (made.objects, made.skipped) == (1, {"no size": 3})
     broken = pa.table(
         {
             "path": pa.array([b"a", b"\xff"], pa.binary()),
-            "physical_address": ["x", "y"],
+            "physical_address": ["local://b/x", "local://b/y"],
             "size": pa.array([1, 2], pa.uint8()),
         }
     )

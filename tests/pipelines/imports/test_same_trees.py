@@ -9,16 +9,17 @@ import tempfile
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.progress import CountingProgress
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.sources import Source
+from anabranch.blocks.external_objects import Source
 from anabranch.library import Lake
 from anabranch.model.entry import AddressType, Entry
 from anabranch.model.imports import ImportSource
-from anabranch.pipelines.imports.gathering import gather
-from anabranch.pipelines.imports.ordering import records_of
-from anabranch.pipelines.imports.replacing import replacement
-from anabranch.pipelines.imports.tally import Tally
+from anabranch.pipelines.imports.build_tree import build_tree
+from anabranch.pipelines.imports.merge_sorted_runs import decode_records
+from anabranch.pipelines.imports.replace_prefixes import replacement_changes
+from anabranch.pipelines.jobs.progress import NO_PROGRESS
 from anabranch.testing.lake import Clock, lake_in
 
 names = st.text(st.sampled_from("ab/é\U0001f30a"), min_size=1, max_size=6)
@@ -100,18 +101,18 @@ def test_an_import_makes_the_tree_of_staging(listings, places, before, shuffled,
         ]
         trees = lake.core.trees
         with trees.scratch() as scratch:
-            gathered = gather(
-                wanted, Listed(order), trees, scratch, Tally(), run_records=run_records
+            gathered = build_tree(
+                wanted, Listed(order), trees, scratch, NO_PROGRESS, run_records=run_records
             )
             imported = trees.open_in(scratch, gathered.metarange_id)
             assert len(imported) == gathered.count == len(made)
-            changes = replacement(head, imported, [prefix.encode() for prefix in prefixes])
+            changes = replacement_changes(head, imported, [prefix.encode() for prefix in prefixes])
             written = head.apply(changes, trees.write_folder(repository))
         removed = [path for path in old if any(map(path.startswith, prefixes))]
         assert written.metarange_id == by_staging(lake, made, removed)
         kept = {path for path in old if path not in removed} | made.keys()
         tree = lake.core.trees.open(repository, written.metarange_id)
-        assert [key.decode() for key, _ in records_of(tree)] == sorted(kept, key=str.encode)
+        assert [key.decode() for key, _ in decode_records(tree)] == sorted(kept, key=str.encode)
 
 
 def _by_bytes(item):
@@ -126,12 +127,14 @@ def test_an_import_of_many_ranges_is_written_as_lakefs_writes_one(tmp_path):
     with lake_in(tmp_path, Clock()) as lake, lake.core.trees.scratch() as scratch:
         source = ImportSource(type="common_prefix", path="s3://bucket/0/", destination="")
         backwards = Listed([[(key, 1) for key in reversed(keys)]])
-        gathered = gather([source], backwards, lake.core.trees, scratch, tally := Tally())
+        gathered = build_tree(
+            [source], backwards, lake.core.trees, scratch, progress := CountingProgress()
+        )
         tree = lake.core.trees.open_in(scratch, gathered.metarange_id)
         assert [each.max_key.decode() for each in tree.ranges()] == ends
-        assert tally.found == len(tree) == len(keys)
+        assert progress.done == len(tree) == len(keys)
         in_order = Listed([[(key, 1) for key in keys]])
         assert gathered.metarange_id == (
-            gather([source], in_order, lake.core.trees, scratch, Tally()).metarange_id
+            build_tree([source], in_order, lake.core.trees, scratch, NO_PROGRESS).metarange_id
         )
         assert isinstance(tree, kernel.Tree)

@@ -19,11 +19,11 @@ from xml.etree import ElementTree as ET
 
 import httpx2
 import pytest
+from support.stored_files import stored_files
 
 from anabranch.model.secret import Secret
-from anabranch.signing.sign import Signed, Signer, presign, sign_request
+from anabranch.signing.sign import SignedHeaders, SigningCredentials, presign, sign_request
 from anabranch.testing.server import Server, running_server
-from anabranch.testing.stored_files import stored_files
 
 BUCKET = "sea"
 UNSIGNED = "UNSIGNED-PAYLOAD"
@@ -60,12 +60,12 @@ class Wire:
         secret: str = "",
         skew: float = 0,
         at: float | None = None,
-    ) -> Signed:
+    ) -> SignedHeaders:
         """Returns a request's headers, signed at a time or now; `skew` is how far the clock is
         from ours.
         """
         server = self.server
-        signer = Signer(
+        signer = SigningCredentials(
             key or server.access_key_id, Secret(secret or server.secret_access_key), "us-east-1"
         )
         url = server.url + path
@@ -74,7 +74,7 @@ class Wire:
 
     def presign(self, method: str, path: str, *, expires: int = 60, skew: float = 0) -> str:
         """Returns the path and query of a presigned URL."""
-        signer = Signer(
+        signer = SigningCredentials(
             self.server.access_key_id, Secret(self.server.secret_access_key), "us-east-1"
         )
         url = presign(

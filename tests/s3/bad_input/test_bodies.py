@@ -8,9 +8,9 @@ import socket
 import time
 
 import pytest
+from support.clients.s3_uploads import SIGNED, SIGNED_TRAILER, UNSIGNED_TRAILER, checksum
 
 from anabranch.signing.chunk_signatures import ChunkSignatures
-from anabranch.testing.s3_uploads import SIGNED, SIGNED_TRAILER, UNSIGNED_TRAILER, checksum
 
 NEW = "/sea/main/new"
 TEA = "/sea/main/tea"

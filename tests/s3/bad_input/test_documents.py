@@ -117,7 +117,7 @@ def test_documents_as_clients_write_them(wire, root):
 
 
 @pytest.mark.parametrize("signing", [{"secret": "wrong"}, {"key": "AKIAJNOBODYNOBODYNOQ"}])
-def test_who_asks_is_proven_before_the_document_is_taken(wire, signing):
+def test_signature_is_verified_before_the_document_is_read(wire, signing):
     """A client that waits to be told to go on is told of the refusal instead."""
     then = {"Content-Length": str(8 << 20), "Expect": "100-continue"}
     raw = wire.request("POST", DELETE, sent=b"", then=then, **signing)
@@ -134,7 +134,7 @@ def test_who_asks_is_proven_before_the_document_is_taken(wire, signing):
     wire.nothing_came_of_it(before)
 
 
-def test_who_may_is_told_to_go_on(wire):
+def test_authorized_client_receives_100_continue(wire):
     then = {"Content-Length": "60", "Expect": "100-continue"}
     raw = wire.request("POST", DELETE, sent=b"", then=then, payload="UNSIGNED-PAYLOAD")
     with wire.connect() as connection:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from anabranch.s3.payloads.form import LARGEST_HEAD
-from anabranch.server import s3_requests
+from anabranch.s3.payloads.form import MAX_HEAD_BYTES
+from anabranch.server.http.dispatcher import BEGIN_SECONDS
 
 BOUNDARY = "b0undary"
 TYPE = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
@@ -81,7 +81,7 @@ def test_the_form_of_these_tests_is_right(wire, fields):
         {"x-amz-algorithm": "AWS4-HMAC-SHA256"},
     ],
 )
-def test_forms_that_nobody_signed(wire, fields, changed):
+def test_form_with_invalid_signature_stores_nothing(wire, fields, changed):
     kept = {name: value for name, value in {**fields, **changed}.items() if value is not None}
     before = wire.state(), wire.files()
     reply = wire.send(request(wire, form(kept, file(), end())))
@@ -121,7 +121,10 @@ MALFORMED = [
         lambda fields: form(fields, file(b"a\r\n--" + BOUNDARY.encode() + b"x\r\n"), end()),
         "MalformedPOSTRequest",
     ),
-    (lambda fields: form(fields, file(), end(), b"x" * (LARGEST_HEAD + 1)), "MalformedPOSTRequest"),
+    (
+        lambda fields: form(fields, file(), end(), b"x" * (MAX_HEAD_BYTES + 1)),
+        "MalformedPOSTRequest",
+    ),
     (lambda _: b"", "MalformedPOSTRequest"),
     (lambda _: b"no form at all", "MalformedPOSTRequest"),
     (lambda _: end(), "InvalidArgument"),
@@ -135,7 +138,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("made", "code"), MALFORMED)
-def test_forms_that_are_none(wire, fields, made, code):
+def test_malformed_form_is_rejected(wire, fields, made, code):
     status = 403 if code == "AccessDenied" else 400
     wire.refuses(request(wire, made(fields)), status, code)
 
@@ -156,11 +159,11 @@ def test_forms_without_a_boundary(wire, fields, content_type):
 
 
 LARGE = [
-    lambda fields: form({**fields, "x-amz-meta-a": "x" * LARGEST_HEAD}, file(), end()),
+    lambda fields: form({**fields, "x-amz-meta-a": "x" * MAX_HEAD_BYTES}, file(), end()),
     lambda fields: form({**fields, "x-amz-meta-a": "x" * (5 << 20)}, file(), end()),
     lambda _: form({f"x-ignore-{number}": "" for number in range(5000)}, file(), end()),
     lambda fields: form({**fields, "x" * (15 << 10): "", "y" * (15 << 10): ""}, file(), end()),
-    lambda fields: b"p" * (LARGEST_HEAD + 10) + b"\r\n" + form(fields, file(), end()),
+    lambda fields: b"p" * (MAX_HEAD_BYTES + 10) + b"\r\n" + form(fields, file(), end()),
 ]
 
 
@@ -231,7 +234,7 @@ def test_no_thread_waits_for_the_fields_of_strangers(wire, fields):
         start = time.monotonic()
         large = form(fields, file(b"x" * (1 << 20)), end())
         assert wire.send(request(wire, large)).status == 204
-        assert time.monotonic() - start < s3_requests._FIELDS_SECONDS / 2
+        assert time.monotonic() - start < BEGIN_SECONDS / 2
         assert wire.send(wire.request("DELETE", f"/sea/{KEY}")).status == 204
     finally:
         for connection in connections:

@@ -85,7 +85,7 @@ SUBRESOURCES = [
 
 
 @pytest.mark.parametrize(("method", "path", "status"), SUBRESOURCES)
-def test_what_is_not_there_to_be_asked(wire, method, path, status):
+def test_unsupported_sub_resource_is_rejected(wire, method, path, status):
     """Above all, `PUT ?acl` writes no object and `DELETE ?acl` deletes none."""
     code = {501: "NotImplemented", 405: "MethodNotAllowed"}[status]
     wire.refuses(wire.request(method, path, b"x" if method == "PUT" else b""), status, code)
@@ -110,7 +110,7 @@ def test_parameters_that_nobody_knows_are_passed_over(wire):
     assert (reply.status, reply.body) == (200, b"0123456789")
 
 
-def test_of_a_parameter_that_comes_twice_the_first_counts(wire):
+def test_first_value_of_repeated_parameter_is_used(wire):
     path = "/sea?prefix=main%2Ft&prefix=main%2Ff&max-keys=1000&max-keys=many"
     body = wire.send(wire.request("GET", path)).body
     assert b"main/tea" in body
@@ -238,7 +238,7 @@ def test_headers_that_are_too_long(wire, size):
         lambda raw: raw.replace(b"Host:", b"Ho st:", 1),
     ],
 )
-def test_what_is_no_http_closes_the_connection(wire, damage):
+def test_malformed_http_closes_the_connection(wire, damage):
     before = wire.state(), wire.files()
     with wire.connect() as connection:
         connection.sendall(damage(wire.request("PUT", NEW, b"x")))

@@ -90,7 +90,7 @@ def test_buckets_are_made_where_the_settings_say(tmp_path):
         assert code(error) == ("InvalidBucketName", 400)
 
 
-def test_what_every_bucket_is(s3, bucket):
+def test_constant_configurations_of_buckets(s3, bucket):
     assert s3.get_bucket_location(Bucket=bucket)["LocationConstraint"] is None
     assert "Status" not in s3.get_bucket_versioning(Bucket=bucket)
     acl = s3.get_bucket_acl(Bucket=bucket)
@@ -121,7 +121,7 @@ def test_what_every_bucket_is(s3, bucket):
         ("get_bucket_website", "NoSuchWebsiteConfiguration"),
     ],
 )
-def test_what_no_bucket_has(s3, bucket, operation, expected):
+def test_absent_configurations_return_their_errors(s3, bucket, operation, expected):
     with pytest.raises(ClientError) as error:
         getattr(s3, operation)(Bucket=bucket)
     assert code(error) == (expected, 404)
@@ -139,7 +139,7 @@ def test_acl_of_objects(s3, bucket):
     assert code(error) == ("NoSuchObjectLockConfiguration", 404)
 
 
-def test_what_is_not_there_yet_is_refused_and_changes_nothing(s3, bucket):
+def test_unsupported_operation_is_rejected_and_changes_nothing(s3, bucket):
     place = {"Bucket": bucket, "Key": "main/a"}
     s3.put_object(**place, Body=b"tea")
     refused = [

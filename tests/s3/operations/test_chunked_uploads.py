@@ -11,11 +11,11 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
+from support.clients.s3_uploads import SIGNED, SIGNED_TRAILER, checksum
 
 from anabranch.model.secret import Secret
 from anabranch.signing.chunk_signatures import ChunkSignatures
-from anabranch.signing.sign import Signer, sign_request
-from anabranch.testing.s3_uploads import SIGNED, SIGNED_TRAILER, checksum
+from anabranch.signing.sign import SigningCredentials, sign_request
 
 BODY = random.Random(11).randbytes(200_000)
 SIZE = 65536
@@ -27,7 +27,7 @@ def chunked(server, key, trailer):
     if trailer:
         headers["x-amz-trailer"] = f"x-amz-checksum-{trailer}"
     signed = sign_request(
-        Signer(server.access_key_id, Secret(server.secret_access_key), "us-east-1"),
+        SigningCredentials(server.access_key_id, Secret(server.secret_access_key), "us-east-1"),
         "PUT",
         f"{server.url}{key}",
         headers,
@@ -64,7 +64,7 @@ def put(server):
 
 
 @pytest.mark.parametrize("trailer", [None, "crc32", "crc32c", "crc64nvme", "sha1", "sha256"])
-def test_what_is_signed_to_the_end_is_stored(server, s3, bucket, put, trailer):
+def test_fully_signed_chunked_upload_is_stored(server, s3, bucket, put, trailer):
     headers, pieces = chunked(server, f"/{bucket}/main/a", trailer)
     assert put(f"/{bucket}/main/a", headers, b"".join(pieces)) == (200, "")
     got = s3.get_object(Bucket=bucket, Key="main/a")

@@ -101,7 +101,7 @@ def test_the_api_is_not_opened(open_server):
         assert "access-control-allow-origin" not in answer.headers
 
 
-def test_it_is_off_unless_it_is_set(server, s3, bucket):
+def test_cors_is_disabled_by_default(server, s3, bucket):
     place = {"Bucket": bucket, "Key": "main/a"}
     s3.put_object(**place, Body=b"tea")
     path = f"{server.url}/{bucket}/main/a"
@@ -118,7 +118,7 @@ def test_it_is_off_unless_it_is_set(server, s3, bucket):
         s3.get_bucket_cors(Bucket=bucket)
 
 
-def test_what_is_no_origin_stops_the_start(tmp_path):
+def test_malformed_origin_prevents_the_start(tmp_path):
     env = {"ANABRANCH_GATEWAYS_S3_CORS": "app.example.com"}
-    with pytest.raises(AssertionError, match="is no origin"), running_server(tmp_path, env=env):
+    with pytest.raises(AssertionError, match="is not an origin"), running_server(tmp_path, env=env):
         pass

@@ -61,7 +61,7 @@ def test_an_etag_names_an_object_that_is_there(s3, bucket, key):
     s3.delete_object(Bucket=bucket, Key=key, IfMatchSize=7)
 
 
-def test_of_many_each_has_its_own_condition(s3, bucket):
+def test_each_key_of_delete_objects_has_its_own_condition(s3, bucket):
     etags = {}
     for key in ("main/a", "main/b", "main/c", "main/d"):
         etags[key] = s3.put_object(Bucket=bucket, Key=key, Body=key.encode())["ETag"]
@@ -92,7 +92,7 @@ def test_one_key_on_two_conditions_is_refused(s3, bucket):
     assert s3.head_object(Bucket=bucket, Key="main/a")
 
 
-def test_of_many_that_delete_one_version_one_does(s3, bucket):
+def test_one_of_many_concurrent_conditional_deletions_succeeds(s3, bucket):
     key, outcomes, lock = {"Bucket": bucket, "Key": "main/a"}, [], threading.Lock()
     etag = s3.put_object(**key, Body=b"one")["ETag"]
     barrier = threading.Barrier(8)

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from anabranch.model.secret import Secret
-from anabranch.signing.sign import Signer, sign_request
+from anabranch.signing.sign import SigningCredentials, sign_request
 
 from .conftest import boto3_client
 
@@ -41,7 +41,7 @@ def test_an_upload_may_be_transferred_in_chunks(server, s3, place, size, signed)
     body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     path = f"/{place['Bucket']}/{place['Key']}"
     request = sign_request(
-        Signer(server.access_key_id, Secret(server.secret_access_key), "us-east-1"),
+        SigningCredentials(server.access_key_id, Secret(server.secret_access_key), "us-east-1"),
         "PUT",
         server.url + path,
         {},
@@ -57,7 +57,7 @@ def test_an_upload_may_be_transferred_in_chunks(server, s3, place, size, signed)
     assert s3.get_object(**place)["Body"].read() == body
 
 
-def test_of_a_part_number_that_is_completed_twice_the_last_one_counts(s3, place):
+def test_last_entry_of_a_repeated_part_number_is_used(s3, place):
     upload = begin(s3, place)
     first = s3.upload_part(**upload, PartNumber=1, Body=b"first")["ETag"]
     last = s3.upload_part(**upload, PartNumber=1, Body=b"last")["ETag"]

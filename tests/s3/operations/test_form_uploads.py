@@ -13,8 +13,7 @@ from xml.etree import ElementTree as ET
 import httpx2
 import pytest
 import requests
-
-from anabranch.testing.s3_uploads import checksum
+from support.clients.s3_uploads import checksum
 
 from .conftest import boto3_client
 
@@ -60,7 +59,7 @@ def test_a_file_comes_onto_the_branch(s3, bucket, post, signer, api, body):
     assert [item["path"] for item in diff] == ["a"]
 
 
-def test_another_library_sends_it(s3, bucket):
+def test_form_of_another_library_is_accepted(s3, bucket):
     form = s3.generate_presigned_post(bucket, "main/ü b")
     files = {"file": ("x", LARGE)}
     assert httpx2.post(form["url"], data=form["fields"], files=files).status_code == 204
@@ -105,7 +104,7 @@ def test_the_name_of_the_file_is_put_in(s3, bucket, post, name, kept):
     )
 
 
-def test_what_an_object_has_beside_its_bytes(s3, bucket, post):
+def test_form_fields_set_metadata_and_headers(s3, bucket, post):
     tagging = "<Tagging><TagSet><Tag><Key>a</Key><Value>1 &amp; 2</Value></Tag></TagSet></Tagging>"
     fields = {
         "Content-Type": "image/png",
@@ -180,7 +179,7 @@ def test_success_may_lead_to_a_page(s3, bucket, post, name, query):
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "//example.com", "a\r\nX: y", "http://["])
-def test_what_is_no_page_is_passed_over(post, url):
+def test_invalid_redirect_url_is_ignored(post, url):
     field = {"success_action_redirect": url}
     answer = post(Fields=field, Conditions=[["starts-with", "$success_action_redirect", ""]])
     assert answer.status_code == 204
@@ -330,7 +329,7 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("policy", "reason"), INVALID)
-def test_policies_that_are_none(server, bucket, policy, reason):
+def test_malformed_policy_is_rejected(server, bucket, policy, reason):
     if isinstance(policy, dict) and reason != "Policy missing expiration.":
         policy = {"expiration": soon(), **policy}
     fields = signed(server, policy)

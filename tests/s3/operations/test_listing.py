@@ -81,7 +81,7 @@ def test_the_root_shows_branches(s3, lake):
                 assert sorted(found) == sorted(expected)
 
 
-def test_what_a_listing_says(s3, lake):
+def test_listing_has_the_elements_of_s3(s3, lake):
     page = s3.list_objects_v2(
         Bucket=lake, Prefix="main/data", MaxKeys=1, FetchOwner=True, EncodingType="url"
     )
@@ -96,7 +96,7 @@ def test_what_a_listing_says(s3, lake):
     assert s3.list_objects_v2(Bucket=lake, Prefix="main/", MaxKeys=5000)["MaxKeys"] == 1000
 
 
-def test_what_cannot_be_listed(s3, lake):
+def test_missing_reference_lists_nothing_and_bad_parameters_fail(s3, lake):
     assert s3.list_objects_v2(Bucket=lake, Prefix="nothing/")["KeyCount"] == 0
     assert "Contents" not in s3.list_objects(Bucket=lake, Prefix="nothing/")
     for asked, expected in (

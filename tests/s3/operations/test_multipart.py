@@ -12,8 +12,7 @@ import zlib
 import boto3.s3.transfer
 import pytest
 from botocore.exceptions import ClientError
-
-from anabranch.testing.s3_uploads import checksum
+from support.clients.s3_uploads import checksum
 
 MIB = 1 << 20
 LEAST = 5 * MIB
@@ -114,7 +113,7 @@ def test_the_transfer_manager_copies_in_parts(s3, bucket, new_bucket):
     assert found["Body"].read() == body
 
 
-def test_nothing_is_to_be_seen_before_the_end(s3, bucket, upload, api):
+def test_upload_is_invisible_until_completed(s3, bucket, upload, api):
     parts = upload()
     listed = [parts.put(1, BIG), parts.put(2, b"end")]
     assert s3.list_objects_v2(Bucket=bucket, Prefix="main/")["KeyCount"] == 0
@@ -132,7 +131,7 @@ def test_nothing_is_to_be_seen_before_the_end(s3, bucket, upload, api):
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=bucket)
 
 
-def test_it_can_be_committed_and_read_at_the_commit(s3, bucket, upload, api):
+def test_multipart_object_can_be_committed_and_read(s3, bucket, upload, api):
     parts = upload()
     done = parts.complete([parts.put(1, b"tea")])
     assert done["ETag"] == etag_of([b"tea"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from botocore.exceptions import ClientError
-
-from anabranch.testing.s3_uploads import checksum
+from support.clients.s3_uploads import checksum
 
 ALL = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]
 
@@ -35,7 +34,7 @@ def test_attributes_are_those_that_are_asked_for(s3, bucket):
         ("main/a", [""], "InvalidRequest"),
     ],
 )
-def test_what_has_no_attributes(s3, bucket, key, asked, expected):
+def test_attributes_of_missing_object_or_bad_request_fail(s3, bucket, key, asked, expected):
     s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
     with pytest.raises(ClientError) as error:
         s3.get_object_attributes(Bucket=bucket, Key=key, ObjectAttributes=asked)

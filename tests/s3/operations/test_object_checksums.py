@@ -10,8 +10,7 @@ import zlib
 import httpx2
 import pytest
 from botocore.exceptions import ClientError, FlexibleChecksumError
-
-from anabranch.testing.s3_uploads import checksum
+from support.clients.s3_uploads import checksum
 
 from .conftest import boto3_client
 
@@ -294,7 +293,7 @@ def test_a_copy_by_an_unknown_checksum_is_refused(s3, bucket):
         s3.head_object(**place(bucket, "b"))
 
 
-def test_what_rewrites_metadata_keeps_checksums(api, s3, bucket, put_parts):
+def test_rewriting_metadata_keeps_checksums(api, s3, bucket, put_parts):
     where = place(bucket)
     put_parts([BIG, b"end"])
     before = s3.get_object_attributes(**where, ObjectAttributes=ALL)

@@ -302,7 +302,7 @@ def test_encryption_with_keys_of_clients_is_refused(s3, bucket):
     assert [found["Key"] for found in listed] == ["main/a"]
 
 
-def test_what_is_not_there(s3, bucket):
+def test_missing_object_returns_not_found(s3, bucket):
     for key in ("main/none", "none/a", "main", "none/", "a b/c"):
         with pytest.raises(ClientError) as error:
             s3.get_object(Bucket=bucket, Key=key)
@@ -353,7 +353,7 @@ def test_presigned_urls(s3, bucket):
     assert httpx2.get(other).status_code == 403
 
 
-def test_in_a_folder_nobody_is_sent_elsewhere(s3, bucket):
+def test_local_store_never_redirects(s3, bucket):
     s3.put_object(Bucket=bucket, Key="main/a", Body=b"here")
     url = s3.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "main/a"})
     answer = httpx2.get(url, headers={"User-Agent": "x s3RedirectionSupport"}, timeout=60)

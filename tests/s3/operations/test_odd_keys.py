@@ -12,10 +12,10 @@ import pytest
 from botocore.auth import HmacV1Auth, S3SigV4Auth, S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from support.clients import odd_keys
+from support.clients.odd_keys import BRANCH, LONGEST, ODD_KEYS, content_of
 
 from anabranch.model.names import MAX_PATH_BYTES
-from anabranch.testing import odd_keys
-from anabranch.testing.odd_keys import BRANCH, LONGEST, ODD_KEYS, content_of
 
 SPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
@@ -89,7 +89,7 @@ def filled(wire, new_bucket):
     return bucket
 
 
-def test_there_are_many_and_each_is_another():
+def test_unusual_keys_are_many_and_distinct():
     assert len(ODD_KEYS) == len(set(ODD_KEYS)) > 250
     assert max(len(key.encode()) for key in ODD_KEYS) == LONGEST
     composed = {unicodedata.normalize("NFC", key) for key in ODD_KEYS}
@@ -116,7 +116,7 @@ def test_the_paths_of_files_can_lie_in_one_folder(tmp_path):
 
 
 @pytest.mark.parametrize("sign", ["v4", "v2", "presigned"])
-def test_all_are_read(wire, filled, sign):
+def test_all_keys_are_readable(wire, filled, sign):
     for key in ODD_KEYS:
         status, headers, body = wire.send("GET", path_of(filled, key), sign=sign)
         assert (status, body) == (200, content_of(key)), key
@@ -126,7 +126,7 @@ def test_all_are_read(wire, filled, sign):
 
 
 @pytest.mark.parametrize("safe", ["", "/~!'()*", "/~!$&'()*+,:;=@"])
-def test_however_a_client_encodes_them(wire, filled, safe):
+def test_any_percent_encoding_of_a_key_works(wire, filled, safe):
     """Slashes, too, and the marks that RFC 3986 leaves to the sender."""
     for key in ODD_KEYS:
         status, _, body = wire.send("GET", path_of(filled, key, safe))
@@ -135,7 +135,7 @@ def test_however_a_client_encodes_them(wire, filled, safe):
 
 @pytest.mark.parametrize("version", ["1", "2"])
 @pytest.mark.parametrize("size", ["1000", "7"])
-def test_all_are_listed_in_the_order_of_their_bytes(wire, filled, version, size):
+def test_all_keys_are_listed_in_byte_order(wire, filled, version, size):
     listed = [
         key for page in wire.pages(filled, version, **{"max-keys": size}) for key in keys_of(page)
     ]
@@ -145,7 +145,7 @@ def test_all_are_listed_in_the_order_of_their_bytes(wire, filled, version, size)
 
 @pytest.mark.parametrize("version", ["1", "2"])
 @pytest.mark.parametrize("delimiter", ["/", "%", " ", "é", "b/"])
-def test_what_is_rolled_up(wire, filled, version, delimiter):
+def test_common_prefixes_of_unusual_keys(wire, filled, version, delimiter):
     keys, prefixes = set(), set()
     for key in ODD_KEYS:
         head, found, _ = key.partition(delimiter)
@@ -159,7 +159,7 @@ def test_what_is_rolled_up(wire, filled, version, delimiter):
     assert rolled == sorted(prefixes, key=str.encode)
 
 
-def test_each_is_a_prefix_of_itself(wire, filled):
+def test_each_key_matches_itself_as_prefix(wire, filled):
     for key in ODD_KEYS:
         full = f"{BRANCH}/{key}"
         (page,) = wire.pages(filled, prefix=full)
@@ -183,7 +183,7 @@ def test_without_an_encoding_each_is_there_as_xml_has_it(wire, filled):
 
 
 @pytest.mark.parametrize("encode", [quote, quote_plus])
-def test_all_are_copied(wire, filled, new_bucket, encode):
+def test_all_keys_can_be_copied(wire, filled, new_bucket, encode):
     bucket = new_bucket()
     for key in ODD_KEYS:
         source = {"x-amz-copy-source": encode(f"/{filled}/{BRANCH}/{key}")}
@@ -193,7 +193,7 @@ def test_all_are_copied(wire, filled, new_bucket, encode):
         assert (status, body) == (200, content_of(key)), key
 
 
-def test_all_are_deleted_one_by_one(wire, filled, new_bucket):
+def test_all_keys_can_be_deleted(wire, filled, new_bucket):
     bucket = new_bucket()
     for key in ODD_KEYS:
         wire.send("PUT", path_of(bucket, key), body=content_of(key))

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from anabranch.model.secret import Secret
-from anabranch.signing.sign import Signer, sign_request
+from anabranch.signing.sign import SigningCredentials, sign_request
 
 DOMAIN = "s3.local.lakefs.io"
 
@@ -33,7 +33,7 @@ def send(server):
         skew: float = 0,
         **damage: str,
     ) -> httpx2.Response:
-        signer = Signer(server.access_key_id, Secret(secret), "us-east-1")
+        signer = SigningCredentials(server.access_key_id, Secret(secret), "us-east-1")
         signed = sign_request(
             signer,
             method,
@@ -107,7 +107,7 @@ def test_the_apis_own_credentials_at_the_servers_names(server, s3, bucket):
 def test_virtual_hosts(server, s3, bucket):
     s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
     host = f"{bucket}.{DOMAIN}:8000"
-    signer = Signer(server.access_key_id, Secret(server.secret_access_key), "eu-west-9")
+    signer = SigningCredentials(server.access_key_id, Secret(server.secret_access_key), "eu-west-9")
 
     def read(path: str) -> httpx2.Response:
         signed = sign_request(signer, "GET", f"http://{host}{path}", {}, time=time.time())
@@ -189,7 +189,7 @@ def test_listings_without_encoding_escape_their_keys(send, s3, bucket):
 
 def test_a_client_that_stops_in_the_middle_leaves_nothing(server, s3, bucket):
     url = urlsplit(server.url)
-    signer = Signer(server.access_key_id, Secret(server.secret_access_key), "us-east-1")
+    signer = SigningCredentials(server.access_key_id, Secret(server.secret_access_key), "us-east-1")
     path = f"/{bucket}/main/broken"
     headers = sign_request(
         signer, "PUT", server.url + path, {"Content-Length": "3000000"}, time=time.time()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operations.user_metadata import metadata_headers, metadata_of
+from anabranch.s3.headers.user_metadata import metadata_headers, parse_user_metadata
+from anabranch.s3.protocol.errors import S3Error
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=80)
 
@@ -21,28 +21,30 @@ def test_any_text_survives(text):
     assert all(" " <= character <= "~" for character in sent)
     if not text.isascii():
         assert str(make_header(decode_header(sent))) == text
-        assert metadata_of({name: sent}) == {"X-Amz-Meta-k": text}
+        assert parse_user_metadata({name: sent}) == {"X-Amz-Meta-k": text}
         assert all(len(word) <= 75 for word in sent.split(" "))
 
 
 def test_bytes_of_headers_are_utf_8_or_latin_1():
     utf_8 = "grün".encode().decode("latin-1")
-    assert metadata_of({"x-amz-meta-k": utf_8}) == {"X-Amz-Meta-k": "grün"}
-    assert metadata_of({"x-amz-meta-k": "grün"}) == {"X-Amz-Meta-k": "grün"}
-    assert metadata_of({"x-amz-meta-k": "=?no-such-charset?Q?x?="}) == {
+    assert parse_user_metadata({"x-amz-meta-k": utf_8}) == {"X-Amz-Meta-k": "grün"}
+    assert parse_user_metadata({"x-amz-meta-k": "grün"}) == {"X-Amz-Meta-k": "grün"}
+    assert parse_user_metadata({"x-amz-meta-k": "=?no-such-charset?Q?x?="}) == {
         "X-Amz-Meta-k": "=?no-such-charset?Q?x?="
     }
 
 
-def test_how_much_fits():
-    assert metadata_of({"x-amz-meta-k": "v" * 2047})
+def test_metadata_size_limit():
+    assert parse_user_metadata({"x-amz-meta-k": "v" * 2047})
     with pytest.raises(S3Error) as error:
-        metadata_of({"x-amz-meta-k": "v" * 2048})
+        parse_user_metadata({"x-amz-meta-k": "v" * 2048})
     assert error.value.code == "MetadataTooLarge"
 
 
-def test_what_is_not_for_clients_of_s3():
+def test_internal_metadata_is_hidden_from_s3_clients():
     metadata = {"other": "1", "X-Amz-Meta-a b": "2", "X-Amz-Tagging": "t=1", "Expires": "0"}
     assert metadata_headers(metadata) == [("Expires", "0"), ("x-amz-missing-meta", "1")]
-    assert metadata_of({"content-encoding": "aws-chunked", "x-amz-date": "x"}) == {}
-    assert metadata_of({"content-encoding": "gzip,aws-chunked"}) == {"Content-Encoding": "gzip"}
+    assert parse_user_metadata({"content-encoding": "aws-chunked", "x-amz-date": "x"}) == {}
+    assert parse_user_metadata({"content-encoding": "gzip,aws-chunked"}) == {
+        "Content-Encoding": "gzip"
+    }

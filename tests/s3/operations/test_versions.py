@@ -70,7 +70,7 @@ def test_the_only_version_can_be_named(s3, filled):
     assert "main/a" not in str(s3.list_objects_v2(Bucket=filled, Prefix="main/"))
 
 
-def test_what_is_not_archived_is_not_restored(s3, filled):
+def test_restore_of_an_unarchived_object_fails(s3, filled):
     with pytest.raises(ClientError) as error:
         s3.restore_object(Bucket=filled, Key="main/a", RestoreRequest={"Days": 1})
     assert code(error) == ("InvalidObjectState", 403)

@@ -39,7 +39,7 @@ def test_digests(name):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_sizes(name):
+def test_checksum_sizes(name):
     algorithm = ALGORITHMS[name]
     assert len(algorithm.new().digest()) == algorithm.size
 
@@ -87,7 +87,7 @@ def test_long_buffers_from_several_threads():
 
 
 @pytest.mark.parametrize("name", ["crc32c", "crc64nvme"])
-def test_what_is_no_checksum_to_go_on_from(name):
+def test_invalid_initial_checksum_raises(name):
     function = getattr(_kernel, name)
     for value in (-1, 2**64):
         with pytest.raises(OverflowError):
@@ -100,7 +100,7 @@ def test_what_is_no_checksum_to_go_on_from(name):
     "text",
     ["", "AAAA", "AAAAAAA=", "AAAAAA=", "AAAAAA", "A A A A A A = =", "é", "-_AAAA==", "AAAAAR=="],
 )
-def test_what_is_no_crc32(text):
+def test_malformed_crc32_decodes_to_none(text):
     assert decode("crc32", text) is None
 
 

@@ -40,7 +40,7 @@ def test_the_file_is_reached_when_its_headers_are_there():
     assert reaches_file(TYPE, HEAD + b"content")
 
 
-def test_what_is_wrong_needs_nothing_more():
+def test_malformed_form_needs_no_more_data():
     assert reaches_file("multipart/form-data", b"")
     assert reaches_file(TYPE, b"--b x--")
     assert reaches_file(TYPE, b"x" * (21 << 10))

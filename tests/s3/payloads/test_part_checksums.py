@@ -10,20 +10,20 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.clients.s3_uploads import checksum
 
-from anabranch.catalog.uploads import HeldPart
-from anabranch.model.part import Part
-from anabranch.model.upload import Upload
-from anabranch.s3.errors import S3Error
+from anabranch.catalog.objects.uploads import StoredPart
+from anabranch.model.uploads.part import Part
+from anabranch.model.uploads.upload import Upload
 from anabranch.s3.payloads.checksums import ALGORITHMS
 from anabranch.s3.payloads.part_checksums import (
     NAMES,
     ChecksumKind,
     PartChecksums,
-    joined,
-    wanted_kind,
+    composite_checksum,
+    parse_checksum_kind,
 )
-from anabranch.testing.s3_uploads import checksum
+from anabranch.s3.protocol.errors import S3Error
 
 CYCLIC = ["crc32", "crc32c", "crc64nvme"]
 
@@ -44,7 +44,7 @@ def upload(algorithm="", kind=""):
 
 def held(algorithm, bodies):
     return [
-        HeldPart(Part(number, len(body), "", 0), (algorithm, checksum(algorithm, body)))
+        StoredPart(Part(number, len(body), "", 0), (algorithm, checksum(algorithm, body)))
         for number, body in enumerate(bodies, 1)
     ]
 
@@ -58,7 +58,7 @@ def value(name, body):
 @pytest.mark.parametrize("name", CYCLIC)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checks_are_joined(name, first, second):
-    assert joined(name, value(name, first), value(name, second), len(second)) == value(
+    assert composite_checksum(name, value(name, first), value(name, second), len(second)) == value(
         name, first + second
     )
 
@@ -70,20 +70,20 @@ def test_checks_of_long_parts_are_joined():
     many = 0
     for _ in range(300):
         check, many = zlib.crc32(zeros, check), zlib.crc32(zeros, many)
-    assert joined("crc32", zlib.crc32(b"start"), many, 300 << 20) == check
+    assert composite_checksum("crc32", zlib.crc32(b"start"), many, 300 << 20) == check
 
 
 @pytest.mark.parametrize("name", CYCLIC)
 @given(bodies=st.lists(st.binary(max_size=50), min_size=1, max_size=8))
 def test_the_whole_has_the_check_of_its_bytes(name, bodies):
-    combined = PartChecksums({}).combined(upload(name, "FULL_OBJECT"), held(name, bodies))
+    combined = PartChecksums({}).combine(upload(name, "FULL_OBJECT"), held(name, bodies))
     assert combined == checksum(name, b"".join(bodies))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "crc64nvme"])
 def test_composites_are_of_the_parts_checksums(name):
     bodies = [b"a", b"bc", b""]
-    combined = PartChecksums({}).combined(upload(name, "COMPOSITE"), held(name, bodies))
+    combined = PartChecksums({}).combine(upload(name, "COMPOSITE"), held(name, bodies))
     raw = b"".join(base64.b64decode(checksum(name, body)) for body in bodies)
     assert combined == checksum(name, raw) + "-3"
     if name.startswith("sha"):
@@ -92,38 +92,38 @@ def test_composites_are_of_the_parts_checksums(name):
 
 def test_parts_without_theirs_have_none_together():
     parts = held("crc32", [b"a", b"b"])
-    assert PartChecksums({}).combined(upload(), parts) == ""
-    assert PartChecksums({}).combined(upload("crc32c", "COMPOSITE"), parts) == ""
+    assert PartChecksums({}).combine(upload(), parts) == ""
+    assert PartChecksums({}).combine(upload("crc32c", "COMPOSITE"), parts) == ""
     parts[1] = parts[1]._replace(checksum=None)
-    assert PartChecksums({}).combined(upload("crc32", "COMPOSITE"), parts) == ""
+    assert PartChecksums({}).combine(upload("crc32", "COMPOSITE"), parts) == ""
     with pytest.raises(S3Error) as error:
-        PartChecksums({"x-amz-checksum-crc32": "AAAAAA=="}).combined(upload(), parts)
+        PartChecksums({"x-amz-checksum-crc32": "AAAAAA=="}).combine(upload(), parts)
     assert error.value.code == "InvalidRequest"
 
 
-def test_what_a_request_says_is_verified():
+def test_declared_checksum_is_verified():
     parts = held("crc32", [b"a", b"b"])
     whole = checksum("crc32", b"ab")
-    composite = PartChecksums({}).combined(upload("crc32", "COMPOSITE"), parts)
+    composite = PartChecksums({}).combine(upload("crc32", "COMPOSITE"), parts)
     for text, kind in itertools.product((whole, composite, composite[:-2]), ("", "FULL_OBJECT")):
         headers = {"x-amz-checksum-crc32": text} | ({"x-amz-checksum-type": kind} if kind else {})
         right = (text == whole) == bool(kind)
         for begun in (upload(), upload("crc32", "COMPOSITE")):
             if right:
-                PartChecksums(headers).combined(begun, parts)
+                PartChecksums(headers).combine(begun, parts)
             else:
                 with pytest.raises(S3Error) as error:
-                    PartChecksums(headers).combined(begun, parts)
+                    PartChecksums(headers).combine(begun, parts)
                 assert error.value.code == "BadDigest"
 
 
-def test_kinds():
-    assert wanted_kind("", "") == ChecksumKind("", "")
-    assert wanted_kind("CRC32", "") == ("crc32", "COMPOSITE")
-    assert wanted_kind("CRC64NVME", "") == ("crc64nvme", "FULL_OBJECT")
-    assert wanted_kind("crc32c", "full_object") == ("crc32c", "FULL_OBJECT")
+def test_parse_checksum_kind():
+    assert parse_checksum_kind("", "") == ChecksumKind("", "")
+    assert parse_checksum_kind("CRC32", "") == ("crc32", "COMPOSITE")
+    assert parse_checksum_kind("CRC64NVME", "") == ("crc64nvme", "FULL_OBJECT")
+    assert parse_checksum_kind("crc32c", "full_object") == ("crc32c", "FULL_OBJECT")
     wrong = [("CRC64NVME", "COMPOSITE"), ("SHA1", "FULL_OBJECT"), ("MD4", ""), ("CRC32", "x")]
     for algorithm, kind in wrong:
         with pytest.raises(S3Error) as error:
-            wanted_kind(algorithm, kind)
+            parse_checksum_kind(algorithm, kind)
         assert error.value.code == "InvalidRequest"

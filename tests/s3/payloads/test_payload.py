@@ -10,13 +10,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from anabranch.errors import Truncated
-from anabranch.s3.errors import S3Error
-from anabranch.s3.payloads import payload as payload_module
-from anabranch.s3.payloads.checksums import ALGORITHMS
-from anabranch.s3.payloads.payload import Payload
-from anabranch.testing.s3_uploads import (
+from support.clients.s3_uploads import (
     Upload,
     checksum,
     plain,
@@ -24,6 +18,12 @@ from anabranch.testing.s3_uploads import (
     unsigned_chunks,
     uploads,
 )
+
+from anabranch.errors import Truncated
+from anabranch.s3.payloads import payload as payload_module
+from anabranch.s3.payloads.checksums import ALGORITHMS
+from anabranch.s3.payloads.payload import Payload
+from anabranch.s3.protocol.errors import S3Error
 
 
 def md5(body):
@@ -77,7 +77,7 @@ def test_every_form_cut_anywhere(body, size, trailer, cuts):
     st.integers(0, 7),
     st.randoms(use_true_random=False),
 )
-def test_any_bit_that_is_turned(body, size, trailer, bit, random):
+def test_any_flipped_bit_is_detected(body, size, trailer, bit, random):
     for what, upload in uploads(body, size, trailer):
         for at in random.sample(range(len(upload.wire)), min(12, len(upload.wire))):
             wire = bytearray(upload.wire)
@@ -130,7 +130,7 @@ BODY = bytes(random.Random(7).randbytes(1000))
         (unsigned_chunks(BODY, 300, "crc32c"), "BadDigest"),
     ],
 )
-def test_another_body(upload, expected):
+def test_body_with_another_digest_is_rejected(upload, expected):
     wire = upload.wire.replace(BODY[700:703], b"xyz")
     assert wire != upload.wire
     assert code(upload._replace(wire=wire).read) == expected
@@ -199,10 +199,10 @@ def test_read_has_a_limit():
 
 
 def test_the_md5_may_be_computed_elsewhere():
-    wrong = plain(b"hello", content_md5=md5(b"other")).payload(md5_elsewhere=True)
+    wrong = plain(b"hello", content_md5=md5(b"other")).payload(defer_md5=True)
     assert b"".join(wrong) == b"hello"
     assert code(wrong.check_md5, hashlib.md5(b"hello").hexdigest()) == "BadDigest"
-    right = plain(b"hello", content_md5=md5(b"hello")).payload(md5_elsewhere=True)
+    right = plain(b"hello", content_md5=md5(b"hello")).payload(defer_md5=True)
     right.check_md5(hashlib.md5(b"hello").hexdigest())
     plain(b"hello").payload().check_md5("0" * 32)
 

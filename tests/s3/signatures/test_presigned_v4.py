@@ -7,17 +7,17 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 from hypothesis import given, settings
+from support.clients.s3_requests import Draft, drafts
 
 from anabranch.model.secret import Secret
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.signing.canonical_v4 import canonical_request, string_to_sign
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope
-from anabranch.signing.instants import parse_compact
 from anabranch.signing.request import Request
 from anabranch.signing.signing_keys import derive
-from anabranch.testing.s3_requests import Draft, drafts
+from anabranch.signing.timestamps import parse_compact
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 WEEK = 604_800
@@ -41,7 +41,7 @@ def replaced(sent, old, new):
 
 @settings(max_examples=150, deadline=None)
 @given(drafts())
-def test_what_botocore_signs_is_admitted_and_damaged_refused(botocore, gate, damaged, draft):
+def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate, damaged, draft):
     sent = botocore.presigned(draft)
     verified = gate.admit(sent)
     assert (verified.access_key_id, verified.payload) == (KEY, "UNSIGNED-PAYLOAD")
@@ -93,7 +93,7 @@ def test_a_damaged_parameter(botocore, gate, old, new, code):
 
 
 @pytest.mark.parametrize("expires", [1, 900, 3600, WEEK])
-def test_it_holds_for_as_long_as_it_says(botocore, gate, expires):
+def test_url_is_valid_until_it_expires(botocore, gate, expires):
     sent = botocore.presigned(Draft(), expires)
     for after in (-900, 0, expires):
         assert gate.admit(sent, after=after)
@@ -142,7 +142,7 @@ def test_the_digest_of_the_body_may_be_signed(where):
         "X-Amz-SignedHeaders": names,
     } | ({"X-Amz-Content-Sha256": digest} if where == "query" else {})
     query = urlencode(parameters)
-    unsigned = Request.received("PUT", "/k", query, headers.items())
+    unsigned = Request.from_wire("PUT", "/k", query, headers.items())
     text = string_to_sign(date, scope, canonical_request(unsigned, names, digest))
     signature = ChunkSeed(derive(secret, scope), date, scope.text, "").sign(text)
     verifier = Verifier(lambda _: secret, lambda: parse_compact(date) + 30)
@@ -162,7 +162,7 @@ def test_the_published_example(gate):
         "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
         "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
     )
-    request = Request.received(
+    request = Request.from_wire(
         "GET", "/test.txt", query, [("Host", "examplebucket.s3.amazonaws.com")]
     )
     now = parse_compact("20130524T235959Z")

@@ -9,12 +9,12 @@ from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from hypothesis import given, settings
+from support.clients.s3_requests import Draft, drafts
 
 from anabranch.model.secret import Secret
-from anabranch.signing.instants import parse_compact
 from anabranch.signing.request import Request
-from anabranch.signing.sign import Signer, presign, sign_request
-from anabranch.testing.s3_requests import Draft, drafts
+from anabranch.signing.sign import SigningCredentials, presign, sign_request
+from anabranch.signing.timestamps import parse_compact
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -22,7 +22,7 @@ EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def signer(draft):
-    return Signer(KEY, Secret(SECRET), draft.region, draft.token)
+    return SigningCredentials(KEY, Secret(SECRET), draft.region, draft.token)
 
 
 @settings(max_examples=100, deadline=None)
@@ -38,7 +38,7 @@ def test_headers_are_those_of_botocore(gate, draft):
     assert signed.seed.signature in signed.headers["Authorization"]
     gate.now = now
     url = urlsplit(draft.full_url)
-    received = Request.received(draft.method, url.path, url.query, signed.headers.items())
+    received = Request.from_wire(draft.method, url.path, url.query, signed.headers.items())
     assert gate.verifier.verify(received).access_key_id == KEY
 
 
@@ -65,11 +65,11 @@ def test_urls_are_those_of_botocore(gate, draft):
     assert values[0] == values[1]
     gate.now = now
     headers = [("host", ours.netloc), *draft.headers]
-    received = Request.received(draft.method, ours.path, ours.query, headers)
+    received = Request.from_wire(draft.method, ours.path, ours.query, headers)
     assert gate.verifier.verify(received).access_key_id == KEY
 
 
-def test_nothing_that_is_printed_shows_the_key():
+def test_printed_values_do_not_reveal_the_key():
     signed = sign_request(signer(Draft()), "GET", "http://h/k", {}, time=0)
     shown = repr(signed) + repr(signer(Draft()))
     assert SECRET not in shown
@@ -82,4 +82,4 @@ def test_short_urls(gate, url):
     presigned = urlsplit(presign(signer(Draft()), "GET", url, time=1000, expires=1))
     gate.now = 1000
     headers = [("host", "h")]
-    assert gate.verifier.verify(Request.received("GET", presigned.path, presigned.query, headers))
+    assert gate.verifier.verify(Request.from_wire("GET", presigned.path, presigned.query, headers))

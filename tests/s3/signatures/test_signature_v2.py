@@ -8,13 +8,13 @@ import hmac
 import msgspec
 import pytest
 from hypothesis import given, settings
+from support.clients.s3_requests import Draft, drafts
 
 from anabranch.model.secret import Secret
-from anabranch.s3.errors import S3Error
-from anabranch.s3.signatures.instants import parse_date_header
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.signatures.timestamps import parse_date_header
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.signing.request import Request
-from anabranch.testing.s3_requests import Draft, drafts
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SIGNED = {"acl", "partNumber", "response-content-type", "uploadId", "uploads", "versionId"}
@@ -34,7 +34,7 @@ def changed(sent, **parts):
 
 @settings(max_examples=120, deadline=None)
 @given(drafts())
-def test_what_botocore_signs_is_admitted_and_damaged_refused(botocore, gate, damaged, draft):
+def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate, damaged, draft):
     # botocore signs the path as it stands in the URL, whose authority is not part of it
     sent = botocore.header_v2(draft)
     verified = gate.admit(sent)
@@ -72,14 +72,14 @@ def test_urls(botocore, gate, draft):
 
 
 @pytest.mark.parametrize("after", [-900, 0, 900])
-def test_a_clock_may_be_a_quarter_of_an_hour_off(botocore, gate, after):
+def test_clock_skew_of_15_minutes_is_accepted(botocore, gate, after):
     sent = botocore.header_v2(Draft())
     signed_at = parse_date_header(sent.request.headers["date"])
     assert gate.admit(sent._replace(time=signed_at), after=after)
 
 
 @pytest.mark.parametrize("after", [-901, 902])
-def test_a_clock_that_is_further_off(botocore, gate, after):
+def test_larger_clock_skew_is_rejected(botocore, gate, after):
     error = refused(gate.admit, botocore.header_v2(Draft()), after=after)
     assert (error.code, error.status) == ("RequestTimeTooSkewed", 403)
 
@@ -155,7 +155,9 @@ def test_a_date_of_amazon_s_own_takes_the_place_of_the_usual(gate):
         "x-amz-date": date,
         "Authorization": f"AWS {KEY}:{signature}",
     }
-    request = Request.received("DELETE", "/awsexamplebucket1/photos/puppy.jpg", "", headers.items())
+    request = Request.from_wire(
+        "DELETE", "/awsexamplebucket1/photos/puppy.jpg", "", headers.items()
+    )
     now = parse_date_header(date)
     assert Verifier(gate.secrets.get, lambda: now).verify(request)
 
@@ -210,7 +212,7 @@ PUBLISHED = {
 def test_published_examples(name):
     (method, bucket, path, query), headers, signature = PUBLISHED[name]
     now = parse_date_header(headers["Date"])
-    request = Request.received(
+    request = Request.from_wire(
         method,
         path,
         query,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.clients.s3_requests import Draft
 
 from anabranch.model.secret import Secret
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.signatures.signature_v4 import verify_header
 from anabranch.signing.credential_scope import Scope
 from anabranch.signing.signing_keys import SigningKeys, derive
-from anabranch.testing.s3_requests import Draft
 
 
 def test_the_published_example():
@@ -24,8 +24,8 @@ def test_the_oldest_goes_when_there_are_too_many():
     secret = Secret("secret")
     scopes = [Scope("20240101", region) for region in "abc"]
     for scope in scopes:
-        keys.remember(secret, scope, scope.region.encode())
-        keys.remember(secret, scope, b"is there already")
+        keys.put(secret, scope, scope.region.encode())
+        keys.put(secret, scope, b"is there already")
     assert len(keys) == 2
     assert keys.find(secret, scopes[0]) is None
     assert keys.find(secret, scopes[2]) == b"c"

@@ -10,10 +10,10 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 import pytest
+from support.clients.odd_keys import ODD_KEYS
+from support.clients.s3_requests import Draft
 
-from anabranch.s3.errors import S3Error
-from anabranch.testing.odd_keys import ODD_KEYS
-from anabranch.testing.s3_requests import Draft
+from anabranch.s3.protocol.errors import S3Error
 
 EACH = 1000
 DAMAGES = 4
@@ -139,7 +139,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_is_admitted_and_refused_with_one_character_changed(botocore, gate, name):
+def test_each_request_is_accepted_and_rejected_with_one_character_changed(botocore, gate, name):
     chance = random.Random(name)
     form = FORMS[name](botocore)
     changed = set()

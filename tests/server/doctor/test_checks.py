@@ -10,22 +10,22 @@ from pathlib import Path
 import apsw
 import pytest
 
-from anabranch.blocks.local import LocalBlocks
+from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
 from anabranch.model.secret import Secret
+from anabranch.server.config.field import build
+from anabranch.server.config.settings import Address
 from anabranch.server.doctor.address import check_address
 from anabranch.server.doctor.blocks import check_blocks, places_of
+from anabranch.server.doctor.check_result import State
 from anabranch.server.doctor.clock import compare_clocks
-from anabranch.server.doctor.finding import State
+from anabranch.server.doctor.disk_space import check_folders
 from anabranch.server.doctor.keys import check_keys
-from anabranch.server.doctor.space import check_folders
 from anabranch.server.doctor.sqlite import check_sqlite
-from anabranch.server.setting import build
-from anabranch.server.settings import Address
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
 SOUND, DOUBTFUL, WRONG = State.SOUND, State.DOUBTFUL, State.WRONG

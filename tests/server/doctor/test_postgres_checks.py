@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 
-from anabranch.keyvalue.postgres_database import PostgresDatabase
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.model.secret import Secret
-from anabranch.server.doctor.finding import State
+from anabranch.server.config.field import build
+from anabranch.server.doctor.check_result import State
 from anabranch.server.doctor.postgres import check_postgres
-from anabranch.server.setting import build
 from anabranch.testing.server import running_server
 
 
@@ -74,7 +74,7 @@ def test_a_database_as_it_should_be_is_sound_and_as_it_was(postgres_database):
         (lambda url: url.replace("known-to", "unknown-to"), "password authentication failed"),
         (lambda url: url.rsplit("/", 1)[0] + "/nowhere", 'database "nowhere" does not exist'),
         (lambda _: "postgres://postgres@127.0.0.1:1/postgres", "Connection refused"),
-        (lambda _: "colour=blue", "no connection string"),
+        (lambda _: "colour=blue", "not a connection string"),
         (lambda _: "", "needs database.postgres.connection_string"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_database_without_tables_is_wrong(postgres_cluster):
     url = postgres_cluster.url(postgres_cluster.make_database())
     assert worst(look(url)) == (
         State.WRONG,
-        "the database holds no tables of Anabranch's yet",
+        "the database has not been migrated yet",
     )
 
 

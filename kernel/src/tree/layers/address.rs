@@ -1,4 +1,4 @@
-//! Entries whose addresses are made full, so that they can be read from any repository.
+//! Rewrites entries with full addresses, so that any repository can read their objects.
 
 use crate::codec::EntryView;
 use crate::error::Result;
@@ -7,9 +7,9 @@ use crate::error::Result;
 const BY_PREFIX: i32 = 0;
 const FULL: i32 = 2;
 
-/// Appends an entry's data with the address made full, if it was not, as it is in `namespace`.
-/// Returns the object's size; the room of `full` is used. Fails with [`crate::Error::Invalid`] for
-/// bytes that are no entry.
+/// Appends an entry's data with a full address: a relative one is resolved in `namespace`. Returns
+/// the object's size; `full` is a scratch buffer. Fails with [`crate::Error::Invalid`] for bytes
+/// that are not an entry.
 pub fn put_full(
     out: &mut Vec<u8>,
     data: &[u8],

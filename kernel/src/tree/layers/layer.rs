@@ -1,11 +1,11 @@
-//! A layer: which entries of a tree it has, and what becomes of them.
+//! A layer: a selection of a tree's entries, and their new keys and addresses.
 
 use crate::error::Result;
 use crate::tree::Tree;
 
-/// Says which entries are left out.
+/// A filter that excludes entries.
 pub trait LeaveOut: Send + Sync {
-    /// Returns whether to leave out the entry whose key has this behind the layer's prefix.
+    /// Returns whether to exclude the entry whose key has this name after the layer's prefix.
     fn leaves_out(&self, name: &[u8]) -> Result<bool>;
 }
 
@@ -13,18 +13,18 @@ pub trait LeaveOut: Send + Sync {
 pub struct Layer {
     pub tree: Tree,
     pub prefix: Vec<u8>,
-    /// What takes the prefix's place.
+    /// The replacement of the prefix.
     pub target: Vec<u8>,
-    /// Only the entry is meant whose key is `prefix`.
+    /// Selects only the entry whose key is `prefix`.
     pub single: bool,
-    /// The storage namespace in which relative addresses are, which are made full; with None
-    /// addresses stay as they are.
+    /// The storage namespace with which relative addresses are made full; with None addresses do not
+    /// change.
     pub namespace: Option<Vec<u8>>,
     pub leave_out: Option<Box<dyn LeaveOut>>,
 }
 
 impl Layer {
-    /// Returns whether its entries are taken as they are, keys and values.
+    /// Returns whether keys and values of its entries are unchanged.
     pub fn is_kept(&self) -> bool {
         self.namespace.is_none()
             && self.leave_out.is_none()

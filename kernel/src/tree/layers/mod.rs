@@ -1,16 +1,15 @@
-//! Lays parts of trees over each other, under other keys and with full addresses: the metadata of
-//! an image.
+//! Overlays parts of trees, under new keys and with full addresses: the metadata of an image.
 //!
-//! A [`Layer`] is what lies under a prefix of a tree. Of the entries of one key, that of the
-//! uppermost layer counts. The tree that [`write`] makes is the one that [`super::load`] would make
-//! of the same entries, byte for byte: whole ranges of a layer that is taken as it is are reused
-//! only where that gives the same ranges. An entry's identity stays, as its address is no part of
-//! it.
+//! A [`Layer`] is the part of a tree under a prefix. If several layers have a key, the uppermost
+//! layer wins. The tree that [`write`] writes is equal, byte for byte, to the one that
+//! [`super::load`] writes for the same entries: whole ranges of an unchanged layer are reused only
+//! where that results in the same ranges. Entries keep their identities, which do not depend on
+//! addresses.
 
 mod address;
 mod layer;
-mod looks;
 mod overlay;
+mod progress;
 mod span;
 mod walk;
 mod write;

@@ -83,7 +83,7 @@ proptest! {
         let limits = Limits { longest_key: 8, look: &|_| Ok(()) };
         let whole = write_in_spans(u64::MAX, &layers, folder.path(), limits).unwrap();
         let parted = write_in_spans(2, &layers, folder.path(), limits).unwrap();
-        prop_assert_eq!(parted.outcome, whole.outcome);
+        prop_assert_eq!(parted.result, whole.result);
         prop_assert_eq!(parted.seen, whole.seen);
     }
 }

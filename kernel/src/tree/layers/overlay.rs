@@ -1,14 +1,14 @@
-//! Lays the entries of a span of keys over each other.
+//! Overlays the layers' entries in a span of keys.
 //!
-//! The walks of the layers lie in a heap by their next keys; those of one key by their layers, the
-//! uppermost first. A layer is opened when the heap comes to the least key that it can have, and
-//! is let go at its end, so that of layers which lie apart only one is open.
+//! A heap orders the walks of the layers by their next keys, and walks with equal keys by layer, the
+//! uppermost first. A layer is opened when the heap reaches the least key that it can have, and is
+//! closed at its end, so that only one of several disjoint layers is open.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::layer::Layer;
-use super::looks::Looks;
+use super::progress::Progress;
 use super::span::Span;
 use super::walk::{Seen, Walk};
 use crate::error::Result;
@@ -23,12 +23,12 @@ struct Next {
     layer: Reverse<usize>,
 }
 
-/// The entries of a span, on their way.
+/// The overlay of a span.
 pub struct Overlay<'a> {
     layers: &'a [Layer],
     span: &'a Span,
     longest: usize,
-    looks: &'a Looks<'a>,
+    progress: &'a Progress<'a>,
     walks: Vec<Option<Walk<'a>>>,
     heap: BinaryHeap<Reverse<Next>>,
     seen: Vec<Seen>,
@@ -41,7 +41,7 @@ impl<'a> Overlay<'a> {
         layers: &'a [Layer],
         span: &'a Span,
         longest: usize,
-        looks: &'a Looks<'a>,
+        progress: &'a Progress<'a>,
     ) -> Overlay<'a> {
         let within = layers.iter().enumerate();
         let within = within.filter(|(_, layer)| span.reaches(&layer.target));
@@ -49,7 +49,7 @@ impl<'a> Overlay<'a> {
             layers,
             span,
             longest,
-            looks,
+            progress,
             walks: layers.iter().map(|_| None).collect(),
             heap: within
                 .map(|(number, layer)| {
@@ -64,7 +64,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Writes the entries and returns what was met in each layer.
+    /// Writes the entries and returns the statistics of each layer.
     pub fn run(mut self, out: &mut RangeWriter) -> Result<Vec<Seen>> {
         while let Some(Reverse(next)) = self.heap.pop() {
             let number = next.layer.0;
@@ -98,7 +98,7 @@ impl<'a> Overlay<'a> {
             if let Some(mut walk) = self.walks[number].take() {
                 walk.key = next.key;
                 walk.shadow()?;
-                self.looks.pass(1)?;
+                self.progress.add(1)?;
                 self.put_back(number, walk);
             }
         }
@@ -111,7 +111,7 @@ impl<'a> Overlay<'a> {
             let limit = self.heap.peek().map(|Reverse(next)| next.key.as_slice());
             let added = walk.add(limit, out)?;
             let goes_on = !walk.is_over() && limit.is_none_or(|limit| walk.key.as_slice() < limit);
-            self.looks.pass(added)?;
+            self.progress.add(added)?;
             if !goes_on {
                 return Ok(());
             }

@@ -1,16 +1,16 @@
-//! Spans of new keys, in which the work is done at the same time.
+//! Spans of new keys, which are processed in parallel.
 //!
-//! A key whose hash ends ranges ends one wherever it is, so the spans between such keys can be
-//! written each for itself, and give the ranges that are written in one go. Any entry of any layer
-//! will do for that: what lies over it has its key.
+//! A key whose hash ends ranges does so in every tree, so the spans between such keys can be written
+//! independently and result in the ranges of a sequential write. An entry of any layer can end a
+//! span, because an entry that shadows it has the same key.
 
 use super::layer::Layer;
 use super::walk::Walk;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::break_after;
+use crate::tree::list_range::{successor, upper_bound};
 use crate::tree::parallel;
-use crate::tree::window::{successor, upper_bound};
 
 /// The keys from `start` on, up to `end` and with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Span {
     }
 }
 
-/// Parts all keys into spans of about so many entries of the largest layer.
+/// Splits all keys into spans with about `entries` entries of the largest layer.
 pub fn spans(layers: &[Layer], entries: u64, longest: usize) -> Result<Vec<Span>> {
     let mut ends = match largest(layers) {
         Some(layer) => ends_within(layer, entries, longest)?,

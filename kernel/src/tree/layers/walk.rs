@@ -1,4 +1,4 @@
-//! Walks the entries of one layer in the order of their new keys, which is that of the old ones.
+//! Iterates over the entries of one layer in the order of their new keys, which is that of the old.
 
 use super::address::put_full;
 use super::layer::Layer;
@@ -9,10 +9,10 @@ use crate::ranges::{RangeWriter, break_after};
 use crate::tree::TreeCursor;
 use crate::tree::copy::copy_piece;
 
-/// At most so many keys of a kind are remembered.
+/// The maximum number of reported keys of each kind.
 pub const SHOWN: usize = 10;
 
-/// What was met in a layer.
+/// The statistics of a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Entries that the layer has, those that were left out or unfit not among them.
@@ -34,7 +34,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds what was met behind it.
+    /// Adds the statistics of a later span.
     pub fn add(&mut self, next: &Seen) {
         self.found += next.found;
         self.left_out += next.left_out;
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
         Ok(EntryView::decode(data)?.size)
     }
 
-    /// Keys come in the order in which they lie, and values are the table's: it is to blame.
+    /// Keys are in stored order and values are stored ones, so an error means a damaged table.
     fn blame(&self, error: Error) -> Error {
         match error {
             Error::Order(reason) | Error::Invalid(reason) => self.cursor.corrupt(&reason),

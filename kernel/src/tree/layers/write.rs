@@ -1,32 +1,32 @@
-//! Writes the tree that several layers make together.
+//! Writes the tree of several layers.
 
 use std::path::Path;
 
 use super::layer::Layer;
-use super::looks::Looks;
 use super::overlay::Overlay;
+use super::progress::Progress;
 use super::span::spans;
 use super::walk::Seen;
 use crate::error::Result;
 use crate::ranges::RangeWriter;
-use crate::tree::{Outcome, Tally, Tree, parallel};
+use crate::tree::{ChangeCounts, Tree, WriteResult, parallel};
 
-/// So many entries of the largest layer are worth a span of their own.
+/// The minimum number of entries of the largest layer in a span.
 const SPAN: u64 = 200_000;
 
-/// What came of laying layers over each other.
+/// The result of overlaying layers.
 pub struct Layered {
-    pub outcome: Outcome,
-    /// What was met in each layer.
+    pub result: WriteResult,
+    /// The statistics of each layer.
     pub seen: Vec<Seen>,
 }
 
-/// What new keys may be, and how it is found out whether to go on.
+/// The limit of new keys, and the progress callback.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
     /// Keys of more bytes are unfit.
     pub longest_key: usize,
-    /// Is told now and then how many entries more have been passed; its error ends the work.
+    /// Called regularly with the number of further processed entries; its error cancels the work.
     pub look: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
@@ -43,16 +43,16 @@ pub(super) fn write_in_spans(
     limits: Limits<'_>,
 ) -> Result<Layered> {
     let spans = spans(layers, entries, limits.longest_key)?;
-    let looks = Looks::new(limits.look);
+    let progress = Progress::new(limits.look);
     let done = parallel::each(spans.len(), |number| {
         let mut out = RangeWriter::new(folder);
-        let overlay = Overlay::new(layers, &spans[number], limits.longest_key, &looks);
+        let overlay = Overlay::new(layers, &spans[number], limits.longest_key, &progress);
         let seen = overlay.run(&mut out)?.into_iter().enumerate();
         // of many layers most are not in a span
         let seen: Vec<(usize, Seen)> = seen.filter(|(_, seen)| *seen != Seen::default()).collect();
         Ok((out.finish()?.0, seen))
     })?;
-    looks.finish()?;
+    progress.finish()?;
     let mut ranges = Vec::new();
     let mut seen = vec![Seen::default(); layers.len()];
     for (span_ranges, span_seen) in done {
@@ -63,12 +63,12 @@ pub(super) fn write_in_spans(
     }
     let kept = layers.iter().filter(|layer| layer.is_kept());
     let kept: Vec<&Tree> = kept.map(|layer| &layer.tree).collect();
-    let tally = Tally {
+    let counts = ChangeCounts {
         added: ranges.iter().map(|info| info.count as u64).sum(),
-        ..Tally::default()
+        ..ChangeCounts::default()
     };
-    let outcome = Outcome::write(&ranges, &kept, tally, folder)?;
-    Ok(Layered { outcome, seen })
+    let result = WriteResult::write(&ranges, &kept, counts, folder)?;
+    Ok(Layered { result, seen })
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
             },
         };
         let done = write(&layers, folder.path(), limits).unwrap();
-        let tree = folder.open(&done.outcome.metarange_id);
+        let tree = folder.open(&done.result.metarange_id);
         for (key, address) in [("x/1", "one"), ("x/2", "two"), ("x/3", "three")] {
             let value = tree
                 .get(key.as_bytes(), &mut Vec::new(), <[u8]>::to_vec)

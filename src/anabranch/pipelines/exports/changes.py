@@ -1,5 +1,5 @@
-"""What an export must look at: every path that an attempt may have touched since the place was
-whole, in order, and what it must hold now.
+"""Changes that an export must make: every path that an attempt may have changed since the last
+complete export, in order, with its present value.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from anabranch import _kernel as kernel
-from anabranch.versioning.staging import Value
-from anabranch.versioning.trees import translated
+from anabranch.versioning.records.entries import Value
+from anabranch.versioning.trees import translate_errors
 
 __all__ = ["Change", "changes"]
 
 Change: TypeAlias = tuple[bytes, Value | None]
-"""A key, and the value that it must have; None: nothing must be there."""
+"""A key and its value in the commit; None if the commit does not have the key."""
 
 _PAGE = 1_000
 
@@ -23,23 +23,25 @@ _PAGE = 1_000
 def changes(
     base: kernel.Tree, attempts: Sequence[kernel.Tree], after: bytes = b"", page: int = _PAGE
 ) -> Iterator[Change]:
-    """Yields the keys behind `after` at which any of the attempted trees differs from the base,
-    with their values in the last one, which is to be there.
+    """Yields the keys after `after` at which any of the attempted trees differs from the base,
+    with their values in the last tree, which is to be exported.
     """
-    streams = [_touched(base, attempt, after, page) for attempt in attempts]
+    streams = [_differing_keys(base, attempt, after, page) for attempt in attempts]
     before: bytes | None = None
     for key in heapq.merge(*streams):
         if key != before:
             before = key
-            with translated():
+            with translate_errors():
                 yield key, attempts[-1].get(key)
 
 
-def _touched(left: kernel.Tree, right: kernel.Tree, after: bytes, amount: int) -> Iterator[bytes]:
+def _differing_keys(
+    left: kernel.Tree, right: kernel.Tree, after: bytes, amount: int
+) -> Iterator[bytes]:
     """Yields the keys at which two trees differ, in order."""
     more = True
     while more:
-        with translated():
+        with translate_errors():
             page = left.diff(right, after=after, amount=amount)
         for _, key, _, _ in page.rows:
             yield key

@@ -1,17 +1,17 @@
-"""Which checksums of objects say what their bytes are."""
+"""Checksums of objects that are the MD5 of their bytes."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["md5_of"]
+__all__ = ["content_md5"]
 
 _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 
 
-def md5_of(checksum: str) -> str | None:
-    """Returns the hex MD5 of an object's bytes where its checksum is that; of an upload in parts,
-    or of another store's object, it may be something else, and then it is None.
+def content_md5(checksum: str) -> str | None:
+    """Returns the hex MD5 of an object's bytes, None if its checksum is not that: objects of
+    multipart uploads and of other stores may have other checksums.
     """
-    found = _MD5.fullmatch(checksum)
-    return found[1] if found else None
+    match = _MD5.fullmatch(checksum)
+    return match[1] if match else None

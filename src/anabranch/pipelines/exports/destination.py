@@ -1,4 +1,4 @@
-"""Where an export goes: a place of plain files or objects, each under its own path."""
+"""Destination of an export: plain files or objects, each at the path of its object."""
 
 from __future__ import annotations
 
@@ -6,48 +6,48 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from anabranch.blocks.contract import Stored
-from anabranch.catalog.objects import OpenObject
+from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Invalid
 
-__all__ = ["UNFIT", "Destination", "unfit"]
+__all__ = ["UNFIT", "Destination", "unfit_path_error"]
 
 
 UNFIT = "unfit_path"
-"""The kind of the error about a path that a place cannot have."""
+"""The kind of the error for a path that is invalid at a destination."""
 
 
-def unfit(path: str, reason: str) -> Invalid:
-    """Returns the error about a path that a place cannot have."""
+def unfit_path_error(path: str, reason: str) -> Invalid:
+    """Returns the error for a path that is invalid at a destination."""
     return Invalid(
         f"{path!r} cannot be exported there: {reason}",
         kind=UNFIT,
-        hint="Rename it, export to a place that can have it, or leave such paths out.",
+        hint="Rename it, export to a destination that accepts it, or leave such paths out.",
     )
 
 
 class Destination(Protocol):
-    """A place. Methods raise Busy where it is full or cannot be reached now."""
+    """The place of an export. Methods raise Busy if it is full or unreachable."""
 
     address: str
 
-    def store(self, path: str, found: OpenObject) -> Stored:
-        """Stores an object's bytes in place of what is there, and returns what they came to.
+    def store(self, path: str, source: OpenObject) -> Stored:
+        """Stores an object's bytes in place of what is there, and returns their size and checksum.
 
-        Who looks meanwhile sees the one or the other. Raises Invalid (`UNFIT`) for a path that
-        cannot be here, and Gone where the bytes are lost.
+        The replacement is atomic for readers. Raises Invalid (`UNFIT`) for a path that is invalid
+        here, and Gone if the bytes are lost.
         """
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Removes what is at paths; those that are not there are passed over."""
+        """Removes paths; missing ones are ignored."""
 
-    def settle(self) -> None:
-        """Returns when all that was stored and removed is durable."""
+    def sync(self) -> None:
+        """Makes all that was stored and removed durable."""
 
     def paths(self) -> Iterator[str]:
-        """Yields the paths of all that is there, whoever put it there."""
+        """Yields all paths at the destination, also those of other programs."""
 
     def read_note(self, name: str) -> bytes | None:
-        """Returns what an export wrote down at a name, or None."""
+        """Returns the contents of an export's own file, or None."""
 
     def write_notes(self, notes: Mapping[str, bytes | None]) -> None:
-        """Writes down, durably, in this order, what None stands for is removed."""
+        """Writes an export's own files durably and in order; None removes a file."""

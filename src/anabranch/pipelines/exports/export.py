@@ -1,10 +1,13 @@
-"""One export: what a reference means now is brought to a place, and nothing else is touched there.
+"""Export of a reference's commit to a destination; other files there are left unchanged.
 
-    summary = Exporting(lake.core, lake.blocks).export("sea", "main", FolderDestination("/out"))
+    summary = Exporter(lake.core, lake.blocks).export("sea", "main", FolderDestination("/out"))
 
-The place remembers what it holds. What is brought is the difference between that commit and the
-new one, removals first, so that a path may become a folder; an export that was interrupted goes on
-where it stopped, and one to another commit mends what the interrupted one has touched.
+Garbage collection keeps the objects of the commit while the export runs (`pipelines.jobs.leases`).
+
+The destination stores which commit it has. The export applies the difference between that commit
+and the new one, removals first, so that a path may become a folder. An interrupted export resumes
+where it stopped; an export of another commit also repairs the paths that the interrupted one has
+changed.
 """
 
 from __future__ import annotations
@@ -15,24 +18,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.names import key_of, path_of
+from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repository import Repository
-from anabranch.pipelines.exports.attempt import Attempt, ExportSummary
 from anabranch.pipelines.exports.changes import changes
-from anabranch.pipelines.exports.copying import THREADS, Copying
+from anabranch.pipelines.exports.chunked import chunked
+from anabranch.pipelines.exports.copier import THREADS, Copier
 from anabranch.pipelines.exports.destination import Destination
-from anabranch.pipelines.exports.pages import pages
-from anabranch.pipelines.exports.places import require_apart
+from anabranch.pipelines.exports.destination_parsing import require_separate
+from anabranch.pipelines.exports.export_run import ExportRun, ExportSummary
+from anabranch.pipelines.jobs.leases import Lease, StoredPin, hold_lease
+from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.versioning.core import Core
 
-__all__ = ["ExportSummary", "Exporting"]
+__all__ = ["ExportSummary", "Exporter"]
 
 _PAGE = 1_000
 
 
-class Exporting:
-    """Exports from the repositories of a lake. `clock` gives seconds since 1970; `told` hears how
-    many changes more are done.
+class Exporter:
+    """Exports from the repositories of a lake. `clock` returns seconds since 1970, `progress`
+    receives how many changes are done.
     """
 
     def __init__(
@@ -41,13 +46,13 @@ class Exporting:
         blocks: BlockStore,
         *,
         clock: Callable[[], float] = time.time,
-        told: Callable[[int], None] = lambda _: None,
+        progress: Progress = NO_PROGRESS,
         page: int = _PAGE,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
-        self._told = told
+        self._progress = progress
         self._page = page
 
     def export(
@@ -60,42 +65,57 @@ class Exporting:
         remove_extra: bool = False,
         leave_unfit: bool = False,
     ) -> ExportSummary:
-        """Makes a place hold what a reference's commit holds, and returns what was done.
+        """Makes a destination equal to a reference's commit, and returns what was done.
 
-        With `everything`, all is copied, whatever the place says that it has. `remove_extra`
-        removes files that are not the commit's, `leave_unfit` passes over paths that the place
-        cannot have. Raises NotFound, Conflict for a place that holds another repository's export,
-        Invalid (`UNFIT`) and for a place among the lake's own data, Corrupt where bytes are not
-        those that were stored, Gone where they are lost.
+        With `everything`, all objects are copied, regardless of the state. `remove_extra` removes
+        files that the commit does not have, `leave_unfit` leaves out paths that are invalid at the
+        destination. Raises NotFound, Conflict for the destination of another repository's export,
+        Invalid (`UNFIT`), Invalid for a destination among the lake's own data, Corrupt if bytes
+        differ from those that were stored, Gone if they are lost, and Conflict (commit_expired,
+        pin_lost) if garbage collection may have removed them.
         """
         found = self._core.repositories.get(repository)
-        require_apart(
+        require_separate(
             destination,
             {each.id: each.storage_namespace for each in self._core.repositories.all()},
             self._blocks,
         )
         commit = self._core.references.commit(found, reference)
-        attempt = Attempt(
-            destination, found.id, commit.id, clock=self._clock, everything=everything
-        )
-        base = self._tree(found, attempt.state.complete)
-        trees = [self._tree(found, each) for each in attempt.commits]
-        # removals are few, and done again they do nothing: only copies are taken up half way
-        gone = (path_of(key) for key, value in changes(base, trees) if value is None)
-        for paths in pages(gone, self._page):
+        with hold_lease(StoredPin(self._core, found), [commit.id]) as lease:
+            run = ExportRun(
+                destination, found.id, commit.id, clock=self._clock, everything=everything
+            )
+            copier = Copier(destination, found, self._blocks, leave_unfit=leave_unfit)
+            self._copy_changes(found, destination, run, copier, lease)
+            if remove_extra:
+                run.remove_extra(self._tree(found, commit.id))
+            return run.end()
+
+    def _copy_changes(
+        self,
+        repository: Repository,
+        destination: Destination,
+        run: ExportRun,
+        copier: Copier,
+        lease: Lease,
+    ) -> None:
+        """Removes and copies the objects that differ between the destination and the commit."""
+        base = self._tree(repository, run.state.complete)
+        self._progress.begin("copying", 0)
+        trees = [self._tree(repository, each) for each in run.commits]
+        # removals are few and idempotent, so only copies resume where they stopped
+        gone = (decode_key(key) for key, value in changes(base, trees) if value is None)
+        for paths in chunked(gone, self._page):
             destination.remove(paths)
-            attempt.summary.removed += len(paths)
-        after = key_of(attempt.state.after)
+            run.summary.removed += len(paths)
+        after = encode_path(run.state.after)
         touched = changes(base, trees, after, self._page)
         records = ((key, value) for key, value in touched if value is not None)
-        copying = Copying(destination, found, self._blocks, leave_unfit=leave_unfit)
         with ThreadPoolExecutor(THREADS) as pool:
-            for page in pages(records, self._page):
-                attempt.reach(path_of(page[-1][0]), copying.store(pool, page))
-                self._told(len(page))
-        if remove_extra:
-            attempt.remove_extra(trees[-1])
-        return attempt.end()
+            for page in chunked(records, self._page):
+                lease.check()
+                run.checkpoint(decode_key(page[-1][0]), copier.store(pool, page))
+                self._progress.advance(len(page))
 
     def _tree(self, repository: Repository, commit_id: str) -> kernel.Tree:
         if not commit_id:

@@ -1,61 +1,62 @@
-"""A prefix of the lake's own object store as the place of an export: bytes stay in the store."""
+"""Prefix of the lake's own object store as an export destination; the store copies the bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from anabranch.blocks.contract import BlockStore, Stored
-from anabranch.catalog.objects import OpenObject
+from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Gone, Invalid
-from anabranch.pipelines.exports.checksums import md5_of
-from anabranch.pipelines.exports.destination import unfit
+from anabranch.pipelines.exports.checksums import content_md5
+from anabranch.pipelines.exports.destination import unfit_path_error
 
 __all__ = ["PrefixDestination"]
 
 
 class PrefixDestination:
-    """What lies below an address of the store, as `s3://bucket/exports/`. Raises Invalid for an
-    address that is not the store's.
+    """A prefix of the store, such as `s3://bucket/exports/`. Raises Invalid for an address of
+    another store.
     """
 
     def __init__(self, blocks: BlockStore, address: str) -> None:
         self.address = f"{address.rstrip('/')}/"
         self._blocks = blocks
-        blocks.stat(f"{self.address}_")  # an address of another store is refused here
+        blocks.stat(f"{self.address}_")  # raises for an address of another store
 
-    def store(self, path: str, found: OpenObject) -> Stored:
-        """Copies an object's bytes in place of what is there; the store does that itself where it
-        can. It vouches for the copy: the checksum of what was copied is told as its own.
+    def store(self, path: str, source: OpenObject) -> Stored:
+        """Copies an object's bytes within the store where it can, in place of what is there. The
+        store guarantees the copy, so the checksum returned is that of the original.
         """
         try:
             return self._blocks.copy(
-                found.physical_address, self.address + path, checksum=md5_of(found.entry.checksum)
+                source.physical_address,
+                self.address + path,
+                checksum=content_md5(source.entry.checksum),
             )
         except Invalid as error:
-            raise unfit(path, error.message) from error
+            raise unfit_path_error(path, error.message) from error
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Removes what is at paths."""
+        """Removes paths."""
         self._blocks.delete(self.address + path for path in paths)
 
-    def settle(self) -> None:
-        """Does nothing: what the store has acknowledged is durable."""
+    def sync(self) -> None:
+        """Does nothing: writes that the store has acknowledged are durable."""
 
     def paths(self) -> Iterator[str]:
-        """Yields the paths of all that is there."""
-        known = self._blocks.list(self.address)
-        stem = len(self.address)
-        return (found.address[stem:] for found in known)
+        """Yields all paths below the prefix."""
+        objects = self._blocks.list(self.address)
+        return (stored.address[len(self.address) :] for stored in objects)
 
     def read_note(self, name: str) -> bytes | None:
-        """Returns what lies at the top, or None."""
+        """Returns the contents of an object at the top, or None."""
         try:
             return self._blocks.read(self.address + name)
         except Gone:
             return None
 
     def write_notes(self, notes: Mapping[str, bytes | None]) -> None:
-        """Writes at the top, or removes, one after another."""
+        """Writes or removes objects at the top, one after another."""
         for name, text in notes.items():
             if text is None:
                 self._blocks.delete([self.address + name])

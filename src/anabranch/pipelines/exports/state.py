@@ -1,5 +1,5 @@
-"""What a place holds of which repository: written there, so that the next export brings only what
-has changed, and one that was interrupted goes on.
+"""State of an export, stored at its destination: the next export copies only what has changed, and
+an interrupted export resumes.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import msgspec
 from anabranch.errors import Corrupt
 from anabranch.pipelines.exports.destination import Destination
 
-__all__ = ["STATE", "State", "marker_of", "read_state", "state_bytes"]
+__all__ = ["STATE", "State", "encode_state", "export_marker", "read_state"]
 
 STATE = "_anabranch_export.json"
-"""Its name, at the top. Spark and Hive pass over names that begin so."""
+"""The name of the state's file, at the top. Spark and Hive ignore names that begin with `_`."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """`complete` is the commit whose objects are all there, "" for none. `attempts` are those that
-    were begun since: paths that one of them changes may hold its objects. Of the last one all is
-    there up to the path `after`; `marker` is the file that says that an export succeeded.
+    """`complete` is the last commit whose export is complete, "" for none. `attempts` are the
+    commits whose exports began since: paths that one of them changes may hold its objects. The last
+    attempt is complete up to the path `after`. `marker` is the file that marks a success.
     """
 
     repository: str
@@ -31,7 +31,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(destination: Destination) -> State | None:
-    """Returns what stands there, None if no export has been there. Raises Corrupt."""
+    """Returns the state at a destination, None before the first export. Raises Corrupt."""
     text = destination.read_note(STATE)
     if text is None:
         return None
@@ -46,14 +46,14 @@ def read_state(destination: Destination) -> State | None:
         ) from error
 
 
-def state_bytes(state: State) -> bytes:
-    """Returns the state as it is written down."""
+def encode_state(state: State) -> bytes:
+    """Returns the contents of the state's file."""
     return msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"
 
 
-def marker_of(commit: str, now: float) -> str:
-    """Returns the name of the file that says that a commit was exported, as lakeFS's exporter
-    names it; `now` in seconds since 1970.
+def export_marker(commit: str, now: float) -> str:
+    """Returns the name of the file that marks the successful export of a commit, as lakeFS's
+    exporter names it; `now` is in seconds since 1970.
     """
     time = datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H-%M-%S")
     return f"EXPORT_{commit}_{time}_SUCCESS"

@@ -17,15 +17,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.model.repository import Repository
+from anabranch.pipelines.garbage.addresses.anti_join import SHARE
+from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
 from anabranch.pipelines.garbage.engine import Engine, LocalEngine
-from anabranch.pipelines.garbage.installation import Installation
-from anabranch.pipelines.garbage.living import Living
-from anabranch.pipelines.garbage.namespace import namespace_of
+from anabranch.pipelines.garbage.installations.installation import Installation
+from anabranch.pipelines.garbage.installations.stored import StoredInstallation
+from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
-from anabranch.pipelines.garbage.stored_installation import StoredInstallation
-from anabranch.pipelines.garbage.summary import Summary
-from anabranch.pipelines.garbage.unmarked import SHARE
-from anabranch.pipelines.garbage.watching import Silence, Watching
+from anabranch.pipelines.garbage.sweeping.purge import Purge, Purged
+from anabranch.pipelines.garbage.sweeping.removal import no_quarantine, quarantine_of
+from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
@@ -54,7 +57,7 @@ class Collector:
         folder: Path,
         *,
         clock: Callable[[], float],
-        watching: Watching | None = None,
+        progress: Progress = NO_PROGRESS,
         share: int = SHARE,
     ) -> None:
         if isinstance(installation, Core):
@@ -63,7 +66,7 @@ class Collector:
         self._blocks = blocks
         self._folder = folder
         self._clock = clock
-        self._watching = watching or Silence()
+        self._progress = progress
         self._share = share
 
     def mark(
@@ -76,19 +79,26 @@ class Collector:
         listing: Iterable[pa.RecordBatch] | None = None,
         engine: Engine | None = None,
         check_only: bool = False,
+        quarantine_seconds: float | None = None,
     ) -> Run:
         """Finds what is dead and writes it down; returns the run, to be closed. `listing` takes
         the place of listing the store: batches as `LISTING` has them, made before this is called.
         `engine` is another than that of this process, and brings its own. Uploads in parts are
         counted that began `uploads_seconds` ago and have not ended. With `check_only` nothing is
-        looked for but missing objects, which are in the summary of every run.
+        looked for but missing objects, which are in the summary of every run. A sweep removes
+        objects for good, or, with `quarantine_seconds`, so that they can be restored for so long.
 
-        Raises NotFound, and Gone and Corrupt for metadata that is missing or damaged.
+        Raises NotFound, Gone and Corrupt for metadata that is missing or damaged, and NotSupported
+        for a quarantine that the store or the engine does not have.
         """
         found = self._installation.repository(repository)
-        namespace = namespace_of(found, self._blocks)
+        namespace = to_namespace(found, self._blocks)
         rules = self._installation.rules(found)
         engine = engine or LocalEngine(listing, self._share)
+        if quarantine_seconds is not None:
+            if not engine.quarantines:
+                raise no_quarantine(engine.name)
+            quarantine_of(self._blocks, namespace)
         summary = Summary(
             run_id=self._installation.run_id(),
             repository=repository,
@@ -98,18 +108,39 @@ class Collector:
             grace_seconds=grace_seconds,
             window_seconds=window_seconds,
             uploads_seconds=uploads_seconds,
+            quarantine_seconds=quarantine_seconds,
             default_retention_days=None if rules is None else rules.default_days,
             branch_retention_days={} if rules is None else rules.branch_days,
         )
-        marks = self._folder / "marks" / found.partition
-        make_private_folder(marks)
-        run = Run(self._blocks, namespace, engine, summary, self._clock, self._watching)
+        run = Run(self._blocks, namespace, engine, summary, self._clock, self._progress)
         with run.failing():
             now = run.earliest_now()
-            run.living = Living(self._installation, found, namespace, marks, now, self._watching)
+            run.living = self._living(found, namespace, now)
             if check_only:
                 run.check()
             else:
                 run.mark()
             run.living.forget_unused()
         return run
+
+    def purge(self, repository: str) -> Purged:
+        """Removes what has been in quarantine for its time; returns what was done. Every sweep
+        does that, too. Raises what `mark` raises; nothing more is removed then.
+        """
+        found = self._installation.repository(repository)
+        namespace = to_namespace(found, self._blocks)
+        now = self._clock()
+        purge = Purge(
+            self._blocks,
+            namespace,
+            self._living(found, namespace, now),
+            self._progress,
+            sweep=self._installation.run_id(),
+            now=now,
+        )
+        return purge.run()
+
+    def _living(self, repository: Repository, namespace: Namespace, now: float) -> Reachability:
+        marks = self._folder / "marks" / repository.partition
+        make_private_folder(marks)
+        return Reachability(self._installation, repository, namespace, marks, now, self._progress)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.installation import Installation
+from anabranch.pipelines.garbage.installations.installation import Installation
 
 __all__ = ["DEADLINE_SECONDS", "Deadline", "Fence"]
 
@@ -24,8 +24,8 @@ than a lease of `versioning.sweeps`, so that clocks may differ.
 
 
 class Deadline(NamedTuple):
-    """When a round ends: by the clock of the day, in seconds since 1970, which goes on while a
-    machine is suspended, and by one that nobody sets. The second is of one machine alone.
+    """When a round ends: by the clock of the day, in seconds since 1970, which advances while
+    a machine is suspended, and by one that cannot be set. The second is of one machine alone.
     """
 
     wall: float
@@ -58,17 +58,19 @@ class Fence:
         self._stem = stem
         self._sweep = sweep
         self._in_doubt = False
+        self._left = False
 
     @contextmanager
     def sweeping(self) -> Iterator[None]:
-        """Enters the sweep. When it fails while it removes something, its records stay until its
-        lease ends, for what it has asked the store to remove may yet be removed.
+        """Enters the sweep. When it fails while it removes something, or has left a round, its
+        records stay until its lease ends, for what it has asked the store to remove may yet be
+        removed.
         """
         self._installation.begin_sweep(self._repository, self._sweep)
         try:
             yield
         finally:
-            if not self._in_doubt:
+            if not (self._in_doubt or self._left):
                 self._installation.end_sweep(self._repository, self._sweep)
 
     @contextmanager
@@ -95,4 +97,11 @@ class Fence:
 
     def spare(self) -> None:
         """Ends a round."""
-        self._installation.spare(self._repository, self._sweep)
+        if not self._left:
+            self._installation.spare(self._repository, self._sweep)
+
+    def leave(self) -> None:
+        """Ends a round of which objects are left that something may yet remove: their tombstones
+        stay until the lease of the sweep ends.
+        """
+        self._left = True

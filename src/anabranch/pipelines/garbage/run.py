@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,25 +12,29 @@ import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
-from anabranch.model.upload import Upload
-from anabranch.pipelines.garbage.amount import Amount
-from anabranch.pipelines.garbage.candidates import candidates, known_of
+from anabranch.model.uploads.upload import Upload
+from anabranch.pipelines.garbage.addresses.candidates import candidates, known_candidates
+from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.engine import Engine, Listed, Place
-from anabranch.pipelines.garbage.living import Living
-from anabranch.pipelines.garbage.missing import CLOCK_SECONDS, SHOWN_REFERENCES, Missing
-from anabranch.pipelines.garbage.namespace import Namespace
-from anabranch.pipelines.garbage.report_page import html_page
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
+from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.garbage.reports.summary import State, Summary
 from anabranch.pipelines.garbage.run_files import RunFiles
-from anabranch.pipelines.garbage.summary import State, Summary
-from anabranch.pipelines.garbage.watching import Watching
+from anabranch.pipelines.garbage.sweeping.purge import Purge
+from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineRemover
+from anabranch.pipelines.jobs.progress import Progress
+from anabranch.work_folders import WorkFolder
 
 __all__ = ["Run"]
 
 
 class Run:
-    """A run that has begun. Its large files lie in a folder of its own until it is closed."""
+    """A run that has begun. Its large files are in a folder of its own until it is closed."""
 
-    living: Living
+    living: Reachability
 
     def __init__(
         self,
@@ -41,15 +43,15 @@ class Run:
         engine: Engine,
         summary: Summary,
         clock: Callable[[], float],
-        watching: Watching,
+        progress: Progress,
     ) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="anabranch-gc-")
-        self._folder = Path(self._scratch.name)
+        self._scratch = WorkFolder("gc")
+        self._folder = self._scratch.path
         self._engine = engine
         self._clock = clock
-        self._watching = watching
+        self._progress = progress
         self._files = RunFiles(blocks, namespace, summary.run_id, self._folder)
-        self._place = Place(blocks, namespace, self._files.stem, self._folder, summary.run_id)
+        self._place = Place(blocks, namespace, self._files, self._folder, summary.run_id)
         self._now = 0.0
         self.summary = summary
 
@@ -67,23 +69,24 @@ class Run:
     def mark(self) -> None:
         """Finds the candidates and writes them down."""
         before = int(self._now - self.summary.grace_seconds)
-        there = self._engine.list(self._place, before, self._watching)
-        known = known_of(self._files.earlier_candidates())
-        dead = self._counted(self._engine.dead(self.living, self._watching))
-        found = candidates(dead, known, before=before, now=int(self._now))
-        self._files.write_candidates(self._told(found))
+        with self._listed(before) as there:
+            known = known_candidates(self._files.earlier_candidates())
+            self._engine.look(self.living)
+            dead = self._counted(self._engine.dead(self.living, self._progress))
+            found = candidates(dead, known, before=before, now=int(self._now))
+            self._files.write_candidates(self._report_marked(found))
+            self._find_missing()
         self.summary.origins = self.living.origins(
             self._files.candidates(), self.summary.candidates
         )
-        self._find_missing()
         self._report(there)
 
     def check(self) -> None:
         """Finds the missing objects and nothing else; no candidates are written."""
-        there = self._engine.list(self._place, int(self._now), self._watching)
-        self.living.look()
-        self._find_missing()
-        self.summary.listed = Amount(there.objects, there.size)
+        with self._listed(int(self._now)) as there:
+            self._engine.look(self.living)
+            self._find_missing()
+        self.summary.listed = ObjectTotals(there.objects, there.size)
         self.summary.found = self.living.found
         self.summary.page_location = self._files.page_location
         self._end("checked")
@@ -99,17 +102,25 @@ class Run:
         return self._files.candidates()
 
     def sweep(self, *, rate: float | None = None, end_uploads: bool = False) -> Summary:
-        """Removes the candidates that are due and still dead, at most `rate` a second; returns the
-        summary. With `end_uploads` the old uploads in parts are ended, which nobody can take back.
-        Raises what marking raises, and what the store does.
+        """Removes the candidates that are due and still dead, at most `rate` a second, for good or
+        into quarantine, and what has been in quarantine for its time; returns the summary. With
+        `end_uploads` the old uploads in parts are ended, which cannot be undone. Raises what
+        marking raises, and what the store does.
         """
-        sweep = self._engine.sweeping(self._place, self.living, self._watching, rate)
         with self.failing():
-            self._watching.begin("removing", self.summary.due.objects)
+            place, remover, amount = self._place, None, self.summary.swept
+            if self.summary.quarantine_seconds is not None:
+                seconds, amount = self.summary.quarantine_seconds, self.summary.quarantined
+                remover = QuarantineRemover(
+                    place.blocks, place.namespace, place.run_id, seconds, self._clock
+                )
+            sweep = self._engine.sweeping(place, self.living, self._progress, rate, remover)
+            self._progress.begin("removing", self.summary.due.objects)
             for removed in sweep.remove(self.due()):
-                self.summary.swept.add(removed.objects, removed.size)
+                amount.add(removed.objects, removed.size)
                 self.summary.revived += removed.revived
                 self.summary.late += removed.late
+            self._purge()
             if end_uploads:
                 for upload in self._old_uploads():
                     self.summary.ended_uploads += self.living.end_upload(upload)
@@ -117,9 +128,22 @@ class Run:
             self._files.forget_old_runs()
         return self.summary
 
+    def _purge(self) -> None:
+        """Purges what has been in quarantine for its time, if the engine knows all that lives."""
+        if self._engine.quarantines:
+            purge = Purge(
+                self._place.blocks,
+                self._place.namespace,
+                self.living,
+                self._progress,
+                sweep=self._place.run_id,
+                now=self._now,
+            )
+            self.summary.purged = purge.run().purged
+
     def close(self) -> None:
         """Removes the local files."""
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def __enter__(self) -> Self:
         return self
@@ -151,7 +175,7 @@ class Run:
             self.summary.unknown += batch.num_rows
             yield batch
 
-    def _told(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _report_marked(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         until = int(self._now - self.summary.window_seconds)
         for batch in found:
             self.summary.unknown -= batch.num_rows
@@ -169,31 +193,28 @@ class Run:
         months = pc.strftime(batch.column("mtime").cast(pa.timestamp("s", "UTC")), "%Y-%m")
         for month in pc.unique(months).to_pylist():
             _add(
-                self.summary.by_month.setdefault(month, Amount()),
+                self.summary.by_month.setdefault(month, ObjectTotals()),
                 batch.filter(pc.equal(months, month)),
             )
 
+    @contextmanager
+    def _listed(self, before: int) -> Iterator[Listed]:
+        """Gives what the engine has listed; what it keeps for that is removed afterwards."""
+        try:
+            yield self._engine.list(self._place, before, self._progress)
+        finally:
+            self._engine.release()
+
     def _find_missing(self) -> None:
-        absent = self._engine.absent(self.living, self._watching)
-        if absent is None:
-            return
-        stem = self._place.namespace.stem
-        tracer, found = self.living.missing(
-            absent,
-            int(self._now) - CLOCK_SECONDS,
-            lambda address: self._place.blocks.stat(stem + address) is not None,
-        )
-        self.summary.missing = Missing(
-            checked=tracer.checked,
-            objects=len({reference.address for reference in found}),
-            references=len(found),
-            complete=tracer.complete,
-            location=self._files.write_missing(found) if found else "",
-            shown=found[:SHOWN_REFERENCES],
-        )
+        before = int(self._now) - CLOCK_SECONDS
+        missing = self._engine.missing(self.living, before, self._progress)
+        if missing.shown:
+            files = QuarantineFiles(self._place.blocks, self._place.namespace)
+            missing.quarantine = files.find(frozenset(each.address for each in missing.shown))
+        self.summary.missing = missing
 
     def _report(self, there: Listed) -> None:
-        self.summary.listed = Amount(there.objects, there.size)
+        self.summary.listed = ObjectTotals(there.objects, there.size)
         self.summary.young = there.young
         self.summary.found = self.living.found
         self.summary.old_uploads = len(self._old_uploads())
@@ -211,5 +232,5 @@ class Run:
         self._files.write_page(html_page(self.summary))
 
 
-def _add(amount: Amount, batch: pa.RecordBatch) -> None:
+def _add(amount: ObjectTotals, batch: pa.RecordBatch) -> None:
     amount.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)

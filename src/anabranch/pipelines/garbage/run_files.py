@@ -4,6 +4,8 @@
     summary.json        what it has found and done
     missing.parquet     references to objects that are missing, if there are any
     report.html         the summary for people
+    quarantine/         what was removed and can be restored; see `quarantine_files`
+    restored/           what was restored since
 
 A run's id sorts before those of earlier runs.
 """
@@ -19,19 +21,29 @@ import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
-from anabranch.pipelines.garbage.candidates import CANDIDATES
-from anabranch.pipelines.garbage.missing import MISSING, MissingReference
-from anabranch.pipelines.garbage.namespace import Namespace
-from anabranch.pipelines.garbage.summary import Summary
-from anabranch.versioning.stored_rules import RETENTION
+from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
+from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
+from anabranch.pipelines.garbage.reports.summary import Summary
+from anabranch.versioning.garbage.stored_rules import RETENTION
 
-__all__ = ["RunFiles"]
+__all__ = ["MISSING_FILE", "QUARANTINE", "RESTORED", "RUNS", "RunFiles", "file_pieces"]
 
-_RUNS = f"{RETENTION}/anabranch/"
-_CANDIDATES, _MISSING = "candidates.parquet", "missing.parquet"
+RUNS = f"{RETENTION}/anabranch/"
+"""The folder of the files of all runs, in a storage namespace."""
+
+_CANDIDATES = "candidates.parquet"
 _SUMMARY, _PAGE = "summary.json", "report.html"
+MISSING_FILE = "missing.parquet"
+"""The file of references to missing objects, in the folder of a run."""
+
 _HOW = {"compression": "zstd", "use_dictionary": ["size", "mtime", "since"]}
 """No two addresses are the same: to look for such takes time."""
+
+QUARANTINE, RESTORED = "quarantine/", "restored/"
+"""The folders in a run's about what it has removed and what of it was restored; see
+`quarantine_files`.
+"""
 
 _KEPT_RUNS = 10
 _PIECE_BYTES = 1 << 20
@@ -42,7 +54,7 @@ class RunFiles:
 
     def __init__(self, blocks: BlockStore, namespace: Namespace, run_id: str, folder: Path) -> None:
         self._blocks = blocks
-        self._runs = namespace.stem + _RUNS
+        self._runs = namespace.stem + RUNS
         self._run = f"{self._runs}{run_id}/"
         self._folder = folder
 
@@ -81,15 +93,15 @@ class RunFiles:
         with pq.ParquetWriter(path, CANDIDATES, **_HOW) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-        self._blocks.put(self._run + _CANDIDATES, _pieces(path))
+        self._blocks.put(self._run + _CANDIDATES, file_pieces(path))
 
     def write_missing(self, references: Sequence[MissingReference]) -> str:
         """Writes the references to missing objects; returns the file's full address."""
         rows = [msgspec.to_builtins(reference) for reference in references]
-        path = self._folder / _MISSING
+        path = self._folder / MISSING_FILE
         pq.write_table(pa.Table.from_pylist(rows, schema=MISSING), path, compression="zstd")
-        self._blocks.put(self._run + _MISSING, _pieces(path))
-        return self._blocks.qualify(self._run + _MISSING)
+        self._blocks.put(self._run + MISSING_FILE, file_pieces(path))
+        return self._blocks.qualify(self._run + MISSING_FILE)
 
     def candidates(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates of this run."""
@@ -115,16 +127,18 @@ class RunFiles:
             return
 
     def forget_old_runs(self) -> None:
-        """Removes the files of all but the newest runs."""
+        """Removes the files of all but the newest runs and those with something in quarantine."""
         runs: dict[str, list[str]] = {}
         for found in self._blocks.list(self._runs):
             run = found.address.removeprefix(self._runs).partition("/")[0]
             runs.setdefault(run, []).append(found.address)
         for run in sorted(runs)[_KEPT_RUNS:]:
-            self._blocks.delete(runs[run])
+            if not any(f"/{run}/{QUARANTINE}" in address for address in runs[run]):
+                self._blocks.delete(runs[run])
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
+def file_pieces(path: Path) -> Iterator[bytes]:
+    """Yields the bytes of a file, some at a time."""
     with path.open("rb") as file:
         while piece := file.read(_PIECE_BYTES):
             yield piece

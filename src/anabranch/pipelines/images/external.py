@@ -1,93 +1,108 @@
-"""Layers of objects that lie in no repository: found by their store's listing, pinned by ETag.
+"""Layers of external objects, which are in no repository: listed from their store, pinned by ETag.
 
-The bytes at such an address may be replaced by others. So each entry keeps the ETag that was found,
-and who reads it later is told if there is another (see `catalog/pinned_reads`).
+The bytes at such an address may be replaced by others. So each entry keeps the ETag of the listing,
+and reading it later raises an error if the ETag has changed (see `catalog.objects`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.sources import Source, Sources
+from anabranch.blocks.external_objects import Source, Sources
 from anabranch.model.entry import AddressType
 from anabranch.model.glob import glob
 from anabranch.model.image import PINNED
-from anabranch.model.lakefile import Add
-from anabranch.model.names import key_of, path_of
+from anabranch.model.lakefile.instructions import Add
+from anabranch.model.names import decode_key, encode_path
 from anabranch.pipelines.imports.entries import Record, unfit_path
-from anabranch.pipelines.imports.ordering import RUN_RECORDS, sorted_by_runs
-from anabranch.pipelines.imports.tally import Refused, Tally
+from anabranch.pipelines.imports.merge_sorted_runs import RUN_RECORDS, merge_sorted_runs
+from anabranch.pipelines.imports.rejected_objects import RejectedObjects
+from anabranch.pipelines.jobs.progress import Progress
+from anabranch.versioning.garbage.tree_admission import is_collectable
 from anabranch.versioning.trees import Trees
 
-__all__ = ["external_tree"]
+__all__ = ["ExternalTree", "external_tree"]
 
 _NANOSECONDS = 1_000_000_000
-_BETWEEN_LOOKS = 1_024
+_REPORT_EVERY = 1_024
 _FULL = int(AddressType.FULL)
 
 
-def external_tree(
-    layer: Add, sources: Sources, trees: Trees, folder: str, tally: Tally
-) -> tuple[str, int]:
-    """Writes the tree of a layer, by the paths in the image, into a folder; returns its id and
-    the size of its objects, in bytes. The id is a digest over the paths, addresses, ETags, sizes
-    and times of what was found.
-
-    Raises NotFound where there is no such place, Invalid for names that no path can have, and
-    what the store and the tally raise.
+class ExternalTree(NamedTuple):
+    """The tree of a layer. Its id is a digest over the paths, addresses, ETags, sizes and times of
+    its objects, `size` is their total size in bytes. `collectable` is the path of an object in the
+    data of a repository, where garbage collection may remove it; "" for none.
     """
-    coming = _Coming(layer, sources, tally)
+
+    metarange_id: str
+    size: int
+    collectable: str
+
+
+def external_tree(
+    layer: Add, sources: Sources, trees: Trees, folder: str, progress: Progress
+) -> ExternalTree:
+    """Writes the tree of a layer, with the paths in the image, into a folder.
+
+    Raises NotFound if the source does not exist, Invalid for names that are invalid as paths, and
+    what the store and `progress` raise.
+    """
+    listing = _ExternalListing(layer, sources, progress)
     try:
-        written = kernel.write_tree(coming, folder)
+        written = kernel.write_tree(listing, folder)
     except ValueError:
-        # a store that lists in another order than that of keys: once more, and sorted
-        coming = _Coming(layer, sources, tally)
-        written = kernel.write_tree(sorted_by_runs(coming, trees, folder, RUN_RECORDS), folder)
-    coming.refused.require_none()
-    return written.metarange_id, coming.size
+        # the store does not list in the order of keys: list again, and sort
+        listing = _ExternalListing(layer, sources, progress)
+        written = kernel.write_tree(merge_sorted_runs(listing, trees, folder, RUN_RECORDS), folder)
+    listing.rejected.require_none()
+    return ExternalTree(written.metarange_id, listing.size, listing.collectable)
 
 
-class _Coming:
-    """The records of a layer, as the store lists them, and what they come to."""
+class _ExternalListing:
+    """The records of a layer in the order of the store, and their total size."""
 
-    def __init__(self, layer: Add, sources: Sources, tally: Tally) -> None:
+    def __init__(self, layer: Add, sources: Sources, progress: Progress) -> None:
         self._layer = layer
         self._sources = sources
-        self._tally = tally
-        self.refused = Refused("added")
+        self._progress = progress
+        self.rejected = RejectedObjects("added")
         self.size = 0
+        self.collectable = ""
 
     def __iter__(self) -> Iterator[Record]:
         patterns = [glob(pattern) for pattern in self._layer.exclude]
-        destination = key_of(self._layer.destination)
+        destination = encode_path(self._layer.destination)
         number = 0
-        for number, found in enumerate(self._found(), 1):
-            if not number % _BETWEEN_LOOKS:
-                self._tally.add(_BETWEEN_LOOKS)
-            if patterns and any(pattern.matches(path_of(found.name)) for pattern in patterns):
+        for number, source in enumerate(self._list_objects(), 1):
+            if not number % _REPORT_EVERY:
+                self._progress.advance(_REPORT_EVERY)
+            if patterns and any(pattern.matches(decode_key(source.name)) for pattern in patterns):
                 continue
-            if not found.name and self._layer.is_prefix:
-                continue  # a marker of the folder itself
-            key = destination + found.name
+            if not source.name and self._layer.is_prefix:
+                continue  # the marker of the folder itself
+            key = destination + source.name
             reason = unfit_path(key)
             if reason:
-                self.refused.add(found.address, reason)
+                self.rejected.add(source.address, reason)
                 continue
-            self.size += found.size
-            yield key, _value(found)
-        self._tally.add(number % _BETWEEN_LOOKS)
+            self.size += source.size
+            if not self.collectable and is_collectable(source.address):
+                self.collectable = decode_key(key)
+            yield key, _encode_entry(source)
+        self._progress.advance(number % _REPORT_EVERY)
 
-    def _found(self) -> Iterable[Source]:
+    def _list_objects(self) -> Iterable[Source]:
         address = str(self._layer.source)
         if self._layer.is_prefix:
             return self._sources.list(address)
         return [self._sources.find(address)]
 
 
-def _value(found: Source) -> tuple[bytes, bytes]:
-    seconds, nanos = divmod(found.mtime, _NANOSECONDS)
-    pinned = {PINNED: found.checksum}
+def _encode_entry(source: Source) -> tuple[bytes, bytes]:
+    seconds, nanos = divmod(source.mtime, _NANOSECONDS)
+    pinned = {PINNED: source.checksum}
     return kernel.encode_entry(
-        found.address, _FULL, seconds, nanos, found.size, found.checksum, pinned, ""
+        source.address, _FULL, seconds, nanos, source.size, source.checksum, pinned, ""
     )

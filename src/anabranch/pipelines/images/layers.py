@@ -1,7 +1,7 @@
-"""Layers: the parts of trees that an image is made of, as the kernel lays them over each other.
+"""Layers of an image: parts of trees, prepared for the kernel's overlay.
 
-Entries of repositories get full addresses, so that they can be read from any repository; what
-is from an image has them, and where its paths stay too, whole ranges of it are taken unread.
+Entries of repositories get full addresses, so that they can be read from any repository. Entries of
+images have full addresses already; ranges whose paths do not change are reused without being read.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import NamedTuple, TypeAlias
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.image_records import image_from
+from anabranch.catalog.images.records import image_from
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.glob import glob
 from anabranch.model.image import Pin
-from anabranch.model.names import MAX_PATH_BYTES, key_of, path_of
+from anabranch.model.names import MAX_PATH_BYTES, decode_key, encode_path
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.images.external import external_tree
-from anabranch.pipelines.images.pins import Pinned, at_line
+from anabranch.pipelines.images.resolve_references import Pinned, at_line
 from anabranch.pipelines.imports.allowed_sources import require_sources
-from anabranch.pipelines.imports.tally import Tally
+from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translated
+from anabranch.versioning.trees import translate_errors
 
-__all__ = ["Counts", "Laid", "LayerCounts", "Layers", "left_out_by"]
+__all__ = ["Counts", "LayerCounts", "Layers", "PreparedLayer", "exclusion_filter"]
 
 _SHOWN = 5
 
 
 class Counts(NamedTuple):
-    """What was met in a layer, as `kernel.LayerCounts` has it."""
+    """Counts of a layer's objects, with the fields of `kernel.LayerCounts`."""
 
     found: int = 0
     left_out: int = 0
@@ -45,18 +45,20 @@ class Counts(NamedTuple):
 LayerCounts: TypeAlias = kernel.LayerCounts | Counts
 
 
-class Laid(NamedTuple):
-    """A layer as the kernel takes it, what it is from, the size of its objects where that is known
-    before, and the digest of those that lie in no repository.
+class PreparedLayer(NamedTuple):
+    """A layer for the kernel, its pinned source, the size of its objects in bytes if it is known
+    in advance, and the digest of external objects. `collectable` is the path of an external object
+    that garbage collection may remove, "" for none.
     """
 
     layer: kernel.Layer
     pinned: Pinned
     size: int = 0
     digest: str = ""
+    collectable: str = ""
 
     def pin(self, counts: LayerCounts) -> Pin:
-        """Returns what is written of the layer in the image."""
+        """Returns the description of the layer that is stored in the image."""
         declared = self.pinned.layer
         return Pin(
             source=str(declared.source),
@@ -71,34 +73,38 @@ class Laid(NamedTuple):
 
 
 class Layers:
-    """Prepares layers; trees of what lies in no repository are written into `folder`. With
+    """Prepares layers; the trees of external objects are written into `folder`. With
     `allow_empty`, a layer may have no objects.
     """
 
     def __init__(
-        self, core: Core, blocks: BlockStore, folder: str, tally: Tally, *, allow_empty: bool
+        self, core: Core, blocks: BlockStore, folder: str, progress: Progress, *, allow_empty: bool
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._folder = folder
-        self._tally = tally
+        self._progress = progress
         self._allow_empty = allow_empty
 
-    def of(self, pinned: Sequence[Pinned]) -> list[Laid]:
-        """Returns the layers, ready to be laid. Raises NotFound where there is nothing, and what
+    def prepare(self, pinned: Sequence[Pinned]) -> list[PreparedLayer]:
+        """Returns the prepared layers. Raises NotFound for sources without objects, and what the
         stores raise.
         """
-        laid = []
-        for each in pinned:
-            with at_line(each.layer.line), translated():
-                laid.append(self._external(each) if each.place is None else self._inside(each))
-        return laid
+        layers = []
+        for source in pinned:
+            with at_line(source.layer.line), translate_errors():
+                layers.append(
+                    self._external_layer(source)
+                    if source.place is None
+                    else self._committed_layer(source)
+                )
+        return layers
 
-    def check(self, laid: Laid, counts: LayerCounts) -> None:
-        """Raises Invalid for paths that cannot be, NotFound if all was left out."""
-        with at_line(laid.pinned.layer.line):
+    def check(self, layer: PreparedLayer, counts: LayerCounts) -> None:
+        """Raises Invalid for invalid paths, NotFound if all objects were excluded."""
+        with at_line(layer.pinned.layer.line):
             if counts.unfit:
-                shown = ", ".join(repr(path_of(key)[:200]) for key in counts.unfit_keys[:_SHOWN])
+                shown = ", ".join(repr(decode_key(key)[:200]) for key in counts.unfit_keys[:_SHOWN])
                 raise Invalid(
                     f"{counts.unfit} of the objects would have no path in the image, or one of "
                     f"more than {MAX_PATH_BYTES:,} bytes: {shown}",
@@ -106,14 +112,14 @@ class Layers:
                     hint="Choose a shorter destination.",
                 )
             if not counts.found:
-                self._require_some(laid.pinned)
+                self._require_some(layer.pinned)
 
-    def _inside(self, pinned: Pinned) -> Laid:
+    def _committed_layer(self, pinned: Pinned) -> PreparedLayer:
         place, repository, commit = pinned.place, pinned.repository, pinned.commit
         if place is None or repository is None or commit is None:
-            raise ValueError(f"{pinned.address} lies in no repository")
+            raise ValueError(f"{pinned.address} is in no repository")
         tree = self._core.trees.open(repository, commit.metarange_id)
-        prefix, single = key_of(place.key), not pinned.layer.is_prefix
+        prefix, single = encode_path(place.key), not pinned.layer.is_prefix
         if single and tree.get(prefix) is None:
             is_folder = tree.contains_prefix(prefix + b"/")
             raise NotFound(
@@ -127,22 +133,23 @@ class Layers:
         layer = kernel.Layer(
             tree,
             prefix=prefix,
-            target=key_of(pinned.layer.destination),
+            target=encode_path(pinned.layer.destination),
             single=single,
-            # a whole image has full addresses only, and its size is known
+            # all addresses of an image are full, and its size is known
             namespace=repository.storage_namespace if image is None else None,
-            leave_out=left_out_by(pinned.layer.exclude),
+            leave_out=exclusion_filter(pinned.layer.exclude),
         )
-        return Laid(layer, pinned, image.plan.size if image else 0)
+        return PreparedLayer(layer, pinned, image.plan.size if image else 0)
 
-    def _external(self, pinned: Pinned) -> Laid:
+    def _external_layer(self, pinned: Pinned) -> PreparedLayer:
         sources = require_sources(self._blocks)
         sources.check(str(pinned.layer.source))
-        metarange_id, size = external_tree(
-            pinned.layer, sources, self._core.trees, self._folder, self._tally
+        written = external_tree(
+            pinned.layer, sources, self._core.trees, self._folder, self._progress
         )
-        tree = self._core.trees.open_in(self._folder, metarange_id)
-        return Laid(kernel.Layer(tree), pinned, size, metarange_id)
+        tree = self._core.trees.open_in(self._folder, written.metarange_id)
+        layer = kernel.Layer(tree)
+        return PreparedLayer(layer, pinned, written.size, written.metarange_id, written.collectable)
 
     def _require_some(self, pinned: Pinned) -> None:
         if not self._allow_empty:
@@ -154,14 +161,16 @@ class Layers:
             )
 
 
-def left_out_by(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
-    """Returns what says of a name whether one of the patterns excludes it; None without any."""
+def exclusion_filter(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
+    """Returns a function that returns whether one of the patterns matches a name; None without
+    patterns.
+    """
     if not patterns:
         return None
     compiled = [glob(pattern) for pattern in patterns]
 
-    def left_out(name: bytes) -> bool:
-        text = path_of(name)
+    def is_excluded(name: bytes) -> bool:
+        text = decode_key(name)
         return any(pattern.matches(text) for pattern in compiled)
 
-    return left_out
+    return is_excluded

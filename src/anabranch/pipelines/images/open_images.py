@@ -1,5 +1,5 @@
-"""Images of a lake that is open in this process: whoever has its folder may do anything, so these
-ask nobody for permission.
+"""Images of a lake that is open in this process, without permission checks: a process that can
+open the lake's folder may do anything.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from types import MappingProxyType
 from anabranch.access.actor import Actor
 from anabranch.access.statements import ALLOW_ALL
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.images import Images
+from anabranch.catalog.images.images import Images
 from anabranch.errors import Gone
 from anabranch.model.image import Image, ImagePlan
-from anabranch.model.lakefile_parser import parse_lakefile
-from anabranch.pipelines.images.builds import Builds
-from anabranch.pipelines.images.laying import Lay, lay_here
-from anabranch.pipelines.images.planning import ImageRequest
+from anabranch.model.lakefile.parser import parse_lakefile
+from anabranch.pipelines.images.assemble import ImageRequest
+from anabranch.pipelines.images.build_service import Builds
+from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay
 from anabranch.versioning.core import Core
 
 __all__ = ["OpenImages"]
@@ -27,7 +27,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class OpenImages(Images):
-    """The use cases of images, building among them. `clock` gives seconds since 1970."""
+    """The use cases of images, building among them. `clock` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -48,19 +48,19 @@ class OpenImages(Images):
         creator: str = "",
         strict: bool = False,
         allow_empty: bool = False,
-        lay: Lay = lay_here,
+        overlay: OverlayWriter = write_overlay,
     ) -> Image:
         """Builds an image from a Lakefile's text and returns it, however long that takes.
 
-        `arguments` are the values of build arguments, `creator` is who commits, `lay` lays layers
-        over each other. Raises Invalid for a Lakefile that is none, with the place, and for a
-        reference that may move if `strict`; AlreadyExists for a tag that is taken, NotFound for
-        what is not there and, unless `allow_empty`, for sources without objects; and what the
-        stores raise.
+        `arguments` are the values of build arguments, `creator` is the committer, `overlay` writes
+        the tree of the layers. Raises Invalid for an invalid Lakefile, with line and column, and
+        for a reference that may move if `strict`; AlreadyExists if the tag is taken; NotFound for
+        references that do not exist and, unless `allow_empty`, for sources without objects; and
+        what the stores raise.
         """
         request = _request(tag, lakefile, arguments, creator, strict, allow_empty)
         started = self.builds.build(
-            request, _actor(creator), wait_seconds=threading.TIMEOUT_MAX, lay=lay
+            request, _actor(creator), wait_seconds=threading.TIMEOUT_MAX, overlay=overlay
         )
         if started.image is None:
             raise Gone("the build was stopped", kind="build_stopped")
@@ -75,7 +75,7 @@ class OpenImages(Images):
         strict: bool = False,
         allow_empty: bool = False,
     ) -> ImagePlan:
-        """Returns what an image would be, and leaves nothing. Raises as `build` does."""
+        """Returns the plan of an image and writes nothing. Raises as `build` does."""
         request = _request(tag, lakefile, arguments, "", strict, allow_empty)
         return self.builds.resolve(request, _actor(""))
 
@@ -88,7 +88,7 @@ def _request(
     strict: bool,
     allow_empty: bool,
 ) -> ImageRequest:
-    """Returns what is to be built. Raises Invalid for a Lakefile that is none."""
+    """Returns the build request. Raises Invalid for an invalid Lakefile."""
     return ImageRequest(
         tag=tag,
         lakefile=parse_lakefile(lakefile, arguments),

@@ -1,5 +1,5 @@
-"""What who builds an image must be allowed, besides to make it: to list and read all that it is
-from. Afterwards whoever may read the image may read it all, as with the image of a container.
+"""Permissions that a build needs besides the one to create the image: to list and read all
+sources. Permission to read the image then covers all of its objects, as with container images.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from anabranch.access.permissions import (
     object_arn,
     repository_arn,
 )
-from anabranch.catalog.images import Images
-from anabranch.model.lakefile import Add, Lakefile
+from anabranch.catalog.images.images import Images
+from anabranch.model.lakefile.instructions import Add, Lakefile
 
 __all__ = ["source_permissions"]
 
 
 def source_permissions(lakefile: Lakefile, images: Images) -> Iterator[Permission]:
-    """Yields the permissions that the sources of a Lakefile need; of an image it is enough that it
-    may be read.
+    """Yields the permissions that the sources of a Lakefile need; for an image, permission to read
+    it is enough.
     """
     layers = list(lakefile.layers)
     if lakefile.base.source is not None:
@@ -37,4 +37,4 @@ def source_permissions(lakefile: Lakefile, images: Images) -> Iterator[Permissio
                 Permission(Action.LIST_OBJECTS, repository_arn(source.repository)),
                 Permission(Action.READ_OBJECT, AllBelow(objects) if layer.is_prefix else objects),
             ):
-                yield images.readable(permission, source.repository, source.ref)
+                yield images.permission_for_reading(permission, source.repository, source.ref)

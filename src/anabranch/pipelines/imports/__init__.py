@@ -1,1 +1,1 @@
-"""Imports: objects that lie in a store already are brought onto a branch, without being copied."""
+"""Imports: existing objects of a store are added to a branch without being copied."""

@@ -1,16 +1,16 @@
-"""The sources of a store, for whom imports are allowed."""
+"""Access to the external objects of a store that may be imported."""
 
 from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.sources import Sources
+from anabranch.blocks.external_objects import Sources
 from anabranch.errors import Denied
 
 __all__ = ["require_sources"]
 
 
 def require_sources(blocks: BlockStore) -> Sources:
-    """Returns the sources of a store. Raises Denied where it has none or lets nobody import."""
+    """Returns the sources of a store. Raises Denied if it does not support or allow imports."""
     sources = blocks.sources
     if sources is None or not blocks.config.import_support:
         raise Denied(

@@ -1,4 +1,4 @@
-"""From what a store lists to records of entries: the kernel's, ready to be written."""
+"""Conversion of a store's listing to the kernel's records of entries."""
 
 from __future__ import annotations
 
@@ -6,54 +6,55 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.sources import Source, Sources
+from anabranch.blocks.external_objects import Source, Sources
 from anabranch.errors import NotFound
 from anabranch.model.entry import AddressType
 from anabranch.model.imports import ImportSource
-from anabranch.model.names import MAX_PATH_BYTES, key_of
-from anabranch.pipelines.imports.tally import Refused, Tally
+from anabranch.model.names import MAX_PATH_BYTES, encode_path
+from anabranch.pipelines.imports.rejected_objects import RejectedObjects
+from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Record", "destination_of", "entries", "unfit_path"]
+__all__ = ["Record", "import_records", "parse_destination", "unfit_path"]
 
 Record: TypeAlias = tuple[bytes, tuple[bytes, bytes]]
 """A key, and the identity and data of its entry."""
 
 _FULL = int(AddressType.FULL)
 _NANOSECONDS = 1_000_000_000
-_BETWEEN_LOOKS = 1_024
+_REPORT_EVERY = 1_024
 _NO_METADATA: dict[str, str] = {}
 
 
-def destination_of(source: ImportSource) -> bytes:
-    """Returns the key of a single object, or what the keys of a prefix's objects begin with."""
-    key = key_of(source.destination)
+def parse_destination(source: ImportSource) -> bytes:
+    """Returns the key of a single object, or the prefix of the keys of a prefix's objects."""
+    key = encode_path(source.destination)
     if source.type == "object" or not key or key.endswith(b"/"):
         return key
     return key + b"/"
 
 
-def entries(
-    source: ImportSource, sources: Sources, refused: Refused, tally: Tally
+def import_records(
+    source: ImportSource, sources: Sources, rejected: RejectedObjects, progress: Progress
 ) -> Iterator[Record]:
-    """Yields the records of what is imported from a source, as the store lists it. Objects with
-    names that no path can have are `refused`; a marker of the destination itself is passed over.
+    """Yields the records of a source's objects, in the order of the store. Objects whose names
+    are invalid as paths are added to `rejected`; the marker of the destination itself is skipped.
 
-    Raises NotFound where there is nothing at all, and what the store raises.
+    Raises NotFound for a source without objects, and what the store raises.
     """
     if source.type == "object":
-        found: Iterable[Source] = [sources.find(source.path)]
+        objects: Iterable[Source] = [sources.find(source.path)]
     else:
-        found = sources.list(source.path)
+        objects = sources.list(source.path)
     number = 0
     encode = kernel.encode_entry
-    start = destination_of(source)
-    for number, (name, address, size, mtime, checksum) in enumerate(found, 1):
-        if not number % _BETWEEN_LOOKS:
-            tally.add(_BETWEEN_LOOKS)
+    start = parse_destination(source)
+    for number, (name, address, size, mtime, checksum) in enumerate(objects, 1):
+        if not number % _REPORT_EVERY:
+            progress.advance(_REPORT_EVERY)
         key = start + name
         reason = unfit_path(key)
         if reason:
-            refused.add(address, reason)
+            rejected.add(address, reason)
         elif key:
             seconds, nanos = divmod(mtime, _NANOSECONDS)
             yield (
@@ -66,11 +67,11 @@ def entries(
             kind="nothing_to_import",
             hint="Look at the spelling of the prefix; a folder's ends with a slash.",
         )
-    tally.add(number % _BETWEEN_LOOKS)
+    progress.advance(number % _REPORT_EVERY)
 
 
 def unfit_path(key: bytes) -> str:
-    """Returns why no object's path can be these bytes, "" if it can."""
+    """Returns why these bytes are invalid as a path, "" if they are valid."""
     if len(key) > MAX_PATH_BYTES:
         return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"
     if not key.isascii():

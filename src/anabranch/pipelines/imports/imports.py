@@ -1,4 +1,4 @@
-"""Imports: started, asked how far they are, cancelled."""
+"""Service that starts and cancels imports, and returns their states."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from collections.abc import Callable
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.sources import Sources
+from anabranch.blocks.external_objects import Sources
 from anabranch.errors import Conflict, Invalid, NotFound
-from anabranch.model.imports import ImportSource, ImportStatus
+from anabranch.model.imports import ImportSource
+from anabranch.model.job import JobStatus
 from anabranch.model.names import check_path
 from anabranch.model.repository import Repository
 from anabranch.pipelines.imports.allowed_sources import require_sources
-from anabranch.pipelines.imports.landing import ImportRequest
-from anabranch.pipelines.imports.running import RunningImport
-from anabranch.pipelines.running_jobs import RunningJobs
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.pipelines.imports.import_job import ImportJob
+from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core
-from anabranch.versioning.import_records import StoredImport
+from anabranch.versioning.records.jobs import JobRecord
 from anabranch.versioning.repositories import check_writable
 
 __all__ = ["CANCELED", "Imports"]
 
 CANCELED = "Canceled"
-"""lakeFS's own word for it."""
+"""The error of a cancelled import, as lakeFS spells it."""
 
 
 class Imports:
-    """The use cases of imports. `clock` gives seconds since 1970."""
+    """The use cases of imports. `clock` returns seconds since 1970."""
 
     def __init__(
         self, core: Core, blocks: BlockStore, clock: Callable[[], float] = time.time
@@ -36,71 +37,72 @@ class Imports:
         self._core = core
         self._blocks = blocks
         self._clock = clock
-        self._jobs: RunningJobs[RunningImport] = RunningJobs("import", core, clock)
+        self._jobs: JobRegistry[ImportJob] = JobRegistry("import", core.imports, clock)
 
     def start(self, repository: str, request: ImportRequest, *, force: bool = False) -> str:
         """Starts an import and returns its id.
 
         Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`,
-        Denied where imports are not allowed, Invalid for what cannot be imported, Busy when too
-        many go on.
+        Denied where imports are not allowed, Invalid for sources that cannot be imported, Busy when
+        too many imports run.
         """
-        found = self._core.repositories.get(repository)
-        check_writable(found, force=force)
+        target = self._core.repositories.get(repository)
+        check_writable(target, force=force)
         sources = require_sources(self._blocks)
-        self._core.branches.read(found, request.branch)
+        self._core.branches.read(target, request.branch)
         if not request.sources:
             raise Invalid("import paths are missing", kind="invalid_import_source")
         for source in request.sources:
-            self._check(found, source, sources)
-        self._jobs.forget_old(found)
-        running = RunningImport(
+            self._check_source(target, source, sources)
+        self._jobs.remove_expired(target)
+        running = ImportJob(
             self._core,
             sources,
-            found,
+            target,
             request,
             self._core.identifiers.xid(),
             slots=self._jobs.slots,
             clock=self._clock,
-            ended=self._jobs.forget,
+            on_done=self._jobs.forget,
         )
         self._jobs.start(running)
         return running.id
 
-    def status(self, repository: str, branch: str, import_id: str) -> ImportStatus:
-        """Returns how far an import is. One of which nobody has heard for a minute was interrupted:
-        the server that ran it has ended. Raises NotFound, also for one of more than a day ago.
+    def status(self, repository: str, branch: str, import_id: str) -> JobStatus:
+        """Returns the state of an import. A state that was not updated for a minute is that of an
+        interrupted import, whose server has ended. Raises NotFound, also for an import of more than
+        a day ago.
         """
-        return self._jobs.status(self._stored(repository, branch, import_id)[1])
+        return self._jobs.status(self._find(repository, branch, import_id)[1])
 
     def cancel(self, repository: str, branch: str, import_id: str) -> None:
-        """Cancels an import, wherever it runs; one that has failed stays as it is.
+        """Cancels an import, on whatever server it runs; a failed import is left unchanged.
 
-        Raises NotFound, and Conflict for one that is complete.
+        Raises NotFound, and Conflict for a complete import.
         """
         while True:
-            found, stored = self._stored(repository, branch, import_id)
-            if stored.status.completed:
+            target, record = self._find(repository, branch, import_id)
+            if record.status.completed:
                 raise Conflict(
                     "import completed: conflict found",
                     kind="import_completed",
                     hint="Revert its commit.",
                 )
-            if stored.status.ended:
+            if record.status.ended:
                 return
             cancelled = msgspec.structs.replace(
-                stored.status, error=CANCELED, updated_at=self._clock()
+                record.status, error=CANCELED, updated_at=self._clock()
             )
-            if self._core.imports.replace(found, stored, cancelled):
+            if self._core.imports.replace(target, record, cancelled):
                 break
         self._jobs.stop(import_id, CANCELED)
 
     def close(self) -> None:
-        """Ends all imports that go on; their states say that they were interrupted."""
+        """Stops all running imports; their states say that they were interrupted."""
         self._jobs.close()
 
-    def _check(self, repository: Repository, source: ImportSource, sources: Sources) -> None:
-        """Raises unless a source may be imported onto a branch."""
+    def _check_source(self, repository: Repository, source: ImportSource, sources: Sources) -> None:
+        """Raises Invalid or Denied unless a source may be imported into a repository."""
         if source.type == "object":
             check_path(source.destination)
         sources.check(source.path)
@@ -119,12 +121,10 @@ class Imports:
                 kind="invalid_import_source",
             )
 
-    def _stored(
-        self, repository: str, branch: str, import_id: str
-    ) -> tuple[Repository, StoredImport]:
-        found = self._core.repositories.get(repository)
-        self._core.branches.read(found, branch)
-        stored = self._core.imports.find(found, import_id)
-        if stored is None or self._jobs.is_old(stored):
+    def _find(self, repository: str, branch: str, import_id: str) -> tuple[Repository, JobRecord]:
+        target = self._core.repositories.get(repository)
+        self._core.branches.read(target, branch)
+        record = self._core.imports.find(target, import_id)
+        if record is None or self._jobs.is_expired(record):
             raise NotFound("import not found", kind="import_not_found")
-        return found, stored
+        return target, record

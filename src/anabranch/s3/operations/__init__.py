@@ -1,1 +1,1 @@
-"""What S3 can be asked for: each operation is declared beside the function that answers it."""
+"""The S3 operations; each file holds handlers and their declarations."""

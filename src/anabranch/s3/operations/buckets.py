@@ -1,62 +1,62 @@
-"""Buckets, which are repositories: listed, looked at, created where the settings allow it."""
+"""Bucket operations: list, head, create if the settings allow it. A bucket is a repository."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from anabranch.access.permissions import Action
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.response import Response
 from anabranch.model.page import MAX_AMOUNT
 from anabranch.model.repository import Repository
-from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operation import BodyKind, Level, Need, Operation
+from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.resources import on_anything, on_bucket, on_namespace
-from anabranch.s3.xml_reader import LARGEST
-from anabranch.s3.xml_writer import document, element, leaf
-from anabranch.signing.instants import iso_time
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_reader import MAX_DOCUMENT_BYTES
+from anabranch.s3.protocol.xml_writer import document, element, leaf
+from anabranch.signing.timestamps import iso_time
 
 __all__ = ["OPERATIONS", "OWNER"]
 
 _MAX_BUCKETS = 10_000
-"""The most buckets of a page, and its default, as in S3."""
+"""The maximum and default number of buckets of a page, as in S3."""
 
 OWNER = element("Owner", leaf("ID", "anabranch"), leaf("DisplayName", "anabranch"))
-"""S3 has every bucket and object belong to an account; here all belong to the installation."""
-
+"""The owner of every bucket and object: S3 requires an account, and there is only one."""
 
 _PAGED = frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"})
-"""Parameters of a request for buckets that make its answer a page."""
+"""Query parameters that make the response of ListBuckets a page."""
 
 
-def list_buckets(call: Call) -> Answer:
-    """Returns repositories whose names begin with `prefix`: a page of them if the request has any
-    parameter of a page, else all. A page's continuation token is the name of its last bucket.
+def list_buckets(call: Call) -> Response:
+    """Returns the repositories whose names begin with `prefix`: one page if the request has a
+    paging parameter, else all. The continuation token is the name of the page's last bucket.
     """
     query = call.query
-    most = None if _PAGED.isdisjoint(query) else _most_buckets(query)
+    limit = None if _PAGED.isdisjoint(query) else _parse_max_buckets(query)
     prefix = query.get("prefix", "")
-    after, buckets, more = query.get("continuation-token", ""), list[Repository](), True
+    after, buckets, has_more = query.get("continuation-token", ""), list[Repository](), True
     if query.get("bucket-region", "") not in {"", call.services.region}:
-        more = False  # all buckets are in the region of this server
-    while more and (most is None or len(buckets) < most):
-        amount = MAX_AMOUNT if most is None else min(MAX_AMOUNT, most - len(buckets))
+        has_more = False  # all buckets are in the region of this server
+    while has_more and (limit is None or len(buckets) < limit):
+        amount = MAX_AMOUNT if limit is None else min(MAX_AMOUNT, limit - len(buckets))
         page = call.services.catalog.repositories.list(prefix=prefix, after=after, amount=amount)
         buckets += page.items
-        after, more = page.next_offset, page.has_more
-    return Answer(
+        after, has_more = page.next_offset, page.has_more
+    return Response(
         200,
         document(
             "ListAllMyBucketsResult",
             OWNER,
-            element("Buckets", *map(_bucket, buckets)),
-            leaf("ContinuationToken", buckets[-1].id) if more else "",
+            element("Buckets", *map(_bucket_element, buckets)),
+            leaf("ContinuationToken", buckets[-1].id) if has_more else "",
             leaf("Prefix", prefix) if prefix else "",
         ),
     )
 
 
-def _bucket(repository: Repository) -> str:
+def _bucket_element(repository: Repository) -> str:
     return element(
         "Bucket",
         leaf("Name", repository.id),
@@ -64,8 +64,8 @@ def _bucket(repository: Repository) -> str:
     )
 
 
-def _most_buckets(query: Mapping[str, str]) -> int:
-    """Returns how many buckets a page may have. Raises S3Error: InvalidArgument."""
+def _parse_max_buckets(query: Mapping[str, str]) -> int:
+    """Returns the maximum number of buckets of a page. Raises S3Error: InvalidArgument."""
     text = query.get("max-buckets", "") or str(_MAX_BUCKETS)
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_BUCKETS))
     if not digits or not 1 <= int(text) <= _MAX_BUCKETS:
@@ -78,34 +78,35 @@ def _most_buckets(query: Mapping[str, str]) -> int:
     return int(text)
 
 
-def head_bucket(call: Call) -> Answer:
-    """Tells whether a repository is there."""
+def head_bucket(call: Call) -> Response:
+    """Returns 200 if a repository exists. Raises NotFound."""
     call.services.catalog.repositories.get(call.address.bucket)
-    return Answer(200, headers=[("x-amz-bucket-region", call.services.region)])
+    return Response(200, headers=[("x-amz-bucket-region", call.services.region)])
 
 
-def create_bucket(call: Call) -> Answer:
-    """Creates a repository, if the settings name a prefix for its storage namespace."""
-    call.payload().read(LARGEST)  # where the bucket shall lie is not the client's to say
+def create_bucket(call: Call) -> Response:
+    """Creates a repository if the settings have a prefix for its storage namespace."""
+    call.payload().read(MAX_DOCUMENT_BYTES)  # the client's location constraint is ignored
     bucket, catalog = call.address.bucket, call.services.catalog
     if not call.services.namespace_prefix:
-        if any(
-            found.id == bucket for found in catalog.repositories.list(prefix=bucket, amount=1).items
-        ):
+        page = catalog.repositories.list(prefix=bucket, amount=1)
+        if any(repository.id == bucket for repository in page.items):
             raise S3Error("BucketAlreadyExists")
         raise S3Error(
             "NotImplemented",
-            "Repositories are created through the API; for the S3 door to do it, the setting "
-            "blockstore.default_namespace_prefix must say where.",
+            "Create repositories through the REST API, or set blockstore.default_namespace_prefix "
+            "to create them through the S3 gateway.",
         )
     catalog.repositories.create(bucket, call.services.namespace_prefix + bucket)
-    return Answer(200, headers=[("Location", f"/{bucket}")])
+    return Response(200, headers=[("Location", f"/{bucket}")])
 
 
-def delete_bucket(call: Call) -> Answer:
-    """Refuses: a repository has a history, which no client of S3 knows of."""
+def delete_bucket(call: Call) -> Response:
+    """Raises S3Error: MethodNotAllowed, because S3 clients do not know that a repository has a
+    history that would be lost.
+    """
     call.services.catalog.repositories.get(call.address.bucket)
-    raise S3Error("MethodNotAllowed", "Repositories are deleted through the API.")
+    raise S3Error("MethodNotAllowed", "Delete repositories through the REST API.")
 
 
 OPERATIONS = (
@@ -121,7 +122,7 @@ OPERATIONS = (
         method="HEAD",
         level=Level.BUCKET,
         permission=(Need(Action.READ_REPOSITORY, on_bucket),),
-        quick=True,
+        execution=Execution.INLINE,
         handler=head_bucket,
     ),
     Operation(

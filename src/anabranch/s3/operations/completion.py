@@ -1,73 +1,74 @@
-"""Uploads in parts, completed: parts become an object, on condition if wanted."""
+"""CompleteMultipartUpload: combines the parts of an upload into an object."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from anabranch.access.permissions import Action
-from anabranch.catalog.completion import WantedPart
-from anabranch.model.part import MAX_PARTS
-from anabranch.s3.answer import Answer
+from anabranch.catalog.objects.multipart_completion import WantedPart
+from anabranch.http.execution import BodyKind
+from anabranch.http.response import Response
+from anabranch.model.uploads.part import MAX_PARTS
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operation import BodyKind, Level, Need, Operation
-from anabranch.s3.operations.location import location_of
-from anabranch.s3.operations.part_numbers import checked_number
+from anabranch.s3.headers.location import object_location
+from anabranch.s3.headers.write_conditions import parse_condition
+from anabranch.s3.operation import Level, Need, Operation
+from anabranch.s3.operations.parameters import require_part_number
 from anabranch.s3.operations.resources import on_object
-from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.payloads.checksums import PREFIX
 from anabranch.s3.payloads.part_checksums import NAMES, PartChecksums, element_name
-from anabranch.s3.xml_reader import Element
-from anabranch.s3.xml_writer import document, leaf
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_reader import Element
+from anabranch.s3.protocol.xml_writer import document, leaf
 
 __all__ = ["OPERATIONS"]
 
-_OF_THE_OBJECT = (PREFIX, "x-amz-sdk-checksum-algorithm")
-"""How headers begin that say nothing of the body of this request."""
+_OBJECT_HEADERS = (PREFIX, "x-amz-sdk-checksum-algorithm")
+"""Prefixes of headers that describe the object and not the body of this request."""
 
 _SIZE = "x-amz-mp-object-size"
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
-def complete_upload(call: Call) -> Answer:
-    """Makes an object of the parts that the body lists."""
-    if_absent, expecting = condition_of(call)
-    parts = _parts(call.document("CompleteMultipartUpload", unsaid=_OF_THE_OBJECT))
+def complete_upload(call: Call) -> Response:
+    """Creates an object from the parts that the body lists."""
+    if_absent, expecting = parse_condition(call)
+    parts = _parse_parts(call.document("CompleteMultipartUpload", ignored_headers=_OBJECT_HEADERS))
     checksums = PartChecksums(call.request.headers)
     address = call.address
-    done = call.services.catalog.completion.complete(
+    completed = call.services.catalog.completion.complete(
         address.bucket,
         address.ref,
         address.path,
         call.query["uploadId"],
         parts,
-        size=_size(call),
-        combined=checksums.combined,
+        size=_parse_size(call),
+        combine_checksums=checksums.combine,
         if_absent=if_absent,
-        expecting=expecting,
+        precondition=expecting,
     )
-    told = ""
-    if done.checksum:
-        told = leaf(element_name(done.checksum_algorithm), done.checksum)
-        told += leaf("ChecksumType", done.checksum_type)
-    return Answer(
+    checksum_elements = ""
+    if completed.checksum:
+        checksum_elements = leaf(element_name(completed.checksum_algorithm), completed.checksum)
+        checksum_elements += leaf("ChecksumType", completed.checksum_type)
+    return Response(
         200,
         document(
             "CompleteMultipartUploadResult",
-            leaf("Location", location_of(call)),
+            leaf("Location", object_location(call)),
             leaf("Bucket", address.bucket),
             leaf("Key", address.key),
-            leaf("ETag", f'"{done.etag}"'),
-            told,
+            leaf("ETag", f'"{completed.etag}"'),
+            checksum_elements,
         ),
     )
 
 
-def _parts(root: Element) -> list[WantedPart]:
-    """Returns the parts that a document lists; of a number that it lists twice the last. Raises
-    S3Error: MalformedXML, InvalidArgument, InvalidPartOrder.
+def _parse_parts(root: Element) -> list[WantedPart]:
+    """Returns the parts in a document; the last of those with the same number. Raises S3Error:
+    MalformedXML, InvalidArgument, InvalidPartOrder.
     """
-    parts = [_part(item) for item in root.all("Part")]
+    parts = [_parse_part(item) for item in root.all("Part")]
     if not 0 < len(parts) <= MAX_PARTS:
         raise S3Error("MalformedXML")
     if any(part.number > after.number for part, after in pairwise(parts)):
@@ -75,26 +76,26 @@ def _parts(root: Element) -> list[WantedPart]:
     return list({part.number: part for part in parts}.values())
 
 
-def _part(item: Element) -> WantedPart:
-    number, etag = (item.text_of("PartNumber") or "").strip(), item.text_of("ETag")
-    if etag is None or not (number.isascii() and number.isdigit() and len(number) < _MOST_DIGITS):
+def _parse_part(item: Element) -> WantedPart:
+    number, etag = (item.child_text("PartNumber") or "").strip(), item.child_text("ETag")
+    if etag is None or not (number.isascii() and number.isdigit() and len(number) < _MAX_DIGITS):
         raise S3Error("MalformedXML")
     return WantedPart(
-        checked_number(int(number), number),
+        require_part_number(int(number), number),
         etag.strip().strip('"').lower(),
         {
             name: text.strip()
             for name in NAMES
-            if (text := item.text_of(element_name(name))) is not None
+            if (text := item.child_text(element_name(name))) is not None
         },
     )
 
 
-def _size(call: Call) -> int | None:
+def _parse_size(call: Call) -> int | None:
     text = call.header(_SIZE)
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
         raise S3Error(
             "InvalidArgument",
             f"{_SIZE} must be a number of bytes",

@@ -1,35 +1,37 @@
-"""Objects, copied within the installation: the bytes go from store to store, not to the client."""
+"""CopyObject: copies an object within the server without sending the bytes to the client."""
 
 from __future__ import annotations
 
 from anabranch.access.permissions import Action
+from anabranch.http.etags import quote_etag
+from anabranch.http.header_values import header_safe
+from anabranch.http.response import Response
 from anabranch.model.entry import Entry
-from anabranch.model.object_checksum import kept_checksum
-from anabranch.s3.answer import Answer, header_safe
+from anabranch.model.uploads.object_checksum import stored_checksum
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
+from anabranch.s3.headers.conditions import require_copyable
+from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.headers.object_checksums import checksum_elements, make_copy_checksum
+from anabranch.s3.headers.object_headers import precise_time
+from anabranch.s3.headers.tag_sets import TAGGING, parse_tag_header
+from anabranch.s3.headers.user_metadata import parse_user_metadata
+from anabranch.s3.headers.write_conditions import parse_condition
 from anabranch.s3.operation import Level, Need, Operation
-from anabranch.s3.operations.conditions import require_copyable
-from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
-from anabranch.s3.operations.object_checksums import checksum_elements, copied_checksum
-from anabranch.s3.operations.object_headers import etag_of, precise_time
 from anabranch.s3.operations.object_writes import require_path
 from anabranch.s3.operations.resources import on_copied_object, on_object
-from anabranch.s3.operations.tag_sets import TAGGING, tags_of_header
-from anabranch.s3.operations.user_metadata import metadata_of
-from anabranch.s3.operations.write_conditions import condition_of
-from anabranch.s3.xml_writer import document, leaf
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_writer import document, leaf
 
 __all__ = ["OPERATIONS"]
 
 
-def copy_object(call: Call) -> Answer:
-    """Copies an object to a branch, with its metadata or with what the request gives instead."""
+def copy_object(call: Call) -> Response:
+    """Copies an object to a branch, with the source's metadata or the request's."""
     require_path(call)
-    if_absent, expecting = condition_of(call)
+    if_absent, expecting = parse_condition(call)
     source = copy_source(call)
-    directive = _directive(call, "x-amz-metadata-directive")
-    tagging = _directive(call, "x-amz-tagging-directive")
+    directive = _parse_directive(call, "x-amz-metadata-directive")
+    tagging = _parse_directive(call, "x-amz-tagging-directive")
     address = call.address
     if source == address and directive == tagging == "COPY":
         raise S3Error(
@@ -45,9 +47,9 @@ def copy_object(call: Call) -> Answer:
         tags = {TAGGING: metadata.pop(TAGGING)} if TAGGING in metadata else {}
         if directive == "REPLACE":
             content_type = header_safe(call.header("content-type"))
-            metadata = metadata_of(call.request.headers)
+            metadata = parse_user_metadata(call.request.headers)
         if tagging == "REPLACE":
-            tags = tags_of_header(call.header("x-amz-tagging"))
+            tags = parse_tag_header(call.header("x-amz-tagging"))
         return content_type, metadata | tags
 
     stat = call.services.catalog.objects.copy(
@@ -57,23 +59,23 @@ def copy_object(call: Call) -> Answer:
         source_repository=source.bucket,
         source_ref=source.ref,
         source_path=source.path,
-        described=described,
-        digested=copied_checksum(call),
+        transform_metadata=described,
+        digest_source=make_copy_checksum(call),
         if_absent=if_absent,
-        expecting=expecting,
+        precondition=expecting,
     )
-    return Answer(
+    return Response(
         200,
         document(
             "CopyObjectResult",
             leaf("LastModified", precise_time(stat.entry.mtime)),
-            leaf("ETag", etag_of(stat.entry)),
-            checksum_elements(kept_checksum(stat.entry)),
+            leaf("ETag", quote_etag(stat.entry.checksum)),
+            checksum_elements(stored_checksum(stat.entry)),
         ),
     )
 
 
-def _directive(call: Call, header: str) -> str:
+def _parse_directive(call: Call, header: str) -> str:
     directive = call.header(header) or "COPY"
     if directive not in {"COPY", "REPLACE"}:
         raise S3Error(

@@ -1,148 +1,153 @@
-"""Objects, deleted: one, or up to 1,000 in one request, on condition if wanted."""
+"""DeleteObject and DeleteObjects: one object, or up to 1,000 in a request, with conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.access.decide import decide
+from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Action, Permission, object_arn
-from anabranch.catalog.objects import MAX_DELETE
+from anabranch.catalog.objects.objects import MAX_DELETE
 from anabranch.errors import AnabranchError, Invalid, NotFound
-from anabranch.s3.addressing import Address
-from anabranch.s3.answer import Answer
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.response import Response
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
-from anabranch.s3.faults import error_element
-from anabranch.s3.operation import BY_KEY, BodyKind, Level, Need, Operation
-from anabranch.s3.operations.deletion_conditions import DeletionCondition, require_readable
+from anabranch.s3.headers.deletion_conditions import DeletionCondition, require_readable
+from anabranch.s3.operation import BY_KEY, Level, Need, Operation
 from anabranch.s3.operations.resources import on_object
-from anabranch.s3.xml_reader import Element
-from anabranch.s3.xml_writer import document, element, leaf
+from anabranch.s3.protocol.addressing import Address
+from anabranch.s3.protocol.error_responses import error_element
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_reader import Element
+from anabranch.s3.protocol.xml_writer import document, element, leaf
 
 __all__ = ["OPERATIONS"]
 
-_NOTHING_THERE = frozenset({"reference_not_found", "invalid_reference"})
+_NO_REFERENCE = frozenset({"reference_not_found", "invalid_reference"})
 _UNCONDITIONAL = DeletionCondition()
 
 
-class _Asked(NamedTuple):
-    """A key of many, and on which condition it is to be deleted."""
+class _KeyDeletion(NamedTuple):
+    """A key in DeleteObjects, and the condition of its deletion."""
 
     key: str
     condition: DeletionCondition
 
 
-def delete_object(call: Call) -> Answer:
-    """Deletes an object; that there is none is no error, unless a condition names it."""
+def delete_object(call: Call) -> Response:
+    """Deletes an object. A missing object is an error only with a condition on the ETag."""
     address = call.address
-    condition = DeletionCondition.of_headers(call)
+    condition = DeletionCondition.from_headers(call)
     if address.path:
         if condition != _UNCONDITIONAL:
             require_readable(call, address.path)
-        refused = _delete(call, address.ref, {address.path: condition})
-        if refused:
-            raise refused[0][1]
+        errors = _delete(call, address.ref, {address.path: condition})
+        if errors:
+            raise errors[0][1]
     else:
         call.services.catalog.repositories.get(address.bucket)
-        missing = condition.refusal(None)
+        missing = condition.error_for(None)
         if missing is not None:
             raise missing
-    return Answer(204)
+    return Response(204)
 
 
-def delete_objects(call: Call) -> Answer:
-    """Deletes many objects; what cannot be deleted is told of key by key."""
+def delete_objects(call: Call) -> Response:
+    """Deletes many objects, and reports the errors by key."""
     root = call.document("Delete")
     call.services.catalog.repositories.get(call.address.bucket)
-    objects = list(root.all("Object"))
-    if not 0 < len(objects) <= MAX_DELETE:
+    items = list(root.all("Object"))
+    if not 0 < len(items) <= MAX_DELETE:
         raise S3Error("MalformedXML")
-    quiet = _quiet(root)
-    refused: dict[str, AnabranchError] = {}
-    asked = [_asked(item, refused) for item in objects]
+    quiet = _parse_quiet(root)
+    errors: dict[str, AnabranchError] = {}
+    deletions = [_parse_deletion(item, errors) for item in items]
     by_ref: dict[str, dict[str, DeletionCondition]] = {}
-    for item in asked:
-        if item.key not in refused:
-            _sort_in(call, item, by_ref, refused)
+    for item in deletions:
+        if item.key not in errors:
+            _group_by_reference(call, item, by_ref, errors)
     for ref, paths in by_ref.items():
-        refused |= {f"{ref}/{path}": error for path, error in _delete(call, ref, paths)}
-    told = [
-        error_element(key, refused[key]) if key in refused else element("Deleted", leaf("Key", key))
-        for key, _ in asked
-        if key in refused or not quiet
+        errors |= {f"{ref}/{path}": error for path, error in _delete(call, ref, paths)}
+    elements = [
+        error_element(key, errors[key]) if key in errors else element("Deleted", leaf("Key", key))
+        for key, _ in deletions
+        if key in errors or not quiet
     ]
-    error = next(iter(refused.values()), None)
-    return Answer(200, document("DeleteResult", *told), error=error)
+    error = next(iter(errors.values()), None)
+    return Response(200, document("DeleteResult", *elements), error=error)
 
 
-def _quiet(root: Element) -> bool:
-    text = (root.text_of("Quiet") or "false").strip().lower()
+def _parse_quiet(root: Element) -> bool:
+    text = (root.child_text("Quiet") or "false").strip().lower()
     if text not in {"true", "false"}:
         raise S3Error("MalformedXML")
     return text == "true"
 
 
-def _asked(item: Element, refused: dict[str, AnabranchError]) -> _Asked:
-    key = item.text_of("Key")
+def _parse_deletion(item: Element, errors: dict[str, AnabranchError]) -> _KeyDeletion:
+    key = item.child_text("Key")
     if not key:
         raise S3Error("MalformedXML")
-    if item.text_of("VersionId") not in {None, "", "null"}:
-        refused[key] = S3Error("NoSuchVersion")
-    return _Asked(key, DeletionCondition.of_element(item))
+    if item.child_text("VersionId") not in {None, "", "null"}:
+        errors[key] = S3Error("NoSuchVersion")
+    return _KeyDeletion(key, DeletionCondition.from_element(item))
 
 
-def _sort_in(
+def _group_by_reference(
     call: Call,
-    item: _Asked,
+    deletion: _KeyDeletion,
     by_ref: dict[str, dict[str, DeletionCondition]],
-    refused: dict[str, AnabranchError],
+    errors: dict[str, AnabranchError],
 ) -> None:
-    address = Address.of(call.address.bucket, item.key)
-    needed = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
+    address = Address.of(call.address.bucket, deletion.key)
+    permission = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
     try:
-        decide(call.actor, [needed])
-        if item.condition != _UNCONDITIONAL:
+        authorize(call.actor, [permission])
+        if deletion.condition != _UNCONDITIONAL:
             require_readable(call, address.path)
     except AnabranchError as error:
-        refused[item.key] = error
+        errors[deletion.key] = error
         return
     if address.path:
         paths = by_ref.setdefault(address.ref, {})
-        if paths.setdefault(address.path, item.condition) != item.condition:
-            refused[item.key] = S3Error("InvalidRequest", "A key is given on two conditions")
+        if paths.setdefault(address.path, deletion.condition) != deletion.condition:
+            errors[deletion.key] = S3Error(
+                "InvalidRequest", "A key is listed twice with different conditions"
+            )
             del paths[address.path]
 
 
 def _delete(
     call: Call, ref: str, paths: Mapping[str, DeletionCondition]
 ) -> list[tuple[str, AnabranchError]]:
-    """Deletes paths of a branch; returns those that could not be, and why. Where there is no such
-    branch there is nothing to delete, but what a tag or a commit holds cannot be deleted.
+    """Deletes paths on a branch and returns the paths that could not be deleted with their errors.
+    A missing reference has nothing to delete; objects of a tag or a commit cannot be deleted.
     """
     objects, bucket = call.services.catalog.objects, call.address.bucket
     refusals = {
-        path: condition.refusal for path, condition in paths.items() if condition != _UNCONDITIONAL
+        path: condition.error_for
+        for path, condition in paths.items()
+        if condition != _UNCONDITIONAL
     }
     try:
-        return objects.delete_many(bucket, ref, list(paths), refusals=refusals)
+        return objects.delete_many(bucket, ref, list(paths), conditions=refusals)
     except NotFound as error:
         if error.kind == "repository_not_found":
             raise
-        if not _exists(call, ref):
-            nothing = [(path, refusal(None)) for path, refusal in refusals.items()]
-            return [(path, wrong) for path, wrong in nothing if wrong is not None]
-        read_only = S3Error("MethodNotAllowed", f"{ref} is no branch, so it never changes")
+        if not _reference_exists(call, ref):
+            missing = [(path, error_for(None)) for path, error_for in refusals.items()]
+            return [(path, failure) for path, failure in missing if failure is not None]
+        read_only = S3Error("MethodNotAllowed", f"{ref} is not a branch and cannot be changed")
         return [(path, read_only) for path in paths]
     except AnabranchError as error:
         return [(path, error) for path in paths]
 
 
-def _exists(call: Call, ref: str) -> bool:
+def _reference_exists(call: Call, ref: str) -> bool:
     try:
         call.services.catalog.objects.listing(call.address.bucket, ref, amount=1)
     except (NotFound, Invalid) as error:
-        if error.kind in _NOTHING_THERE:
+        if error.kind in _NO_REFERENCE:
             return False
         raise
     return True
@@ -154,7 +159,7 @@ OPERATIONS = (
         method="DELETE",
         level=Level.OBJECT,
         permission=(Need(Action.DELETE_OBJECT, on_object),),
-        brief=True,
+        execution=Execution.BATCHED,
         handler=delete_object,
     ),
     Operation(

@@ -1,24 +1,25 @@
-"""A part of an object, read by its number: the nth of those that it was uploaded in.
+"""Reads of one part of an object by its number in the multipart upload.
 
-An object that was stored in one piece, or whose parts are not known, is its own first part.
+An object that was not uploaded in parts, or whose parts are unknown, counts as a single part.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from anabranch.http.ranges import ByteRange
 from anabranch.model.entry import Entry
-from anabranch.model.object_checksum import ObjectChecksum, kept_checksum
-from anabranch.model.object_parts import ObjectParts, kept_parts
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operations.object_headers import ByteRange, part_range
+from anabranch.model.uploads.object_checksum import ObjectChecksum, stored_checksum
+from anabranch.model.uploads.object_parts import ObjectParts, stored_parts
+from anabranch.s3.headers.object_headers import part_range
+from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["NumberedPart", "numbered_part", "part_checksum"]
 
 
 class NumberedPart(NamedTuple):
-    """Which bytes a part is, None for all of an empty object; its checksum, if it is kept; and how
-    many parts the object has, 0 where it has none of its own.
+    """A part: its byte range, None for an empty object; its checksum, None if it is not stored; and
+    the object's number of parts, 0 if it was not uploaded in parts.
     """
 
     range: ByteRange | None
@@ -27,10 +28,10 @@ class NumberedPart(NamedTuple):
 
 
 def numbered_part(number: int, entry: Entry) -> NumberedPart:
-    """Returns the part of an object of that number. Raises S3Error: InvalidPart."""
-    parts = kept_parts(entry)
+    """Returns the part with a number. Raises S3Error: InvalidPart if there is none."""
+    parts = stored_parts(entry)
     if parts is None:
-        return NumberedPart(part_range(number, entry.size), kept_checksum(entry), 0)
+        return NumberedPart(part_range(number, entry.size), stored_checksum(entry), 0)
     count = len(parts.sizes)
     if number > count:
         raise S3Error("InvalidPart")
@@ -41,5 +42,5 @@ def numbered_part(number: int, entry: Entry) -> NumberedPart:
 
 
 def part_checksum(parts: ObjectParts, number: int) -> ObjectChecksum | None:
-    """Returns the checksum of a part, None where it is not kept."""
+    """Returns the checksum of a part, None if it is not stored."""
     return ObjectChecksum(parts.algorithm, parts.checksum(number)) if parts.algorithm else None

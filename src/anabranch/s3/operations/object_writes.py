@@ -1,4 +1,4 @@
-"""Objects, written: stored whole, on condition if wanted."""
+"""PutObject, and the storing of an object that form uploads share."""
 
 from __future__ import annotations
 
@@ -6,35 +6,39 @@ from collections.abc import Callable
 
 from anabranch.access.permissions import Action
 from anabranch.blocks.contract import Stored
+from anabranch.http.etags import quote_etag
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.header_values import header_safe
+from anabranch.http.response import Response
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
-from anabranch.model.object_checksum import checksum_metadata
 from anabranch.model.stat import Stat
-from anabranch.s3.answer import Answer, header_safe
+from anabranch.model.uploads.object_checksum import checksum_metadata
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
-from anabranch.s3.operation import BodyKind, Level, Need, Operation
-from anabranch.s3.operations.object_checksums import checksum_headers
-from anabranch.s3.operations.object_headers import etag_of
-from anabranch.s3.operations.reference_folders import is_folder, make_folder
+from anabranch.s3.headers.object_checksums import checksum_headers
+from anabranch.s3.headers.tag_sets import parse_tag_header
+from anabranch.s3.headers.user_metadata import parse_user_metadata
+from anabranch.s3.headers.write_conditions import parse_condition
+from anabranch.s3.operation import Level, Need, Operation
+from anabranch.s3.operations.directory_markers import create_folder, is_folder
 from anabranch.s3.operations.resources import on_object
-from anabranch.s3.operations.tag_sets import tags_of_header
-from anabranch.s3.operations.user_metadata import metadata_of
-from anabranch.s3.operations.write_conditions import condition_of
 from anabranch.s3.payloads.payload import Payload
+from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["OPERATIONS", "require_path", "store_object"]
 
 
-def put_object(call: Call) -> Answer:
+def put_object(call: Call) -> Response:
     """Stores an object on a branch."""
     if is_folder(call.address):
-        return make_folder(call)
+        return create_folder(call)
     require_path(call)
     if "partNumber" in call.query:
-        raise S3Error("InvalidArgument", "A part needs the uploadId of its upload")
-    if_absent, expecting = condition_of(call)
-    payload = call.delimited_payload(md5_elsewhere=True)
-    metadata = metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging"))
+        raise S3Error("InvalidArgument", "The query parameter partNumber requires uploadId")
+    if_absent, expecting = parse_condition(call)
+    payload = call.delimited_payload(defer_md5=True)
+    metadata = parse_user_metadata(call.request.headers) | parse_tag_header(
+        call.header("x-amz-tagging")
+    )
     stat = store_object(
         call,
         payload,
@@ -43,15 +47,15 @@ def put_object(call: Call) -> Answer:
         if_absent=if_absent,
         expecting=expecting,
     )
-    headers = [("ETag", etag_of(stat.entry)), *checksum_headers(payload.checksum)]
-    return Answer(200, headers=headers)
+    headers = [("ETag", quote_etag(stat.entry.checksum)), *checksum_headers(payload.checksum)]
+    return Response(200, headers=headers)
 
 
 def require_path(call: Call) -> None:
-    """Raises S3Error: InvalidArgument for a key that is no more than a reference."""
+    """Raises S3Error: InvalidArgument for a key without a path."""
     if not call.address.path:
         raise S3Error(
-            "InvalidArgument", "A key to write to has a branch, a slash and a path: main/a.txt"
+            "InvalidArgument", "A key for a write consists of branch, slash and path: main/a.txt"
         )
 
 
@@ -64,7 +68,9 @@ def store_object(
     if_absent: bool = False,
     expecting: Callable[[Entry | None], None] | None = None,
 ) -> Stat:
-    """Stores a payload as the object that a call names, with the checksum that it came with."""
+    """Stores a payload, with the checksum that was sent for it, as the object of a call and returns
+    its stat.
+    """
     address = call.address
 
     def accept(stored: Stored) -> dict[str, str]:
@@ -79,8 +85,8 @@ def store_object(
         content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=metadata,
         if_absent=if_absent,
-        expecting=expecting,
-        accept=accept,
+        precondition=expecting,
+        verify=accept,
     )
 
 
@@ -91,7 +97,7 @@ OPERATIONS = (
         level=Level.OBJECT,
         permission=(Need(Action.WRITE_OBJECT, on_object),),
         body=BodyKind.STREAM,
-        brief=True,
+        execution=Execution.BATCHED,
         handler=put_object,
     ),
 )

@@ -1,24 +1,24 @@
-"""Parts of uploads that are copied out of other objects: the bytes do not go to the client."""
+"""UploadPartCopy: a part copied from another object without sending the bytes to the client."""
 
 from __future__ import annotations
 
 import re
 
 from anabranch.access.permissions import Action
-from anabranch.catalog.objects import OpenObject
+from anabranch.catalog.objects.open_object import OpenObject
+from anabranch.http.response import Response
 from anabranch.model.entry import Entry
-from anabranch.s3.answer import Answer
 from anabranch.s3.call import Call
-from anabranch.s3.errors import S3Error
+from anabranch.s3.headers.conditions import require_copyable
+from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source
+from anabranch.s3.headers.object_checksums import compute_checksum, full_object_checksum
+from anabranch.s3.headers.object_headers import precise_time
 from anabranch.s3.operation import Level, Need, Operation
-from anabranch.s3.operations.conditions import require_copyable
-from anabranch.s3.operations.copy_source import COPY_SOURCE, copy_source
-from anabranch.s3.operations.object_checksums import digest, known_checksum
-from anabranch.s3.operations.object_headers import precise_time
-from anabranch.s3.operations.part_numbers import part_number
+from anabranch.s3.operations.parameters import parse_part_number
 from anabranch.s3.operations.resources import on_copied_object, on_object
 from anabranch.s3.payloads.part_checksums import element_name
-from anabranch.s3.xml_writer import document, leaf
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_writer import document, leaf
 
 __all__ = ["OPERATIONS"]
 
@@ -26,18 +26,24 @@ _RANGE_HEADER = "x-amz-copy-source-range"
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{1,18})")
 
 
-def copy_part(call: Call) -> Answer:
-    """Stores a part that is a range of another object, or all of it."""
-    number, source, address = part_number(call), copy_source(call), call.address
-    wanted = call.header(_RANGE_HEADER)
+def copy_part(call: Call) -> Response:
+    """Stores a range of another object, or all of it, as a part."""
+    number, source, address = parse_part_number(call), copy_source(call), call.address
+    range_header = call.header(_RANGE_HEADER)
 
     def select(entry: Entry) -> tuple[int, int]:
         require_copyable(call.request.headers, entry)
-        return _range(wanted, entry.size) if wanted else (0, entry.size)
+        return _parse_range(range_header, entry.size) if range_header else (0, entry.size)
 
     def digested(algorithm: str, source: OpenObject, start: int, length: int) -> str:
-        known = known_checksum(source.entry, algorithm) if length == source.entry.size else None
-        return digest(algorithm, source.read(start, length)) if known is None else known.value
+        known = (
+            full_object_checksum(source.entry, algorithm) if length == source.entry.size else None
+        )
+        return (
+            compute_checksum(algorithm, source.read(start, length))
+            if known is None
+            else known.value
+        )
 
     part, checksum = call.services.catalog.uploads.copy_part(
         address.bucket,
@@ -49,9 +55,9 @@ def copy_part(call: Call) -> Answer:
         source_ref=source.ref,
         source_path=source.path,
         select=select,
-        digested=digested,
+        digest=digested,
     )
-    return Answer(
+    return Response(
         200,
         document(
             "CopyPartResult",
@@ -62,7 +68,7 @@ def copy_part(call: Call) -> Answer:
     )
 
 
-def _range(header: str, size: int) -> tuple[int, int]:
+def _parse_range(header: str, size: int) -> tuple[int, int]:
     match = _RANGE.fullmatch(header)
     if match is None or int(match[2]) < int(match[1]):
         message = (

@@ -1,32 +1,32 @@
-"""Parts of uploads: stored and listed."""
+"""UploadPart and ListParts."""
 
 from __future__ import annotations
 
 from anabranch.access.permissions import Action
-from anabranch.catalog.uploads import HeldPart
-from anabranch.model.part import MAX_PARTS
-from anabranch.s3.answer import Answer
+from anabranch.catalog.objects.uploads import StoredPart
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.response import Response
+from anabranch.model.uploads.part import MAX_PARTS
 from anabranch.s3.call import Call
-from anabranch.s3.operation import BodyKind, Level, Need, Operation
+from anabranch.s3.headers.object_headers import precise_time
+from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
-from anabranch.s3.operations.key_writer import KeyWriter
-from anabranch.s3.operations.object_headers import precise_time
-from anabranch.s3.operations.page_sizes import most_of, number_of
-from anabranch.s3.operations.part_numbers import part_number
+from anabranch.s3.operations.key_encoding import KeyWriter
+from anabranch.s3.operations.parameters import parse_max_keys, parse_number, parse_part_number
 from anabranch.s3.operations.resources import on_bucket, on_object
 from anabranch.s3.operations.uploads import INITIATOR
 from anabranch.s3.payloads.checksums import PREFIX
 from anabranch.s3.payloads.part_checksums import ChecksumKind, element_name
-from anabranch.s3.xml_writer import document, element, leaf
+from anabranch.s3.protocol.xml_writer import document, element, leaf
 
 __all__ = ["OPERATIONS"]
 
 
-def upload_part(call: Call) -> Answer:
-    """Stores a part."""
-    number = part_number(call)
-    payload = call.delimited_payload(md5_elsewhere=True)
-    said, address = payload.claims.md5, call.address
+def upload_part(call: Call) -> Response:
+    """Stores a part of an upload."""
+    number = parse_part_number(call)
+    payload = call.delimited_payload(defer_md5=True)
+    expected_md5, address = payload.declaration.md5, call.address
     part = call.services.catalog.uploads.put_part(
         address.bucket,
         address.ref,
@@ -34,49 +34,49 @@ def upload_part(call: Call) -> Answer:
         call.query["uploadId"],
         number,
         payload,
-        md5=None if said is None else said.hex(),
+        md5=None if expected_md5 is None else expected_md5.hex(),
         checksum=lambda: payload.checksum,
     )
     headers = [("ETag", f'"{part.checksum}"')]
     if payload.checksum is not None:
         headers.append((PREFIX + payload.checksum[0], payload.checksum[1]))
-    return Answer(200, headers=headers)
+    return Response(200, headers=headers)
 
 
-def list_parts(call: Call) -> Answer:
-    """Returns a page of an upload's parts, by number."""
+def list_parts(call: Call) -> Response:
+    """Returns a page of an upload's parts in the order of their numbers."""
     writer, address = KeyWriter(call), call.address
-    most = most_of(call, "max-parts")
-    marker = number_of(call, "part-number-marker", 0)
+    limit = parse_max_keys(call, "max-parts")
+    marker = parse_number(call, "part-number-marker", 0)
     upload, parts = call.services.catalog.uploads.parts(
         address.bucket, address.ref, address.path, call.query["uploadId"]
     )
-    later = [held for held in parts if held.part.number > marker]
-    page = later[:most]
-    more = most > 0 and len(later) > most
+    remaining = [held for held in parts if held.part.number > marker]
+    page = remaining[:limit]
+    has_more = limit > 0 and len(remaining) > limit
     last = page[-1].part.number if page else min(marker, MAX_PARTS)
-    return Answer(
+    return Response(
         200,
         document(
             "ListPartsResult",
             leaf("Bucket", address.bucket),
-            writer.named("Key", address.key),
+            writer.key_element("Key", address.key),
             leaf("UploadId", upload.id),
             INITIATOR,
             OWNER,
             leaf("StorageClass", "STANDARD"),
             leaf("PartNumberMarker", str(marker)),
             leaf("NextPartNumberMarker", str(last)),
-            leaf("MaxParts", str(most)),
+            leaf("MaxParts", str(limit)),
             leaf("EncodingType", "url") if writer.encoded else "",
-            leaf("IsTruncated", "true" if more else "false"),
+            leaf("IsTruncated", "true" if has_more else "false"),
             *ChecksumKind(upload.checksum_algorithm, upload.checksum_type).elements(),
-            *(_part(held) for held in page),
+            *(_part_element(held) for held in page),
         ),
     )
 
 
-def _part(held: HeldPart) -> str:
+def _part_element(held: StoredPart) -> str:
     part, checksum = held
     return element(
         "Part",
@@ -96,6 +96,7 @@ OPERATIONS = (
         on="uploadId",
         permission=(Need(Action.WRITE_OBJECT, on_object),),
         body=BodyKind.STREAM,
+        execution=Execution.STREAMED,
         handler=upload_part,
     ),
     Operation(

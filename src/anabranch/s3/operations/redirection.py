@@ -1,46 +1,46 @@
-"""Reading, sent on to the object store: to clients that ask for it, bytes do not pass by here.
+"""Redirects of reads to the object store, for clients that support them.
 
-A client says so by a word in its User-Agent, as with lakeFS. It is answered with the store's own
-URL, where that signs any, and must come there without its headers of Authorization.
+A client announces support by a word in its User-Agent, as in lakeFS. It receives a URL that the
+store presigned, if the store can do this, and must not send its Authorization header there.
 """
 
 from __future__ import annotations
 
-from anabranch.catalog.objects import OpenObject
-from anabranch.s3.answer import Answer
+from anabranch.catalog.objects.open_object import OpenObject
+from anabranch.http.response import Response
 from anabranch.s3.call import Call
 from anabranch.s3.payloads.checksums import PREFIX
 
-__all__ = ["redirection"]
+__all__ = ["build_redirect"]
 
-_WORD = "s3RedirectionSupport"
+_USER_AGENT_MARKER = "s3RedirectionSupport"
 _TEMPORARY_REDIRECT = 307
-_ANSWERED_HERE = ("response-", "partNumber")
-"""Parameters that change the answer, which the store would not know of."""
+_NOT_REDIRECTABLE = ("response-", "partNumber")
+"""Prefixes of query parameters that change the response, which the store would ignore."""
 
-_OF_THE_OBJECT = frozenset({"Accept-Ranges", "Cache-Control", "Content-Range", "Expires"})
-"""Headers of the body that the store sends; so are those of checksums."""
+_STORE_HEADERS = frozenset({"Accept-Ranges", "Cache-Control", "Content-Range", "Expires"})
+"""Headers that the store sends with the bytes, besides those of checksums."""
 
 
-def redirection(call: Call, found: OpenObject, answer: Answer) -> Answer | None:
-    """Returns the answer that sends a client to the store for an object's bytes, with the headers
-    of the `answer` that it stands for; None where the client, or the store, has no such thing.
+def build_redirect(call: Call, opened: OpenObject, answer: Response) -> Response | None:
+    """Returns a redirect to the object's bytes in the store, with the headers of the `answer` that
+    it replaces; None if the client or the store does not support redirects.
     """
-    if _WORD not in call.header("user-agent"):
+    if _USER_AGENT_MARKER not in call.header("user-agent"):
         return None
-    if any(name.startswith(_ANSWERED_HERE) for name in call.query):
+    if any(name.startswith(_NOT_REDIRECTABLE) for name in call.query):
         return None
-    if found.pinned_etag:
-        return None  # it is read here, where that is looked at
-    url = call.services.catalog.presigning.direct(found.physical_address)
+    if opened.pinned_etag:
+        return None  # the ETag is verified while this server reads the object
+    url = call.services.catalog.presigning.direct_read_url(opened.physical_address)
     if url is None:
         return None
-    # a URL ends, so it must not be kept as long as the object may be
-    kept = [
+    # the URL expires, so it must not be cached as long as the object
+    headers = [
         (name, value)
         for name, value in answer.headers
-        if name not in _OF_THE_OBJECT and not name.startswith(PREFIX)
+        if name not in _STORE_HEADERS and not name.startswith(PREFIX)
     ]
-    return Answer(
-        _TEMPORARY_REDIRECT, headers=[*kept, ("Location", url), ("Cache-Control", "no-store")]
+    return Response(
+        _TEMPORARY_REDIRECT, headers=[*headers, ("Location", url), ("Cache-Control", "no-store")]
     )

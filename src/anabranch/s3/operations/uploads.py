@@ -1,48 +1,52 @@
-"""Uploads in parts: begun, listed, aborted."""
+"""Multipart uploads: create, list, abort."""
 
 from __future__ import annotations
 
 from anabranch.access.permissions import Action
-from anabranch.catalog.uploads import UploadPage
+from anabranch.catalog.objects.uploads import UploadPage
+from anabranch.http.header_values import header_safe
+from anabranch.http.response import Response
 from anabranch.model.stat import CommonPrefix
-from anabranch.model.upload import Upload
-from anabranch.s3.answer import Answer, header_safe
+from anabranch.model.uploads.upload import Upload
 from anabranch.s3.call import Call
+from anabranch.s3.headers.object_headers import precise_time
+from anabranch.s3.headers.tag_sets import parse_tag_header
+from anabranch.s3.headers.user_metadata import parse_user_metadata
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.buckets import OWNER
-from anabranch.s3.operations.key_writer import KeyWriter
-from anabranch.s3.operations.object_headers import precise_time
+from anabranch.s3.operations.key_encoding import KeyWriter
 from anabranch.s3.operations.object_writes import require_path
-from anabranch.s3.operations.page_sizes import most_of
+from anabranch.s3.operations.parameters import parse_max_keys
 from anabranch.s3.operations.resources import on_bucket, on_object
-from anabranch.s3.operations.tag_sets import tags_of_header
-from anabranch.s3.operations.user_metadata import metadata_of
 from anabranch.s3.payloads.checksums import PREFIX
-from anabranch.s3.payloads.part_checksums import ChecksumKind, wanted_kind
-from anabranch.s3.xml_writer import document, element, leaf
+from anabranch.s3.payloads.part_checksums import ChecksumKind, parse_checksum_kind
+from anabranch.s3.protocol.xml_writer import document, element, leaf
 
 __all__ = ["INITIATOR", "OPERATIONS"]
 
 INITIATOR = element("Initiator", leaf("ID", "anabranch"), leaf("DisplayName", "anabranch"))
 
-_NONE = UploadPage([], None)
+_EMPTY_PAGE = UploadPage([], None)
 
 
-def create_upload(call: Call) -> Answer:
-    """Begins an upload; what the object shall have beside its bytes is said now."""
+def create_upload(call: Call) -> Response:
+    """Creates an upload, with the metadata and the content type of the future object."""
     require_path(call)
-    kind = wanted_kind(call.header("x-amz-checksum-algorithm"), call.header("x-amz-checksum-type"))
+    kind = parse_checksum_kind(
+        call.header("x-amz-checksum-algorithm"), call.header("x-amz-checksum-type")
+    )
     address = call.address
     upload = call.services.catalog.uploads.create(
         address.bucket,
         address.ref,
         address.path,
         content_type=header_safe(call.header("content-type")),
-        metadata=metadata_of(call.request.headers) | tags_of_header(call.header("x-amz-tagging")),
+        metadata=parse_user_metadata(call.request.headers)
+        | parse_tag_header(call.header("x-amz-tagging")),
         checksum_algorithm=kind.algorithm,
         checksum_type=kind.type,
     )
-    return Answer(
+    return Response(
         200,
         document(
             "InitiateMultipartUploadResult",
@@ -54,61 +58,61 @@ def create_upload(call: Call) -> Answer:
     )
 
 
-def abort_upload(call: Call) -> Answer:
-    """Ends an upload, of which nothing stays."""
+def abort_upload(call: Call) -> Response:
+    """Aborts an upload and discards its parts."""
     address = call.address
     call.services.catalog.uploads.abort(
         address.bucket, address.ref, address.path, call.query["uploadId"]
     )
-    return Answer(204)
+    return Response(204)
 
 
-def list_uploads(call: Call) -> Answer:
-    """Returns a page of the uploads that have begun and not ended."""
+def list_uploads(call: Call) -> Response:
+    """Returns a page of the uploads in progress."""
     query, writer = call.query, KeyWriter(call)
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     key_marker = query.get("key-marker", "")
     id_marker = query.get("upload-id-marker", "") if key_marker else ""
-    most = most_of(call, "max-uploads")
+    limit = parse_max_keys(call, "max-uploads")
     call.services.catalog.repositories.get(call.address.bucket)
-    page = _NONE
-    if most:
+    page = _EMPTY_PAGE
+    if limit:
         page = call.services.catalog.uploads.list(
             call.address.bucket,
             prefix=prefix,
             delimiter=delimiter,
             after_key=key_marker,
             after_id=id_marker,
-            amount=most,
+            amount=limit,
         )
     next_markers = ""
     if page.last:
-        next_markers = writer.named("NextKeyMarker", page.last[0])
+        next_markers = writer.key_element("NextKeyMarker", page.last[0])
         next_markers += leaf("NextUploadIdMarker", page.last[1])
-    return Answer(
+    return Response(
         200,
         document(
             "ListMultipartUploadsResult",
             leaf("Bucket", call.address.bucket),
-            writer.named("KeyMarker", key_marker),
+            writer.key_element("KeyMarker", key_marker),
             leaf("UploadIdMarker", id_marker),
             next_markers,
-            writer.named("Prefix", prefix),
-            writer.named("Delimiter", delimiter) if delimiter else "",
-            leaf("MaxUploads", str(most)),
+            writer.key_element("Prefix", prefix),
+            writer.key_element("Delimiter", delimiter) if delimiter else "",
+            leaf("MaxUploads", str(limit)),
             leaf("EncodingType", "url") if writer.encoded else "",
             leaf("IsTruncated", "true" if page.last else "false"),
-            *(_item(writer, item) for item in page.items),
+            *(_upload_element(writer, item) for item in page.items),
         ),
     )
 
 
-def _item(writer: KeyWriter, item: Upload | CommonPrefix) -> str:
+def _upload_element(writer: KeyWriter, item: Upload | CommonPrefix) -> str:
     if isinstance(item, CommonPrefix):
-        return element("CommonPrefixes", writer.named("Prefix", item.path))
+        return element("CommonPrefixes", writer.key_element("Prefix", item.path))
     return element(
         "Upload",
-        writer.named("Key", item.key),
+        writer.key_element("Key", item.key),
         leaf("UploadId", item.id),
         INITIATOR,
         OWNER,

@@ -1,1 +1,1 @@
-"""Bodies of requests in every form that S3 knows: `payload` yields the bytes of the object."""
+"""Request bodies in every S3 encoding; `payload` yields the bytes of the object."""

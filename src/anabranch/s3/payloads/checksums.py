@@ -1,6 +1,6 @@
-"""The checksums that uploads carry, by the names that S3 gives them.
+"""The checksum algorithms of uploads, by their S3 names.
 
-A checksum travels as base64 of its bytes, the most significant first, in the header or trailer
+A checksum is sent as base64 of its bytes, the most significant first, in the header or trailer
 `x-amz-checksum-<name>`.
 """
 
@@ -24,13 +24,13 @@ PREFIX = "x-amz-checksum-"
 
 
 class Algorithm(NamedTuple):
-    """How a checksum is computed, and how many bytes it has."""
+    """A checksum algorithm: the size of a checksum in bytes, and a factory of hashers."""
 
     size: int
     new: Callable[[], Hasher]
 
 
-class _Cyclic:
+class _CRC:
     """A cyclic redundancy check as a Hasher."""
 
     __slots__ = ("_function", "_size", "_value")
@@ -49,9 +49,9 @@ class _Cyclic:
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
-        "crc32": Algorithm(4, partial(_Cyclic, zlib.crc32, 4)),
-        "crc32c": Algorithm(4, partial(_Cyclic, _kernel.crc32c, 4)),
-        "crc64nvme": Algorithm(8, partial(_Cyclic, _kernel.crc64nvme, 8)),
+        "crc32": Algorithm(4, partial(_CRC, zlib.crc32, 4)),
+        "crc32c": Algorithm(4, partial(_CRC, _kernel.crc32c, 4)),
+        "crc64nvme": Algorithm(8, partial(_CRC, _kernel.crc64nvme, 8)),
         "md5": Algorithm(16, partial(hashlib.md5, usedforsecurity=False)),
         "sha1": Algorithm(20, partial(hashlib.sha1, usedforsecurity=False)),
         "sha256": Algorithm(32, hashlib.sha256),
@@ -61,16 +61,16 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
 
 
 def encode(checksum: bytes) -> str:
-    """Returns a checksum as it travels."""
+    """Returns a checksum as base64."""
     return base64.b64encode(checksum).decode("ascii")
 
 
 def decode(name: str, text: str) -> bytes | None:
-    """Returns the bytes of a checksum as it travels, or None for a text that is none."""
+    """Returns the bytes of a base64 checksum, None if the text is malformed."""
     try:
         checksum = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
-    # no other spelling of the same bytes: a bit that was turned on the way is not to pass
+    # accept only the canonical base64, so that a flipped bit in the text is always detected
     canonical = encode(checksum) == text
     return checksum if canonical and len(checksum) == ALGORITHMS[name].size else None

@@ -1,7 +1,7 @@
-"""The form of an upload by a web page: fields, then the file, which goes through piece by piece.
+"""Reader of the form of an upload by a web page: fields, then the file, which is streamed.
 
-What precedes the file is held, so it is small: 20 KB, as in S3. Fields behind the file mean
-nothing. In the value of a field `${filename}` stands for the name of the file.
+The part of the form before the file is held in memory and limited to 20 KB, as in S3. Fields after
+the file are ignored. In field values, `${filename}` is replaced by the name of the file.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from anabranch.errors import AnabranchError
-from anabranch.multipart import FormParts, boundary_of, name_of
-from anabranch.s3.errors import S3Error
+from anabranch.multipart import FormParts, parse_boundary, part_name
+from anabranch.s3.protocol.errors import S3Error
 
-__all__ = ["LARGEST_HEAD", "Form", "reaches_file", "read_form"]
+__all__ = ["MAX_HEAD_BYTES", "Form", "reaches_file", "read_form"]
 
-LARGEST_HEAD = 20 * 1024
-"""What may precede the file, in bytes; and what may follow it."""
+MAX_HEAD_BYTES = 20 * 1024
+"""The maximum size, in bytes, of the form before the file, and again after it."""
 
 _FILE = "file"
 _FILENAME = re.compile(r';\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))', re.IGNORECASE)
 _ENCODED_FILENAME = re.compile(r";\s*filename\*=utf-8'[^']*'([^\s;]+)", re.IGNORECASE)
-_LONGEST_FILENAME = 1024
+_MAX_FILENAME_BYTES = 1024
 _VARIABLE = "${filename}"
 
 
 class Form(NamedTuple):
-    """The fields by their names in lower case, and the file's bytes, to be read once; the last
-    piece comes when the whole form is there. Reading raises Invalid and S3Error: InvalidArgument,
+    """The fields by lower-case name, and the file's bytes, which can be read once. The last piece
+    is yielded after the whole form was read. Reading raises Invalid and S3Error: InvalidArgument,
     MaxPostPreDataLengthExceeded.
     """
 
@@ -37,35 +37,35 @@ class Form(NamedTuple):
     content: Iterator[bytes]
 
 
-class _NeedsMoreError(Exception):
-    """What there is of a form ends before its file."""
+class _IncompleteFormError(Exception):
+    """The available prefix of a form ends before its file."""
 
 
 def read_form(content_type: str, chunks: Iterable[bytes]) -> Form:
-    """Returns a form that has been read up to its file. Raises Invalid for what is no form, and
-    S3Error: MaxPostPreDataLengthExceeded, MalformedPOSTRequest for a field that is not UTF-8,
-    InvalidArgument for a field that comes twice and for a form without a file.
+    """Reads a form up to its file and returns it. Raises Invalid for a malformed form, and S3Error:
+    MaxPostPreDataLengthExceeded, MalformedPOSTRequest for a field that is not UTF-8,
+    InvalidArgument for a duplicate field and for a form without a file.
     """
-    parts = FormParts(boundary_of(content_type), chunks)
-    left = LARGEST_HEAD - len(_text(parts, LARGEST_HEAD))  # what precedes the first part
+    parts = FormParts(parse_boundary(content_type), chunks)
+    remaining = MAX_HEAD_BYTES - len(_read_text(parts, MAX_HEAD_BYTES))  # the preamble
     fields: dict[str, str] = {}
     while True:
         headers = parts.headers()
         if headers is None:
-            raise _wrong_number_of_files(0)
-        left -= sum(len(name) + len(value) + 4 for name, value in headers.items())
+            raise _file_count_error(0)
+        remaining -= sum(len(name) + len(value) + 4 for name, value in headers.items())
         disposition = headers.get("content-disposition", "")
-        name = name_of(disposition).lower()
-        if left < 0:
+        name = part_name(disposition).lower()
+        if remaining < 0:
             raise S3Error("MaxPostPreDataLengthExceeded")
         if name == _FILE:
-            return Form(_expanded(fields, _filename(disposition)), _content(parts))
-        raw = _text(parts, left)
-        left -= len(raw)
+            return Form(_expand_filename(fields, _parse_filename(disposition)), _read_file(parts))
+        raw = _read_text(parts, remaining)
+        remaining -= len(raw)
         if name in fields:
             raise S3Error(
                 "InvalidArgument",
-                "A field of a form is given once",
+                "A form field must not be repeated",
                 ArgumentName=name,
                 ArgumentValue=fields[name],
             )
@@ -75,54 +75,54 @@ def read_form(content_type: str, chunks: Iterable[bytes]) -> Form:
             raise S3Error("MalformedPOSTRequest") from None
 
 
-def reaches_file(content_type: str, begun: bytes) -> bool:
-    """Returns whether the beginning of a form has all its fields, or is wrong already, so that
-    reading it waits for nothing but the file.
+def reaches_file(content_type: str, prefix: bytes) -> bool:
+    """Returns whether the prefix of a form contains all its fields or an error, so that reading it
+    waits for nothing but the file.
     """
 
     def pieces() -> Iterator[bytes]:
-        yield begun
-        raise _NeedsMoreError
+        yield prefix
+        raise _IncompleteFormError
 
     try:
         read_form(content_type, pieces())
-    except _NeedsMoreError:
+    except _IncompleteFormError:
         return False
     except AnabranchError:
         return True
     return True
 
 
-def _text(parts: FormParts, most: int) -> bytes:
-    """Returns what comes before the next delimiter. Raises S3Error: MaxPostPreDataLengthExceeded
-    as soon as it is longer than `most`.
+def _read_text(parts: FormParts, max_bytes: int) -> bytes:
+    """Returns the bytes before the next delimiter. Raises S3Error: MaxPostPreDataLengthExceeded as
+    soon as there are more than `max_bytes`.
     """
     pieces: list[bytes] = []
     size = 0
     for piece in parts.until_delimiter():
         size += len(piece)
-        if size > most:
+        if size > max_bytes:
             raise S3Error("MaxPostPreDataLengthExceeded")
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def _content(parts: FormParts) -> Iterator[bytes]:
-    """Yields the file, and reads what follows it."""
+def _read_file(parts: FormParts) -> Iterator[bytes]:
+    """Yields the file's bytes, and then reads the rest of the form."""
     yield from parts.until_delimiter()
-    left = LARGEST_HEAD
+    remaining = MAX_HEAD_BYTES
     while (headers := parts.headers()) is not None:
-        if name_of(headers.get("content-disposition", "")).lower() == _FILE:
-            raise _wrong_number_of_files(2)
-        left -= sum(map(len, headers.values()))
-        left -= len(_text(parts, max(left, 0)))
+        if part_name(headers.get("content-disposition", "")).lower() == _FILE:
+            raise _file_count_error(2)
+        remaining -= sum(map(len, headers.values()))
+        remaining -= len(_read_text(parts, max(remaining, 0)))
     for piece in parts.rest():
-        left -= len(piece)
-        if left < 0:
+        remaining -= len(piece)
+        if remaining < 0:
             raise S3Error("MalformedPOSTRequest")
 
 
-def _wrong_number_of_files(number: int) -> S3Error:
+def _file_count_error(number: int) -> S3Error:
     return S3Error(
         "InvalidArgument",
         "POST requires exactly one file upload per request.",
@@ -131,9 +131,9 @@ def _wrong_number_of_files(number: int) -> S3Error:
     )
 
 
-def _filename(disposition: str) -> str:
-    """Returns the name of the file without folders. Browsers write quotes alone with an escape, and
-    backslashes as they are. Raises S3Error: KeyTooLongError.
+def _parse_filename(disposition: str) -> str:
+    """Returns the file's name without directories. Browsers escape only quotes, and not
+    backslashes. Raises S3Error: KeyTooLongError.
     """
     encoded = _ENCODED_FILENAME.search(disposition)
     match = _FILENAME.search(disposition)
@@ -144,10 +144,10 @@ def _filename(disposition: str) -> str:
     else:
         name = ""
     name = re.split(r"[/\\]", name)[-1]
-    if len(name.encode()) > _LONGEST_FILENAME:
+    if len(name.encode()) > _MAX_FILENAME_BYTES:
         raise S3Error("KeyTooLongError")
     return name
 
 
-def _expanded(fields: Mapping[str, str], filename: str) -> dict[str, str]:
+def _expand_filename(fields: Mapping[str, str], filename: str) -> dict[str, str]:
     return {name: value.replace(_VARIABLE, filename) for name, value in fields.items()}

@@ -1,8 +1,8 @@
-"""Checksums of objects that were uploaded in parts, made of those of the parts.
+"""Checksums of multipart objects, computed from the checksums of the parts.
 
-A COMPOSITE one is the checksum of the parts' checksums, with a dash and their number. A
-FULL_OBJECT one is that of the bytes, which a cyclic redundancy check can be put together to:
-`check(a + b) = check(a) * x^(8 * len(b)) + check(b)` in the polynomials modulo its own.
+A COMPOSITE checksum is the checksum of the parts' checksums, followed by a dash and the number of
+parts. A FULL_OBJECT checksum covers the bytes; only CRCs can be combined to one:
+`crc(a + b) = crc(a) * x^(8 * len(b)) + crc(b)` in the polynomials modulo the CRC's own.
 """
 
 from __future__ import annotations
@@ -12,69 +12,80 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from anabranch.catalog.uploads import HeldPart
-from anabranch.model.object_checksum import COMPOSITE, FULL_OBJECT
-from anabranch.model.upload import Upload
-from anabranch.s3.errors import S3Error
+from anabranch.catalog.objects.uploads import StoredPart
+from anabranch.model.uploads.object_checksum import COMPOSITE, FULL_OBJECT
+from anabranch.model.uploads.upload import Upload
 from anabranch.s3.payloads.checksums import ALGORITHMS, PREFIX, encode
-from anabranch.s3.xml_writer import leaf
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.xml_writer import leaf
 
-__all__ = ["NAMES", "ChecksumKind", "PartChecksums", "element_name", "joined", "wanted_kind"]
+__all__ = [
+    "NAMES",
+    "ChecksumKind",
+    "PartChecksums",
+    "composite_checksum",
+    "element_name",
+    "parse_checksum_kind",
+]
 
 NAMES = tuple(name for name in ALGORITHMS if name != "md5")
-"""The algorithms that parts and objects may have checksums of."""
+"""The algorithms that are allowed for the checksums of parts and objects."""
 
 _POLYNOMIALS = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78, "crc64nvme": 0x9A6C9329AC4BC9B5}
-"""The polynomials, the coefficient of x^0 being the highest bit, that of x^size left out."""
+"""The polynomials of the CRCs in reflected bit order, without the leading coefficient."""
 
 
 class ChecksumKind(NamedTuple):
-    """A name of ALGORITHMS, empty for none, and what its checksum is of."""
+    """A checksum algorithm, empty for none, and its type: FULL_OBJECT or COMPOSITE."""
 
     algorithm: str
     type: str
 
     def elements(self) -> list[str]:
-        """Returns the elements that tell of it; none for none."""
+        """Returns the XML elements for it, none without an algorithm."""
         if not self.algorithm:
             return []
         return [leaf("ChecksumAlgorithm", self.algorithm.upper()), leaf("ChecksumType", self.type)]
 
 
 class PartChecksums:
-    """What the headers of a request say of the checksum of the object that it completes."""
+    """The object checksums in the headers of a request that completes a multipart upload."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        self._said = {name: headers[PREFIX + name] for name in NAMES if PREFIX + name in headers}
+        self._declared = {
+            name: headers[PREFIX + name] for name in NAMES if PREFIX + name in headers
+        }
         self._type = headers.get(f"{PREFIX}type", "")
 
-    def combined(self, upload: Upload, parts: Sequence[HeldPart]) -> str:
-        """Returns the checksum that the upload was begun for, the empty string where it was not
-        or where parts came without theirs.
+    def combine(self, upload: Upload, parts: Sequence[StoredPart]) -> str:
+        """Returns the checksum of the kind that the upload was created with, an empty string if it
+        was created without or if parts have no checksums.
 
-        Raises S3Error: BadDigest where the request says another, InvalidRequest where what it
-        says cannot be known.
+        Raises S3Error: BadDigest if it differs from a declared checksum, InvalidRequest if a
+        declared checksum cannot be computed.
         """
         kind = ChecksumKind(upload.checksum_algorithm, upload.checksum_type)
-        for name, text in self._said.items():
-            said = wanted_kind(name, self._type or (kind.type if kind.algorithm == name else ""))
-            known = _combined(said, parts)
-            if not known:
+        for name, text in self._declared.items():
+            declared_kind = parse_checksum_kind(
+                name, self._type or (kind.type if kind.algorithm == name else "")
+            )
+            computed = _combine(declared_kind, parts)
+            if not computed:
                 raise S3Error(
                     "InvalidRequest",
                     f"The {name.upper()} of the object cannot be verified: its parts were uploaded "
                     "without theirs.",
                 )
-            if text not in {known, known.partition("-")[0]}:
+            if text not in {computed, computed.partition("-")[0]}:
                 raise S3Error(
                     "BadDigest",
                     f"The {name.upper()} you specified did not match the calculated checksum.",
                 )
-        return _combined(kind, parts)
+        return _combine(kind, parts)
 
 
-def wanted_kind(algorithm: str, kind: str) -> ChecksumKind:
-    """Returns what the headers of a request ask for. Raises S3Error: InvalidRequest."""
+def parse_checksum_kind(algorithm: str, kind: str) -> ChecksumKind:
+    """Returns the checksum kind that a request names. Raises S3Error: InvalidRequest."""
     name = algorithm.lower()
     if not name:
         return ChecksumKind("", "")
@@ -93,16 +104,18 @@ def wanted_kind(algorithm: str, kind: str) -> ChecksumKind:
 
 
 def element_name(algorithm: str) -> str:
-    """Returns the name of the element that holds a checksum."""
+    """Returns the name of the XML element of a checksum."""
     return f"Checksum{algorithm.upper()}"
 
 
-def joined(algorithm: str, first: int, second: int, length: int) -> int:
-    """Returns the check of bytes, given that of the first of them and of the `length` others."""
+def composite_checksum(algorithm: str, first: int, second: int, length: int) -> int:
+    """Returns the CRC of the concatenation of two byte strings from the CRCs of both; `length` is
+    the length of the second in bytes.
+    """
     return _product(algorithm, first, _power(algorithm, 8 * length)) ^ second
 
 
-def _combined(kind: ChecksumKind, parts: Sequence[HeldPart]) -> str:
+def _combine(kind: ChecksumKind, parts: Sequence[StoredPart]) -> str:
     name = kind.algorithm
     values = [
         base64.b64decode(held.checksum[1])
@@ -117,7 +130,7 @@ def _combined(kind: ChecksumKind, parts: Sequence[HeldPart]) -> str:
         return f"{encode(hasher.digest())}-{len(parts)}"
     check = 0
     for held, value in zip(parts, values, strict=True):
-        check = joined(name, check, int.from_bytes(value), held.part.size)
+        check = composite_checksum(name, check, int.from_bytes(value), held.part.size)
     return encode(check.to_bytes(ALGORITHMS[name].size))
 
 

@@ -1,8 +1,8 @@
-"""An object's bytes as a request's body carries them, proven while they are read.
+"""The object's bytes in a request's body, verified while they are read.
 
-The last piece is handed out when everything holds that the request said of its body: lengths,
-digests, checksums, signatures of chunks. Before that the reader has an object without its end; and
-where something does not hold it has an exception. Nothing is kept but one piece.
+The last piece is yielded only after everything that the request declares about its body was
+verified: lengths, digests, checksums, chunk signatures. Until then the reader does not have the end
+of the object, and a mismatch raises an exception instead. Only one piece is held in memory.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
 
-from anabranch.blocks.hashing import Hasher, Hashing
-from anabranch.model.object_checksum import ObjectChecksum
-from anabranch.s3.errors import S3Error
+from anabranch.blocks.hashing import BackgroundHasher, Hasher
+from anabranch.model.uploads.object_checksum import ObjectChecksum
+from anabranch.s3.payloads.aws_chunked import ChunkedPayload
+from anabranch.s3.payloads.body_headers import BodyDeclaration, parse_body_headers
 from anabranch.s3.payloads.checksums import ALGORITHMS, encode
-from anabranch.s3.payloads.chunks import ChunkedPayload
-from anabranch.s3.payloads.claims import Claims, read_claims
 from anabranch.s3.payloads.source import PayloadSource
+from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.signatures.verified import Verified
 from anabranch.signing.chunk_signatures import ChunkSignatures
 
@@ -30,9 +30,9 @@ _WRONG_LENGTH = (
 class Payload:
     """The body of one request, to be read once.
 
-    `verified` is the request's signature, None where it proved itself otherwise. With
-    `md5_elsewhere`, Content-MD5 is left to `check_md5`, for readers who compute the MD5 anyway.
-    The constructor reads nothing and raises S3Error for headers that cannot be right.
+    `verified` is the request's signature, None for other kinds of authentication. With `defer_md5`,
+    the caller verifies Content-MD5 by `check_md5`, because it computes the MD5 anyway. The
+    constructor reads nothing and raises S3Error for invalid headers.
     """
 
     def __init__(
@@ -41,25 +41,27 @@ class Payload:
         body: Iterable[bytes],
         verified: Verified | None = None,
         *,
-        md5_elsewhere: bool = False,
+        defer_md5: bool = False,
     ) -> None:
-        self.claims: Claims = read_claims(headers, None if verified is None else verified.payload)
+        self.declaration: BodyDeclaration = parse_body_headers(
+            headers, None if verified is None else verified.payload
+        )
         self._source = PayloadSource(body)
-        self._md5_elsewhere = md5_elsewhere
+        self._defer_md5 = defer_md5
         self._chunked: ChunkedPayload | None = None
-        if self.claims.chunks:
-            signatures = _signatures(verified) if self.claims.signed_chunks else None
-            self._chunked = ChunkedPayload(self._source, self.claims, signatures)
+        if self.declaration.chunks:
+            signatures = _chunk_signatures(verified) if self.declaration.signed_chunks else None
+            self._chunked = ChunkedPayload(self._source, self.declaration, signatures)
         self._checksum: tuple[str, bytes] | None = None
 
     @property
     def length(self) -> int | None:
-        """How many bytes the object has, or None where the request did not say."""
-        return self.claims.length
+        """The object's size in bytes, None if the request does not declare it."""
+        return self.declaration.length
 
     @property
     def checksum(self) -> ObjectChecksum | None:
-        """The checksum that came with the body and held, once all is read."""
+        """The verified checksum that was sent with the body, None until all is read."""
         if self._checksum is None:
             return None
         return ObjectChecksum(self._checksum[0], encode(self._checksum[1]))
@@ -70,79 +72,84 @@ class Payload:
         MalformedTrailerError, InvalidRequest.
         """
         hashers = self._hashers()
-        length = self.claims.length
+        length = self.declaration.length
         size = 0
-        held = b""
+        withheld = b""
         pieces = self._source.pieces() if self._chunked is None else self._chunked.pieces()
-        with Hashing(hashers.values()) as hashing:
+        with BackgroundHasher(hashers.values()) as hashing:
             for piece in pieces:
                 size += len(piece)
                 if length is not None and size > length:
                     raise S3Error("IncompleteBody", _WRONG_LENGTH)
                 hashing.update(piece)
-                if held:
-                    yield held
-                held = piece
+                if withheld:
+                    yield withheld
+                withheld = piece
         self._check_lengths(size)
         self._check_digests(hashers)
-        if held:
-            yield held
+        if withheld:
+            yield withheld
 
-    def read(self, most: int) -> bytes:
+    def read(self, max_bytes: int) -> bytes:
         """Returns the whole object. Raises S3Error as iterating does, and MaxMessageLengthExceeded
-        as soon as there are more than `most` bytes.
+        as soon as there are more than `max_bytes`.
         """
-        if self.claims.length is not None and self.claims.length > most:
+        if self.declaration.length is not None and self.declaration.length > max_bytes:
             raise S3Error("MaxMessageLengthExceeded")
         pieces: list[bytes] = []
-        left = most
+        remaining = max_bytes
         for piece in self:
-            left -= len(piece)
-            if left < 0:
+            remaining -= len(piece)
+            if remaining < 0:
                 raise S3Error("MaxMessageLengthExceeded")
             pieces.append(piece)
         return b"".join(pieces)
 
     def check_md5(self, hexadecimal: str) -> None:
-        """Raises S3Error: BadDigest unless this is the MD5 that the request said, if any."""
-        said = self.claims.md5
-        if said is not None and said.hex() != hexadecimal:
+        """Raises S3Error: BadDigest if the request declares another MD5 than this one."""
+        expected = self.declaration.md5
+        if expected is not None and expected.hex() != hexadecimal:
             raise S3Error(
-                "BadDigest", ExpectedDigest=encode(said), CalculatedDigest=_base64(hexadecimal)
+                "BadDigest",
+                ExpectedDigest=encode(expected),
+                CalculatedDigest=_hex_to_base64(hexadecimal),
             )
 
     def _hashers(self) -> dict[str, Hasher]:
-        """Returns what must be computed, each once, however many sayings it settles."""
-        claims = self.claims
+        """Returns one hasher for each algorithm that the declared digests need."""
+        declaration = self.declaration
         names = {
-            "sha256" if claims.sha256 is not None else None,
-            "md5" if claims.md5 is not None and not self._md5_elsewhere else None,
-            claims.checksum[0] if claims.checksum is not None else None,
-            claims.trailer,
+            "sha256" if declaration.sha256 is not None else None,
+            "md5" if declaration.md5 is not None and not self._defer_md5 else None,
+            declaration.checksum[0] if declaration.checksum is not None else None,
+            declaration.trailer,
         }
         return {name: ALGORITHMS[name].new() for name in names if name is not None}
 
     def _check_lengths(self, size: int) -> None:
-        claims = self.claims
+        declaration = self.declaration
         received = self._source.received
-        if claims.length not in {None, size} or claims.wire_length not in {None, received}:
+        if declaration.length not in {None, size} or declaration.wire_length not in {
+            None,
+            received,
+        }:
             raise S3Error("IncompleteBody", _WRONG_LENGTH)
 
     def _check_digests(self, hashers: Mapping[str, Hasher]) -> None:
-        claims = self.claims
+        declaration = self.declaration
         digests = {name: hasher.digest() for name, hasher in hashers.items()}
-        if claims.sha256 is not None and not hmac.compare_digest(
-            claims.sha256, digests["sha256"].hex()
+        if declaration.sha256 is not None and not hmac.compare_digest(
+            declaration.sha256, digests["sha256"].hex()
         ):
             raise S3Error(
                 "XAmzContentSHA256Mismatch",
-                ClientComputedContentSHA256=claims.sha256,
+                ClientComputedContentSHA256=declaration.sha256,
                 S3ComputedContentSHA256=digests["sha256"].hex(),
             )
         if "md5" in digests:
             self.check_md5(digests["md5"].hex())
-        followed = None if self._chunked is None else self._chunked.checksum
-        checksum = followed or claims.checksum
+        trailing = None if self._chunked is None else self._chunked.checksum
+        checksum = trailing or declaration.checksum
         if checksum is not None:
             name, value = checksum
             if digests[name] != value:
@@ -153,7 +160,7 @@ class Payload:
             self._checksum = checksum
 
 
-def _signatures(verified: Verified | None) -> ChunkSignatures:
+def _chunk_signatures(verified: Verified | None) -> ChunkSignatures:
     if verified is None or verified.seed is None:
         raise S3Error(
             "InvalidRequest", "Signed chunks need a request that is signed by AWS4-HMAC-SHA256"
@@ -161,5 +168,5 @@ def _signatures(verified: Verified | None) -> ChunkSignatures:
     return ChunkSignatures(verified.seed)
 
 
-def _base64(hexadecimal: str) -> str:
+def _hex_to_base64(hexadecimal: str) -> str:
     return encode(bytes.fromhex(hexadecimal))

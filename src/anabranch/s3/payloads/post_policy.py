@@ -1,11 +1,11 @@
-"""The policy of an upload by a form: until when, and under what conditions it may be made.
+"""The policy of a form upload: its expiration, and the conditions on the form's fields.
 
     {"expiration": "2026-11-22T12:00:00Z",
      "conditions": [{"bucket": "sea"}, ["starts-with", "$key", "main/in/"],
                     ["eq", "$acl", "private"], ["content-length-range", 0, 1000000]]}
 
-Every field must have a condition, but for those of the signature and `x-ignore-…`: whoever has the
-form may fill in only what its author foresaw.
+Every field must have a condition, except those of the signature and `x-ignore-…`, so that the user
+of a form can only send fields that its author allowed.
 """
 
 from __future__ import annotations
@@ -18,66 +18,70 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from anabranch.s3.errors import S3Error
+from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["SizeRange", "check_policy"]
 
 _UNCONDITIONAL = frozenset({"policy", "x-amz-signature", "signature", "awsaccesskeyid"})
 _IGNORED = "x-ignore-"
 _RANGE = "content-length-range"
-_LIST = 3  # what a condition that is a list has
+_CONDITION_LENGTH = 3  # items of a condition that is a list
 
 
 class SizeRange(NamedTuple):
-    """How many bytes a file may have, at least and at most; None for no limit."""
+    """The minimum and maximum size of a file in bytes; None for no maximum."""
 
-    least: int = 0
-    most: int | None = None
+    minimum: int = 0
+    maximum: int | None = None
 
     def limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a file. Raises S3Error: EntityTooLarge as soon as there are too many
-        bytes, EntityTooSmall.
+        """Yields the pieces of a file. Raises S3Error: EntityTooLarge as soon as the maximum is
+        exceeded, EntityTooSmall.
         """
         size = 0
         for piece in pieces:
             size += len(piece)
-            if self.most is not None and size > self.most:
-                raise S3Error("EntityTooLarge", MaxSizeAllowed=str(self.most))
+            if self.maximum is not None and size > self.maximum:
+                raise S3Error("EntityTooLarge", MaxSizeAllowed=str(self.maximum))
             yield piece
-        if size < self.least:
-            raise S3Error("EntityTooSmall", ProposedSize=str(size), MinSizeAllowed=str(self.least))
+        if size < self.minimum:
+            raise S3Error(
+                "EntityTooSmall", ProposedSize=str(size), MinSizeAllowed=str(self.minimum)
+            )
 
 
 def check_policy(text: str, fields: Mapping[str, str], bucket: str, now: float) -> SizeRange:
-    """Returns what sizes a policy allows, given as the base64 in the form, if it allows a form with
-    these fields, by their names in lower case, for a bucket at a time in seconds since 1970.
+    """Checks a form against its policy and returns the file sizes that the policy allows. `text` is
+    the base64 in the form, `fields` have lower-case names, `now` is in seconds since 1970.
 
-    Raises S3Error: InvalidPolicyDocument, and AccessDenied with the condition that does not hold.
+    Raises S3Error: InvalidPolicyDocument, and AccessDenied with the condition that is not met.
     """
-    policy = _document(text)
-    if now >= _expiration(policy):
+    policy = _parse_document(text)
+    if now >= _parse_expiration(policy):
         raise _denied("Policy expired.")
     conditions = policy.get("conditions")
     if not isinstance(conditions, list):
         raise _invalid("Policy missing conditions.")
-    given = {**fields, "bucket": bucket}
-    left = {name for name in given if name not in _UNCONDITIONAL and not name.startswith(_IGNORED)}
+    values = {**fields, "bucket": bucket}
+    unchecked = {
+        name for name in values if name not in _UNCONDITIONAL and not name.startswith(_IGNORED)
+    }
     sizes = SizeRange()
     for condition in conditions:
-        operator, name, value = _term(condition)
+        operator, name, value = _parse_condition(condition)
         if operator == _RANGE:
-            sizes = _narrowed(sizes, name, value)
+            sizes = _narrow(sizes, name, value)
             continue
-        left.discard(name)
-        if name not in given or not _holds(operator, name, value, given[name]):
-            shown = json.dumps([operator, f"${name}", value], ensure_ascii=False)
-            raise _denied(f"Policy Condition failed: {shown}")
-    if left:
-        raise _denied(f"Extra input fields: {', '.join(sorted(left))}")
+        unchecked.discard(name)
+        if name not in values or not _holds(operator, name, value, values[name]):
+            condition_text = json.dumps([operator, f"${name}", value], ensure_ascii=False)
+            raise _denied(f"Policy Condition failed: {condition_text}")
+    if unchecked:
+        raise _denied(f"Extra input fields: {', '.join(sorted(unchecked))}")
     return sizes
 
 
-def _document(text: str) -> dict[str, Any]:
+def _parse_document(text: str) -> dict[str, Any]:
     try:
         policy = json.loads(base64.b64decode("".join(text.split()), validate=True))
     except (binascii.Error, ValueError, RecursionError):
@@ -87,7 +91,7 @@ def _document(text: str) -> dict[str, Any]:
     return policy
 
 
-def _expiration(policy: Mapping[str, Any]) -> float:
+def _parse_expiration(policy: Mapping[str, Any]) -> float:
     text = policy.get("expiration")
     if text is None:
         raise _invalid("Policy missing expiration.")
@@ -98,7 +102,7 @@ def _expiration(policy: Mapping[str, Any]) -> float:
     raise _invalid(f"Invalid 'expiration' value: '{text}'")
 
 
-def _term(condition: Any) -> tuple[str, Any, Any]:
+def _parse_condition(condition: Any) -> tuple[str, Any, Any]:
     """Returns the operator, the field and the value of a condition."""
     if isinstance(condition, dict):
         if len(condition) != 1:
@@ -107,41 +111,43 @@ def _term(condition: Any) -> tuple[str, Any, Any]:
                 "specified."
             )
         ((name, value),) = condition.items()
-        return "eq", name.lower(), _string(value)
-    if not isinstance(condition, list) or len(condition) != _LIST:
+        return "eq", name.lower(), _require_string(value)
+    if not isinstance(condition, list) or len(condition) != _CONDITION_LENGTH:
         raise _invalid("Invalid Condition: a condition is an object or a list of three.")
     operator, name, value = condition
-    operator = _string(operator).lower()
+    operator = _require_string(operator).lower()
     if operator == _RANGE:
         return operator, name, value
     if operator not in {"eq", "starts-with"}:
         raise _invalid(f"Invalid Condition: unknown operation '{operator}'.")
-    name = _string(name)
+    name = _require_string(name)
     if not name.startswith("$"):
         raise _invalid(f"Invalid Condition: the field '{name}' must begin with '$'.")
-    return operator, name[1:].lower(), _string(value)
+    return operator, name[1:].lower(), _require_string(value)
 
 
-def _holds(operator: str, name: str, value: str, given: str) -> bool:
+def _holds(operator: str, name: str, value: str, actual: str) -> bool:
     if operator == "eq":
-        return given == value
+        return actual == value
     if name != "content-type":
-        return given.startswith(value)
-    # of several content types each must begin so
-    return all(part.strip().startswith(value) for part in given.split(","))
+        return actual.startswith(value)
+    # each of several content types must have the prefix
+    return all(part.strip().startswith(value) for part in actual.split(","))
 
 
-def _narrowed(sizes: SizeRange, least: Any, most: Any) -> SizeRange:
+def _narrow(sizes: SizeRange, minimum: Any, maximum: Any) -> SizeRange:
     try:
-        low, high = int(least), int(most)
+        low, high = int(minimum), int(maximum)
     except (TypeError, ValueError, OverflowError):
         low, high = -1, -1
     if not 0 <= low <= high:
-        raise _invalid(f"Invalid {_RANGE}: two numbers of bytes, the least and the greatest")
-    return SizeRange(max(sizes.least, low), high if sizes.most is None else min(sizes.most, high))
+        raise _invalid(f"Invalid {_RANGE}: it needs a minimum and a maximum number of bytes")
+    return SizeRange(
+        max(sizes.minimum, low), high if sizes.maximum is None else min(sizes.maximum, high)
+    )
 
 
-def _string(value: Any) -> str:
+def _require_string(value: Any) -> str:
     if not isinstance(value, str):
         raise _invalid("Invalid Simple-Condition: value must be a string.")
     return value

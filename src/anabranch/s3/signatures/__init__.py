@@ -1,1 +1,1 @@
-"""Signatures of requests, of versions 4 and 2: `verifier` checks them."""
+"""Verification of request signatures, AWS versions 4 and 2; `verifier` is the entry point."""

@@ -1,10 +1,10 @@
-"""What a signature of version 2 signs, which old clients make.
+"""The string to sign of signature version 2, which old clients use.
 
     method, Content-MD5, Content-Type, date, x-amz- headers sorted, path with its bucket, and
-    those parameters of the query that name a part of the resource or change the answer
+    the query parameters that name a sub-resource or change the response
 
-The path is as it was sent; values of parameters are decoded. [AWS, "Signing and authenticating
-REST requests (AWS signature version 2)"]
+The path is as sent; parameter values are decoded. [AWS, "Signing and authenticating REST requests
+(AWS signature version 2)"]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from anabranch.signing.encoding import decoded_text, query_pairs
+from anabranch.signing.encoding import decode_text, query_pairs
 from anabranch.signing.request import Request
 
 __all__ = ["canonical_string"]
@@ -30,11 +30,11 @@ _FOLDS = re.compile(r"[ \t]*\r?\n[ \t]*")
 def canonical_string(
     request: Request, headers: Mapping[str, str], date: str, *, as_sent: bool
 ) -> str:
-    """Returns what is signed. `headers` are the request's, and those that a URL has in place of
-    headers; `date` is what stands in the date's line.
+    """Returns the string to sign. `headers` are the request's, including those that its URL
+    carries; `date` is the text of the date line.
 
-    Two things that are sent are signed otherwise by most clients: `=` without a value after it is
-    left out, and a path that is a bucket alone ends in a slash. Some sign them `as_sent`.
+    Most clients sign two things differently from how they send them: they leave out `=` without a
+    value, and end a path that is only a bucket with a slash. Others sign both `as_sent`.
     """
     lines = [request.method, headers.get("content-md5", ""), headers.get("content-type", ""), date]
     lines += [
@@ -53,7 +53,7 @@ def _resource(request: Request, *, as_sent: bool) -> str:
     if not as_sent and "/" not in path[1:]:
         path = path.rstrip("/") + "/"
     pairs = [
-        (name, equals, decoded_text(value))
+        (name, equals, decode_text(value))
         for name, equals, value in query_pairs(request.query)
         if _SIGNED_PARAMETER.fullmatch(name)
     ]

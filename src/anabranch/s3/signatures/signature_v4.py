@@ -1,10 +1,10 @@
-"""Signatures of version 4, in the header `Authorization`, and what they share with those in URLs.
+"""Signature version 4 in the header `Authorization`, and the check shared with presigned URLs.
 
     AWS4-HMAC-SHA256 Credential=KEY/DATE/REGION/s3/aws4_request, SignedHeaders=a;b, Signature=hex
 
-`host` and every `x-amz-` header that is there must be signed, so that nobody can add one to a
-request that was caught; the date and the body's digest are signed in any case. A session token is
-signed like any other header and means nothing here.
+`host` and every `x-amz-` header in the request must be signed, so that an attacker cannot add one
+to an intercepted request; the date and the body's digest are always signed. A session token is
+signed like any other header and is otherwise ignored.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import lru_cache
 import msgspec
 
 from anabranch.model.secret import Secret
-from anabranch.s3.errors import S3Error
-from anabranch.s3.signatures.instants import check_skew, parse_date_header
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.signatures.timestamps import check_skew, parse_date_header
 from anabranch.s3.signatures.verified import Verified
 from anabranch.signing.canonical_v4 import (
     ALGORITHM,
@@ -26,18 +26,18 @@ from anabranch.signing.canonical_v4 import (
 )
 from anabranch.signing.chunk_signatures import ChunkSeed
 from anabranch.signing.credential_scope import Scope, parse_credential
-from anabranch.signing.instants import parse_compact, write_compact
 from anabranch.signing.request import Request
 from anabranch.signing.signing_keys import SigningKeys, derive
+from anabranch.signing.timestamps import parse_compact, write_compact
 
-__all__ = ["Claim", "check_claim", "verify_header"]
+__all__ = ["ParsedAuthorization", "check_authorization", "verify_header"]
 
 _COMPONENTS = ("Credential", "SignedHeaders", "Signature")
-_ADDED_ON_THE_WAY = frozenset({"x-amz-cf-id"})  # by CloudFront
+_ADDED_BY_PROXIES = frozenset({"x-amz-cf-id"})  # by CloudFront
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a signature says of itself, as yet unproven; `timestamp` is `YYYYMMDDTHHMMSSZ`."""
+class ParsedAuthorization(msgspec.Struct, frozen=True, kw_only=True):
+    """The unverified contents of an authorization; `timestamp` is `YYYYMMDDTHHMMSSZ`."""
 
     access_key_id: str
     scope: Scope
@@ -50,17 +50,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 def verify_header(
     request: Request,
     now: float,
-    secret_of: Callable[[str], Secret | None],
+    find_secret: Callable[[str], Secret | None],
     keys: SigningKeys,
 ) -> Verified:
-    """Returns whose request it is, which carries a signature in its header `Authorization`.
+    """Verifies the signature in a request's `Authorization` header and returns who signed it.
 
     `now` is in seconds since 1970. Raises S3Error: AuthorizationHeaderMalformed, AccessDenied,
     RequestTimeTooSkewed, InvalidAccessKeyId, SignatureDoesNotMatch, InvalidRequest.
     """
-    credential, signed_headers, signature = _components(request.headers["authorization"])
+    credential, signed_headers, signature = _parse_components(request.headers["authorization"])
     access_key_id, scope = parse_credential(credential, _malformed)
-    timestamp, time = _timestamp(request)
+    timestamp, time = _parse_timestamp(request)
     if scope.date != timestamp[:8]:
         raise _malformed(
             f'Invalid credential date "{scope.date}". This date is not the same as X-Amz-Date: '
@@ -72,7 +72,7 @@ def verify_header(
         raise S3Error(
             "InvalidRequest", "Missing required header for this request: x-amz-content-sha256"
         )
-    claim = Claim(
+    authorization = ParsedAuthorization(
         access_key_id=access_key_id,
         scope=scope,
         timestamp=timestamp,
@@ -80,59 +80,70 @@ def verify_header(
         payload=payload,
         signature=signature,
     )
-    return check_claim(claim, request, secret_of, keys)
+    return check_authorization(authorization, request, find_secret, keys)
 
 
-def check_claim(
-    claim: Claim,
+def check_authorization(
+    authorization: ParsedAuthorization,
     request: Request,
-    secret_of: Callable[[str], Secret | None],
+    find_secret: Callable[[str], Secret | None],
     keys: SigningKeys,
 ) -> Verified:
-    """Returns the claim as proven; raises S3Error unless the signature is that of the request."""
-    _check_signed_headers(claim, request)
-    secret = secret_of(claim.access_key_id)
+    """Returns who signed the request. Raises S3Error unless the signature matches the request."""
+    _check_signed_headers(authorization, request)
+    secret = find_secret(authorization.access_key_id)
     if secret is None:
-        raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=claim.access_key_id)
-    known = keys.find(secret, claim.scope)
-    key = known or derive(secret, claim.scope)
-    if not _signs(key, claim, request) and not _signs(key, claim, request, as_sent=True):
-        canonical = canonical_request(request, claim.signed_headers, claim.payload)
+        raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=authorization.access_key_id)
+    cached_key = keys.find(secret, authorization.scope)
+    key = cached_key or derive(secret, authorization.scope)
+    if not _matches(key, authorization, request) and not _matches(
+        key, authorization, request, as_sent=True
+    ):
+        canonical = canonical_request(request, authorization.signed_headers, authorization.payload)
         raise S3Error(
             "SignatureDoesNotMatch",
-            AWSAccessKeyId=claim.access_key_id,
-            StringToSign=string_to_sign(claim.timestamp, claim.scope, canonical),
-            SignatureProvided=claim.signature,
+            AWSAccessKeyId=authorization.access_key_id,
+            StringToSign=string_to_sign(authorization.timestamp, authorization.scope, canonical),
+            SignatureProvided=authorization.signature,
             CanonicalRequest=canonical,
         )
-    if known is None:
-        keys.remember(secret, claim.scope, key)
+    if cached_key is None:
+        keys.put(secret, authorization.scope, key)
     return Verified(
-        access_key_id=claim.access_key_id,
-        payload=claim.payload,
-        seed=ChunkSeed(key, claim.timestamp, claim.scope.text, claim.signature),
+        access_key_id=authorization.access_key_id,
+        payload=authorization.payload,
+        seed=ChunkSeed(
+            key, authorization.timestamp, authorization.scope.text, authorization.signature
+        ),
     )
 
 
-def _signs(key: bytes, claim: Claim, request: Request, *, as_sent: bool = False) -> bool:
+def _matches(
+    key: bytes, authorization: ParsedAuthorization, request: Request, *, as_sent: bool = False
+) -> bool:
     return is_signature(
-        claim.signature,
+        authorization.signature,
         key,
-        claim.timestamp,
-        claim.scope,
+        authorization.timestamp,
+        authorization.scope,
         request,
-        claim.signed_headers,
-        claim.payload,
+        authorization.signed_headers,
+        authorization.payload,
         as_sent=as_sent,
     )
 
 
-def _check_signed_headers(claim: Claim, request: Request) -> None:
+def _check_signed_headers(authorization: ParsedAuthorization, request: Request) -> None:
     headers = request.headers
-    unsigned = _unsigned(claim.signed_headers, tuple(headers))
+    unsigned = _unsigned_headers(authorization.signed_headers, tuple(headers))
     if unsigned:
-        proven = {"x-amz-date": claim.timestamp, "x-amz-content-sha256": claim.payload}
-        unsigned = tuple(name for name in unsigned if proven.get(name, b"") != headers.get(name))
+        signed_values = {
+            "x-amz-date": authorization.timestamp,
+            "x-amz-content-sha256": authorization.payload,
+        }
+        unsigned = tuple(
+            name for name in unsigned if signed_values.get(name, b"") != headers.get(name)
+        )
     if unsigned:
         raise S3Error(
             "AccessDenied",
@@ -142,36 +153,36 @@ def _check_signed_headers(claim: Claim, request: Request) -> None:
 
 
 @lru_cache(maxsize=256)
-def _unsigned(signed_headers: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns which headers a request with these had to sign, and did not."""
+def _unsigned_headers(signed_headers: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the headers among `names` that must be signed and are not."""
     signed = signed_headers.split(";")
     return tuple(
         name
         for name in dict.fromkeys(("host", *names))
         if (name == "host" or name.startswith("x-amz-"))
         and name not in signed
-        and name not in _ADDED_ON_THE_WAY
+        and name not in _ADDED_BY_PROXIES
     )
 
 
-def _components(authorization: str) -> tuple[str, str, str]:
+def _parse_components(authorization: str) -> tuple[str, str, str]:
     """Returns the credential, the names of the signed headers and the signature."""
-    # what stands before the signature, which comes last, is the same in many requests
+    # the text before the signature, which is last, repeats in many requests and is cached
     terms, _, last = authorization.rpartition(",")
     name, _, signature = last.strip().partition("=")
     if name == "Signature" and signature:
-        return *_terms(terms), signature
-    components = _parse(authorization, _COMPONENTS)
+        return *_parse_terms(terms), signature
+    components = _parse_fields(authorization, _COMPONENTS)
     return components["Credential"], components["SignedHeaders"], components["Signature"]
 
 
 @lru_cache(maxsize=256)
-def _terms(text: str) -> tuple[str, str]:
-    components = _parse(text, _COMPONENTS[:2])
+def _parse_terms(text: str) -> tuple[str, str]:
+    components = _parse_fields(text, _COMPONENTS[:2])
     return components["Credential"], components["SignedHeaders"]
 
 
-def _parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
+def _parse_fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
     components: dict[str, str] = {}
     for part in text.removeprefix(ALGORITHM).split(","):
         name, _, value = part.strip().partition("=")
@@ -187,7 +198,7 @@ def _parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
     return components
 
 
-def _timestamp(request: Request) -> tuple[str, int]:
+def _parse_timestamp(request: Request) -> tuple[str, int]:
     text = request.headers.get("x-amz-date") or request.headers.get("date", "")
     time = parse_compact(text)
     if time is not None:

@@ -1,4 +1,4 @@
-"""What a signature that was found true says."""
+"""The result of verifying a signature."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ __all__ = ["Verified"]
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose signature it is, and what it says of the body.
+    """A verified signature: its access key and what it covers of the body.
 
-    `payload` is the body's digest, or the word that stands in its place; `seed` is what signatures
-    of the body's chunks go on from. Version 2 says nothing of the body: both are None.
+    `payload` is the signed value of x-amz-content-sha256, which is a digest or a keyword; `seed` is
+    the seed for the signatures of the body's chunks. Version 2 does not cover the body: both are
+    None.
     """
 
     access_key_id: str

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
+from anabranch.server.doctor.check_result import CheckResult, State
 from anabranch.server.doctor.clock import compare_clocks
-from anabranch.server.doctor.finding import Finding, State
 from anabranch.server.doctor.presigned import check_presigned
-from anabranch.server.doctor.rights import right_to_grant
+from anabranch.server.doctor.required_permissions import right_to_grant
 
 __all__ = ["check_blocks", "places_of"]
 
@@ -26,7 +26,7 @@ _CONTENT = b"May I?\n"
 
 
 def places_of(namespaces: Iterable[str]) -> list[str]:
-    """Returns the buckets, or folders of the local store, that storage namespaces lie in."""
+    """Returns the buckets, or folders of the local store, that hold storage namespaces."""
     places: dict[str, None] = {}
     for namespace in namespaces:
         scheme, found, rest = namespace.partition("://")
@@ -39,7 +39,7 @@ def places_of(namespaces: Iterable[str]) -> list[str]:
 
 def check_blocks(
     store: BlockStore, places: Iterable[str], token: str, clock: Callable[[], float]
-) -> list[Finding]:
+) -> list[CheckResult]:
     """Tries everything in every place, at an address that ends with `token`."""
     findings = []
     for place in places:
@@ -49,7 +49,7 @@ def check_blocks(
 
 def _check_place(
     store: BlockStore, place: str, address: str, clock: Callable[[], float]
-) -> list[Finding]:
+) -> list[CheckResult]:
     trial = _Trial(store, place, address)
     before = clock()
     with trial.of("write", "write to"):
@@ -75,7 +75,7 @@ def _check_place(
         trial.findings += check_presigned(store, place, address)
     if all(finding.state is not State.WRONG for finding in trial.findings):
         message = f"{place} can be written, read, listed and cleaned"
-        trial.findings.append(Finding(ABOUT, State.SOUND, message))
+        trial.findings.append(CheckResult(ABOUT, State.SOUND, message))
     return trial.findings
 
 
@@ -104,7 +104,7 @@ class _Trial:
         self.store = store
         self.place = place
         self.address = address
-        self.findings: list[Finding] = []
+        self.findings: list[CheckResult] = []
         self.refused: set[str] = set()
 
     @contextmanager
@@ -118,8 +118,8 @@ class _Trial:
             hint = right_to_grant(error, self.store.config.blockstore_type, self.place, deed)
             if left:
                 hint = f"{hint} Then remove {left}, which is left there.".lstrip()
-            self.findings.append(Finding(ABOUT, State.WRONG, message, hint))
+            self.findings.append(CheckResult(ABOUT, State.WRONG, message, hint))
 
     def wrong(self, words: str, hint: str = "") -> None:
         """Adds that something is wrong."""
-        self.findings.append(Finding(ABOUT, State.WRONG, f"{self.place} {words}", hint))
+        self.findings.append(CheckResult(ABOUT, State.WRONG, f"{self.place} {words}", hint))

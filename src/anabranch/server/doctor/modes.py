@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.server.doctor.finding import Finding, State
-from anabranch.server.doctor.space import written_folders
-from anabranch.server.settings import Settings
+from anabranch.server.config.settings import Settings
+from anabranch.server.doctor.check_result import CheckResult, State
+from anabranch.server.doctor.disk_space import written_folders
 
 __all__ = ["check_modes"]
 
@@ -14,7 +14,7 @@ ABOUT = "folders"
 _FOR_OTHERS = 0o077
 
 
-def check_modes(settings: Settings) -> list[Finding]:
+def check_modes(settings: Settings) -> list[CheckResult]:
     """Returns a finding for each folder that users other than its owner may enter. What is in a
     folder that they may not is safe, whatever its mode; so is all where the data folder is closed.
     """
@@ -25,7 +25,7 @@ def check_modes(settings: Settings) -> list[Finding]:
     else:
         folders = {name: path for name, path in folders.items() if data not in path.parents}
     return [
-        Finding(
+        CheckResult(
             ABOUT,
             State.DOUBTFUL,
             f"{name}: other users of this machine may read {path}",

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable
 
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.postgres import PostgresStore
-from anabranch.keyvalue.postgres_clients import connected_clients, host
-from anabranch.keyvalue.postgres_connection import Connection
-from anabranch.keyvalue.postgres_database import PostgresDatabase
-from anabranch.keyvalue.postgres_errors import ConnectionLost, StatementFailed
+from anabranch.keyvalue.postgres.clients import connected_clients, host
+from anabranch.keyvalue.postgres.connection import Connection
+from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.keyvalue.postgres.errors import ConnectionLost, StatementFailed
+from anabranch.keyvalue.postgres.store import PostgresStore
+from anabranch.server.config.settings import Database
+from anabranch.server.doctor.check_result import CheckResult, State, collected
 from anabranch.server.doctor.clock import compare_clocks
-from anabranch.server.doctor.finding import Finding, State, collected
-from anabranch.server.keyvalue_stores import connection_string
-from anabranch.server.settings import Database
+from anabranch.server.stores.keyvalue_stores import connection_string
 
 __all__ = ["check_postgres"]
 
@@ -27,9 +27,11 @@ _OLDEST = 12
 _PARTITION, _TRIAL = "anabranch", b"doctor"
 
 
-def check_postgres(database: Database, processes: int, clock: Callable[[], float]) -> list[Finding]:
+def check_postgres(
+    database: Database, processes: int, clock: Callable[[], float]
+) -> list[CheckResult]:
     """Connects to the database and asks it; `processes` is how many of one server will."""
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     with collected(ABOUT, findings):
         url = connection_string(database)
         connection = PostgresDatabase(url).connect()
@@ -39,33 +41,37 @@ def check_postgres(database: Database, processes: int, clock: Callable[[], float
             findings += check_connections(connection, database, processes)
             findings += check_clock(connection, clock)
         except (ConnectionLost, StatementFailed) as error:
-            findings.append(Finding(ABOUT, State.WRONG, f"the database broke off: {error}"))
+            findings.append(CheckResult(ABOUT, State.WRONG, f"the database broke off: {error}"))
         finally:
             connection.close()
         findings += check_writing(url)
     return findings
 
 
-def check_version(connection: Connection) -> list[Finding]:
+def check_version(connection: Connection) -> list[CheckResult]:
     """Looks at PostgreSQL's own version."""
     version = _setting(connection, "server_version")
     if int(_setting(connection, "server_version_num")) // 10_000 >= _OLDEST:
-        return [Finding(ABOUT, State.SOUND, f"PostgreSQL {version} answers")]
+        return [CheckResult(ABOUT, State.SOUND, f"PostgreSQL {version} answers")]
     hint = f"Upgrade it to {_OLDEST} or later."
-    return [Finding(ABOUT, State.WRONG, f"PostgreSQL {version} is too old", hint)]
+    return [CheckResult(ABOUT, State.WRONG, f"PostgreSQL {version} is too old", hint)]
 
 
-def check_durability(connection: Connection) -> list[Finding]:
+def check_durability(connection: Connection) -> list[CheckResult]:
     """Looks whether a crash can take what was acknowledged."""
     hint = "Set it to on in PostgreSQL's settings."
     return [
-        Finding(ABOUT, State.WRONG, f"{name} is off: a crash may lose or damage everything", hint)
+        CheckResult(
+            ABOUT, State.WRONG, f"{name} is off: a crash may lose or damage everything", hint
+        )
         for name in ("fsync", "full_page_writes")
         if _setting(connection, name) == "off"
     ]
 
 
-def check_connections(connection: Connection, database: Database, processes: int) -> list[Finding]:
+def check_connections(
+    connection: Connection, database: Database, processes: int
+) -> list[CheckResult]:
     """Looks whether PostgreSQL gives as many connections as all servers together may open: those
     that are connected now, and this one, whether it runs or not.
     """
@@ -83,12 +89,12 @@ def check_connections(connection: Connection, database: Database, processes: int
         f"may open {wanted}, other programs have {clients.others}"
     )
     if wanted + clients.others <= given:
-        return [Finding(ABOUT, State.SOUND, message)]
+        return [CheckResult(ABOUT, State.SOUND, message)]
     hint = "Raise max_connections there, or lower database.postgres.max_open_connections."
-    return [Finding(ABOUT, State.DOUBTFUL, message, hint)]
+    return [CheckResult(ABOUT, State.DOUBTFUL, message, hint)]
 
 
-def check_clock(connection: Connection, clock: Callable[[], float]) -> list[Finding]:
+def check_clock(connection: Connection, clock: Callable[[], float]) -> list[CheckResult]:
     """Compares the database's clock with ours."""
     before = clock()
     (answer,) = connection.run((b"SELECT extract(epoch FROM clock_timestamp())::text", ()))
@@ -96,9 +102,9 @@ def check_clock(connection: Connection, clock: Callable[[], float]) -> list[Find
     return [compare_clocks("the database", theirs, before, clock())]
 
 
-def check_writing(url: str) -> list[Finding]:
+def check_writing(url: str) -> list[CheckResult]:
     """Opens the store as a server does, writes a key and removes it."""
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     with collected(ABOUT, findings):
         store = PostgresStore(url, max_open_connections=1)
         try:
@@ -109,7 +115,7 @@ def check_writing(url: str) -> list[Finding]:
         finally:
             store.close()
         message = f"its tables are there, a durable write takes {milliseconds:,.1f} ms"
-        findings.append(Finding(ABOUT, State.SOUND, message))
+        findings.append(CheckResult(ABOUT, State.SOUND, message))
     return findings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
-from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.doctor.check_result import CheckResult, State
 
 __all__ = ["check_presigned"]
 
@@ -20,7 +20,7 @@ _KEYS = {
 """What a store needs to sign, by its type."""
 
 
-def check_presigned(store: BlockStore, place: str, address: str) -> list[Finding]:
+def check_presigned(store: BlockStore, place: str, address: str) -> list[CheckResult]:
     """Asks for a URL of an address in a place; a folder has none, which is no fault."""
     kind = store.config.blockstore_type
     if kind in {"local", "mem"} or not store.config.pre_sign_support:
@@ -29,8 +29,8 @@ def check_presigned(store: BlockStore, place: str, address: str) -> list[Finding
         url = store.presign(address, "GET", _SECONDS)
     except AnabranchError as error:
         message = f"cannot sign URLs for {place}: {error.message}"
-        return [Finding(ABOUT, State.WRONG, message, error.hint or "")]
+        return [CheckResult(ABOUT, State.WRONG, message, error.hint or "")]
     if url is None:
         message = f"nothing signs URLs for {place}: what clients read goes through the server"
-        return [Finding(ABOUT, State.DOUBTFUL, message, _KEYS.get(kind, ""))]
-    return [Finding(ABOUT, State.SOUND, f"clients can be given URLs of {place}")]
+        return [CheckResult(ABOUT, State.DOUBTFUL, message, _KEYS.get(kind, ""))]
+    return [CheckResult(ABOUT, State.SOUND, f"clients can be given URLs of {place}")]

@@ -6,28 +6,30 @@ from pathlib import Path
 
 import apsw
 
-from anabranch.keyvalue.sqlite import SQLiteStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
-from anabranch.server.doctor.finding import Finding, State, collected
+from anabranch.server.doctor.check_result import CheckResult, State, collected
 
 __all__ = ["check_sqlite"]
 
 ABOUT = "database"
 
 
-def check_sqlite(folder: Path) -> list[Finding]:
+def check_sqlite(folder: Path) -> list[CheckResult]:
     """Opens the database, if it is there, and lets SQLite look through its pages."""
     path = folder / DATABASE_FILE
     if not path.exists():
-        return [Finding(ABOUT, State.SOUND, f"{path} is not there yet: the server will make it")]
-    findings: list[Finding] = []
+        return [
+            CheckResult(ABOUT, State.SOUND, f"{path} is not there yet: the server will make it")
+        ]
+    findings: list[CheckResult] = []
     with collected(ABOUT, findings):
         SQLiteStore(path).close()
         findings += _check_pages(path)
     return findings
 
 
-def _check_pages(path: Path) -> list[Finding]:
+def _check_pages(path: Path) -> list[CheckResult]:
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -37,6 +39,6 @@ def _check_pages(path: Path) -> list[Finding]:
     except apsw.Error as error:
         found = [str(error)]
     if found == ["ok"]:
-        return [Finding(ABOUT, State.SOUND, f"{path} is whole")]
+        return [CheckResult(ABOUT, State.SOUND, f"{path} is whole")]
     message = f"{path} is damaged: {'; '.join(found)}"
-    return [Finding(ABOUT, State.WRONG, message, "Restore it from a backup.")]
+    return [CheckResult(ABOUT, State.WRONG, message, "Restore it from a backup.")]

@@ -7,14 +7,14 @@ import sys
 
 import apsw
 
-from anabranch.server.doctor.finding import Finding, State
+from anabranch.server.doctor.check_result import CheckResult, State
 
 __all__ = ["check_versions"]
 
 ABOUT = "versions"
 
 
-def check_versions(own_version: str) -> list[Finding]:
+def check_versions(own_version: str) -> list[CheckResult]:
     """Tells the versions of this program and of what it runs on."""
     python = ".".join(str(part) for part in sys.version_info[:3])
     named = {
@@ -24,4 +24,4 @@ def check_versions(own_version: str) -> list[Finding]:
         platform.system(): platform.release(),
     }
     message = ", ".join(f"{name} {version}" for name, version in named.items())
-    return [Finding(ABOUT, State.SOUND, message)]
+    return [CheckResult(ABOUT, State.SOUND, message)]

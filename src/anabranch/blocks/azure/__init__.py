@@ -1,0 +1,1 @@
+"""Block store on Azure Blob Storage."""

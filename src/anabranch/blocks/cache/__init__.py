@@ -1,0 +1,1 @@
+"""On-disk cache of immutable files from a block store."""

@@ -1,0 +1,1 @@
+"""What the block stores on cloud object storage have in common."""

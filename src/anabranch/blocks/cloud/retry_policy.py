@@ -1,0 +1,32 @@
+"""Timeouts and retries of requests to an object store."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+__all__ = ["RetryPolicy"]
+
+_FIRST_BACKOFF = 0.1
+_MAX_BACKOFF = 5.0
+
+
+class RetryPolicy(NamedTuple):
+    """Limits of a request, times in seconds.
+
+    A request is retried at most `retries` times and not after `deadline`. `read_timeout` limits the
+    wait for the next bytes of a response, `connect_timeout` that for a connection; the last attempt
+    may end that much after the deadline.
+    """
+
+    deadline: float = 30.0
+    retries: int = 5
+    read_timeout: float = 20.0
+    connect_timeout: float = 5.0
+
+    def backoff(self, attempt: int) -> float:
+        """Returns how many seconds to wait after an attempt, counted from 0: 0.1, 0.2, 0.4, … up to
+        5, multiplied by a random factor of 1 to 2 so that clients do not retry in step.
+        """
+        factor = random.uniform(1, 2)  # noqa: S311  no secret
+        return float(min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt) * factor)

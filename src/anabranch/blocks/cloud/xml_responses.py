@@ -1,0 +1,153 @@
+"""Parsers for S3's XML responses.
+
+XML namespaces differ between S3-compatible stores, so element names are compared without them.
+[AWS, "Amazon S3 API reference": ListObjectsV2, ListObjectVersions, ListParts]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree as ET
+
+from anabranch.blocks.cloud.client import ObjectInfo
+from anabranch.errors import Busy
+from anabranch.model.uploads.part import Part
+
+__all__ = [
+    "Listing",
+    "PartListing",
+    "Version",
+    "VersionListing",
+    "read_listing",
+    "read_parts",
+    "read_text",
+    "read_versions",
+]
+
+
+class Listing(NamedTuple):
+    """A page of a listing; `next_token` requests the next page, "" on the last."""
+
+    objects: list[ObjectInfo]
+    next_token: str
+
+
+class PartListing(NamedTuple):
+    """A page of an upload's parts; `next_marker` requests the next page, "" on the last."""
+
+    parts: list[Part]
+    next_marker: str
+
+
+class Version(NamedTuple):
+    """A version of a key, or a delete marker, which has no size; `mtime` in seconds since 1970."""
+
+    key: str
+    id: str
+    is_marker: bool
+    is_latest: bool
+    size: int
+    mtime: int
+
+
+class VersionListing(NamedTuple):
+    """A page of versions; the two markers request the next page, both are "" on the last."""
+
+    versions: list[Version]
+    next_key_marker: str
+    next_version_marker: str
+
+
+def read_listing(document: bytes) -> Listing:
+    """Returns a response to ListObjectsV2 that was requested with encoded keys. Raises Busy for any
+    other document.
+    """
+    root = _read(document, "ListBucketResult")
+    objects = [
+        ObjectInfo(
+            unquote_plus(_text(item, "Key"), errors="surrogateescape"),
+            int(_text(item, "Size")),
+            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
+            _text(item, "ETag").strip('"'),
+        )
+        for item in _all(root, "Contents")
+    ]
+    return Listing(objects, _next_page(root, "NextContinuationToken"))
+
+
+def read_parts(document: bytes) -> PartListing:
+    """Returns a response to ListParts. Raises Busy for any other document."""
+    root = _read(document, "ListParts")  # or ListPartsResponse
+    parts = [
+        Part(
+            int(_text(item, "PartNumber")),
+            int(_text(item, "Size")),
+            _text(item, "ETag").strip('"'),
+            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
+        )
+        for item in _all(root, "Part")
+    ]
+    return PartListing(parts, _next_page(root, "NextPartNumberMarker"))
+
+
+def read_versions(document: bytes) -> VersionListing:
+    """Returns a response to ListObjectVersions that was requested with encoded keys. Raises Busy
+    for any other document.
+    """
+    root = _read(document, "ListVersionsResult")
+    versions = [
+        Version(
+            unquote_plus(_text(item, "Key"), errors="surrogateescape"),
+            _text(item, "VersionId"),
+            _name(item) == "DeleteMarker",
+            _text(item, "IsLatest") == "true",
+            int(_text(item, "Size") or 0),
+            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
+        )
+        for item in root
+        if _name(item) in {"Version", "DeleteMarker"}
+    ]
+    next_key = unquote_plus(_next_page(root, "NextKeyMarker"), errors="surrogateescape")
+    return VersionListing(versions, next_key, _next_page(root, "NextVersionIdMarker"))
+
+
+def read_text(document: bytes, root: str, name: str) -> str:
+    """Returns the text of an element of a document. Raises Busy for another document."""
+    return _text(_read(document, root), name)
+
+
+def _read(document: bytes, name: str) -> ET.Element:
+    try:
+        root = ET.fromstring(document)  # noqa: S314  the store is ours
+    except ET.ParseError as error:
+        raise _unexpected(name) from error
+    if not _name(root).startswith(name):
+        raise _unexpected(name)
+    return root
+
+
+def _next_page(root: ET.Element, name: str) -> str:
+    return _text(root, name) if _text(root, "IsTruncated") == "true" else ""
+
+
+def _all(root: ET.Element, name: str) -> Iterator[ET.Element]:
+    return (child for child in root if _name(child) == name)
+
+
+def _text(element: ET.Element, name: str) -> str:
+    return next((child.text or "" for child in _all(element, name)), "")
+
+
+def _name(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _unexpected(name: str) -> Busy:
+    return Busy(
+        f"the object store's response is not a {name}",
+        kind="storage_failed",
+        hint="Check that the endpoint under blockstore is that of an object store.",
+    )

@@ -1,0 +1,1 @@
+"""Block store on Google Cloud Storage."""

@@ -1,0 +1,1 @@
+"""Write-ahead journal of small objects in the local block store."""

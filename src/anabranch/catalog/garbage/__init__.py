@@ -1,0 +1,1 @@
+"""Use cases of garbage collection: rules, preparations for other collectors, sweeps."""

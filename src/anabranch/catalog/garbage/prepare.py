@@ -1,0 +1,273 @@
+"""Prepares garbage collections of other collectors, such as lakeFS's Spark client: writes lists of
+what is in use.
+
+They are stored under `_lakefs/retention/gc/` of a storage namespace:
+`commits/run_id=RUN/commits.csv` has the active commits with their trees;
+`uncommitted/RUN/uncommitted/XID` are Parquet files with the addresses of objects that multipart
+uploads and staged changes reference or that were restored recently. Our own collector reads these
+lists if it reaches only a server, not its key-value store
+(`pipelines.garbage.installations.served`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.images.images import Images
+from anabranch.errors import Invalid, NotFound
+from anabranch.model.entry import AddressType, Entry, physical_address
+from anabranch.model.names import decode_key, encode_path
+from anabranch.model.preparation import Preparation
+from anabranch.model.repository import Repository
+from anabranch.records.parquet import parquet_table
+from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
+from anabranch.versioning.garbage.stored_rules import RETENTION
+from anabranch.versioning.records.entries import entry_from
+
+__all__ = ["LOCATION_COLUMNS", "GarbagePreparation", "UncommittedPage"]
+
+_PAGE_BYTES = 20 << 20
+_PAGE_SECONDS = 60.0
+_ROW_BYTES = 12
+"""Bytes of a row apart from its address: the length of the address and the date."""
+_LOCATION_BYTES = 12
+"""Bytes of a row's repository, branch and path apart from their text."""
+
+_CREATED_BY = "anabranch"
+
+LOCATION_COLUMNS = ("repository", "branch", "path")
+"""Columns that say where an address is staged; all are empty for multipart uploads."""
+
+
+class UncommittedPage(NamedTuple):
+    """A page that was written. `location` is the folder of the run's files, empty if there was
+    nothing to write; `continuation_token` requests the next page, empty after the last.
+    """
+
+    run_id: str
+    location: str
+    continuation_token: str
+
+
+class _Position(msgspec.Struct, frozen=True):
+    """End of a page: after `path` of a branch of a repository, the prepared one if `repository` is
+    empty. `key` is the file of the page.
+    """
+
+    branch: str
+    path: str
+    run_id: str
+    key: str
+    repository: str = ""
+
+
+class _Staged(NamedTuple):
+    """A staged object with its location."""
+
+    repository: str
+    branch: str
+    path: str
+    address: str | None
+    mtime: int
+
+    def is_at(self, other: _Staged) -> bool:
+        """Returns whether both have the same location."""
+        return self[:3] == other[:3]
+
+
+class GarbagePreparation:
+    """Use cases of preparations. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        core: Core,
+        blocks: BlockStore,
+        clock: Callable[[], float],
+        images: Images,
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+        self._images = images
+
+    def commits(self, repository: str, *, include_expired: bool = False) -> Preparation:
+        """Writes the list of active commits, which include those that images reference. With
+        `include_expired` the list has all other commits too, marked as expired; without rules all
+        commits are active. Otherwise raises NotFound if there are no rules; Gone for a missing
+        commit.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        rules = self._core.rules.find(stored_repository)
+        if rules is None and not include_expired:
+            raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
+        pinned = self._core.pins.commits(
+            stored_repository
+        )  # first, since branches and tags may come to point at them
+        branches = list(self._core.branches.all(stored_repository))
+        tagged = [tag.commit_id for tag in self._core.tags.all(stored_repository)]
+        # commits last, so that each commit of a branch or a tag is among them
+        graph = load_commit_graph(self._core.commits, stored_repository)
+        active = active_commits(graph, branches, tagged, rules, self._clock())
+        active |= graph.keys() & (pinned | self._images.pinned_commits(stored_repository).keys())
+        rows = [
+            f"{name},{'false' if name in active else 'true'},{graph[name].metarange_id}\n"
+            for name in sorted(graph if include_expired else active)
+        ]
+        run_id = self._core.identifiers.descending_xid()
+        address = _address(stored_repository, f"commits/run_id={run_id}/commits.csv")
+        self._blocks.put(address, [b"commit_id,expired,metarange_id\n", "".join(rows).encode()])
+        return Preparation(
+            run_id=run_id,
+            commits=self._blocks.qualify(address),
+            addresses=self._blocks.qualify(_address(stored_repository, "addresses/")),
+        )
+
+    def uncommitted(
+        self, repository: str, continuation_token: str = "", *, paths: bool = False
+    ) -> UncommittedPage:
+        """Writes a page of the addresses in a repository's namespace that multipart uploads and
+        staged changes, of any repository, reference. With `paths`, a page also has the repository,
+        branch and path of each staged object, which are empty for uploads. Raises Invalid for an
+        invalid token.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        position = _position_from(continuation_token) if continuation_token else None
+        run_id = position.run_id if position else self._core.identifiers.descending_xid()
+        folder = _address(stored_repository, f"uncommitted/{run_id}/uncommitted/")
+        file = self._core.identifiers.xid()
+        # a completed upload is removed when its object is staged, so uploads are read first
+        addresses = (
+            []
+            if position
+            else [*self._restored(stored_repository), *self._unfinished_uploads(stored_repository)]
+        )
+        dates = [0] * len(addresses)
+        locations = [("", "", "")] * len(addresses)
+        token, size, deadline = "", 0, time.monotonic() + _PAGE_SECONDS
+        previous: _Staged | None = None
+        for staged in self._staged(stored_repository, position):
+            full = size >= _PAGE_BYTES or time.monotonic() > deadline
+            if full and previous is not None and not staged.is_at(previous):
+                token = _token(
+                    _Position(previous.branch, previous.path, run_id, file, previous.repository)
+                )
+                break
+            previous = staged
+            if staged.address is not None:
+                addresses.append(staged.address)
+                dates.append(staged.mtime)
+                size += len(staged.address) + _ROW_BYTES
+                if paths:
+                    location = (
+                        staged.repository or stored_repository.id,
+                        staged.branch,
+                        staged.path,
+                    )
+                    locations.append(location)
+                    size += sum(map(len, location)) + _LOCATION_BYTES
+        if not addresses:
+            return UncommittedPage(run_id, "", token)
+        columns: dict[str, Sequence[str] | Sequence[int]] = {
+            "physical_address": addresses,
+            "creation_date": dates,
+        }
+        if paths:
+            columns |= zip(LOCATION_COLUMNS, zip(*locations, strict=True), strict=True)
+        self._blocks.put(folder + file, [parquet_table(columns, _CREATED_BY)])
+        return UncommittedPage(run_id, self._blocks.qualify(folder), token)
+
+    def _restored(self, collected: Repository) -> Iterator[str]:
+        """Yields the addresses of objects that were recently restored from quarantine."""
+        for full in self._core.restored.addresses():
+            address = self._relative(collected, full)
+            if address is not None:
+                yield address
+
+    def _unfinished_uploads(self, collected: Repository) -> Iterator[str]:
+        """Yields the addresses of unfinished and recently finished uploads, including those whose
+        repository is unknown.
+        """
+        for upload in self._core.uploads.all():
+            address = (
+                self._relative(collected, upload.block) if upload.partition else upload.address
+            )
+            if address is not None:
+                yield address
+
+    def _staged(self, collected: Repository, after: _Position | None) -> Iterator[_Staged]:
+        """Yields the staged objects of all repositories after a position, in order; the collected
+        repository comes first.
+        """
+        others = (found for found in self._core.repositories.all() if found.id != collected.id)
+        if after is None or not after.repository:
+            yield from self._staged_in(collected, collected, "", after)
+            after = None
+        for repository in others:
+            if after is None or repository.id >= after.repository:
+                same = after is not None and repository.id == after.repository
+                yield from self._staged_in(
+                    collected, repository, repository.id, after if same else None
+                )
+
+    def _staged_in(
+        self, collected: Repository, repository: Repository, name: str, after: _Position | None
+    ) -> Iterator[_Staged]:
+        for branch in self._core.branches.all(repository):
+            start = b""
+            if after is not None:
+                if branch.id < after.branch:
+                    continue
+                start = encode_path(after.path) + b"\x00" if branch.id == after.branch else b""
+            # areas are read separately: entries that a newer area hides are committed if sealed
+            areas = [self._core.staging.changes([token], start) for token in branch.tokens]
+            for key, value in heapq.merge(*areas, key=lambda change: change[0]):
+                if value is not None:
+                    entry = entry_from(value)
+                    address = self._collected_address(collected, repository, entry)
+                    yield _Staged(name, branch.id, decode_key(key), address, entry.mtime)
+
+    def _collected_address(
+        self, collected: Repository, repository: Repository, entry: Entry
+    ) -> str | None:
+        """Returns an entry's address relative to the collected namespace, None outside of it."""
+        if entry.address_type == AddressType.RELATIVE and repository.id == collected.id:
+            return entry.address
+        full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
+        return self._relative(collected, full)
+
+    def _relative(self, collected: Repository, address: str) -> str | None:
+        namespace = collected.storage_namespace
+        for root in (namespace, self._blocks.qualify(namespace.rstrip("/"))):
+            root_prefix = f"{root.rstrip('/')}/"
+            if address.startswith(root_prefix):
+                return address.removeprefix(root_prefix)
+        return None
+
+
+def _address(repository: Repository, name: str) -> str:
+    return f"{repository.storage_namespace.rstrip('/')}/{RETENTION}/{name}"
+
+
+def _token(position: _Position) -> str:
+    raw = msgspec.json.encode(
+        {name: encode_path(text).hex() for name, text in msgspec.structs.asdict(position).items()}
+    )
+    return base64.b64encode(raw).decode()
+
+
+def _position_from(token: str) -> _Position:
+    try:
+        fields = msgspec.json.decode(base64.b64decode(token, validate=True), type=dict[str, str])
+        texts = {name: decode_key(bytes.fromhex(text)) for name, text in fields.items()}
+        return msgspec.convert(texts, _Position)
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
+        raise Invalid("invalid continuation token", kind="invalid_continuation_token") from error

@@ -1,0 +1,47 @@
+"""Use cases of retention rules: for how many days branches keep replaced commits."""
+
+from __future__ import annotations
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import NotFound, ReadOnlyRepository
+from anabranch.model.retention import RetentionRules
+from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.stored_rules import rules_address
+
+__all__ = ["GarbageRules"]
+
+
+class GarbageRules:
+    """Use cases of retention rules."""
+
+    def __init__(self, core: Core, blocks: BlockStore) -> None:
+        self._core = core
+        self._blocks = blocks
+
+    def get(self, repository: str) -> RetentionRules:
+        """Returns a repository's rules. Raises NotFound (kind gc_rules_not_found)."""
+        rules = self._core.rules.find(self._core.repositories.get(repository))
+        if rules is None:
+            raise NotFound("not found", kind="gc_rules_not_found", hint="No rules have been set.")
+        return rules
+
+    def set(self, repository: str, rules: RetentionRules) -> None:
+        """Replaces the rules. Raises ReadOnlyRepository, which no caller can override, and Conflict
+        (kind sweep_under_way) while a collection deletes objects by the current rules.
+        """
+        message = records.GarbageCollectionRules(
+            default_retention_days=rules.default_days, branch_retention_days=rules.branch_days
+        )
+        self._write(repository, message.SerializeToString(deterministic=True))
+
+    def delete(self, repository: str) -> None:
+        """Removes the rules, if there are any. Raises as `set` does."""
+        self._write(repository, b"")
+
+    def _write(self, repository: str, record: bytes) -> None:
+        stored_repository = self._core.repositories.get(repository)
+        if stored_repository.read_only:
+            raise ReadOnlyRepository("read-only repository", hint="")
+        with self._core.sweeps.excluded(self._core.identifiers.xid()):
+            self._blocks.put(rules_address(stored_repository), [record])

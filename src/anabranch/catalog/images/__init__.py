@@ -1,0 +1,1 @@
+"""Use cases of images, which a Lakefile is built into."""

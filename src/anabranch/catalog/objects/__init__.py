@@ -1,0 +1,1 @@
+"""Use cases of objects: reading, writing, staging, multipart uploads."""

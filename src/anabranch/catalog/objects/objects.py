@@ -1,0 +1,333 @@
+"""Use cases of objects: upload, read, list, copy, change metadata, delete.
+
+An upload stores the bytes at a new address first and stages the entry last, so that objects appear
+whole or not at all. If the upload fails, the bytes are deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TypeAlias
+
+import msgspec
+
+from anabranch.blocks.contract import BlockStore, Stored
+from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
+from anabranch.catalog.objects.object_page import ObjectPage, object_stat
+from anabranch.catalog.objects.open_object import OpenObject
+from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
+from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
+from anabranch.catalog.protection import Protection
+from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
+from anabranch.model.entry import (
+    DEFAULT_CONTENT_TYPE,
+    AddressType,
+    Entry,
+    physical_address,
+    user_metadata,
+)
+from anabranch.model.image import PINNED
+from anabranch.model.names import check_path, encode_path
+from anabranch.model.repository import Repository
+from anabranch.model.stat import Stat
+from anabranch.versioning.changes import DeleteCondition
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+
+__all__ = ["MAX_DELETE", "Objects"]
+
+MAX_DELETE = 1000
+
+VerifyStored: TypeAlias = Callable[[Stored], dict[str, str]]
+"""Checks stored bytes and returns the system metadata of the object; raises if they are wrong."""
+
+TransformMetadata: TypeAlias = Callable[[Entry], tuple[str, dict[str, str]]]
+"""Returns a copy's content type and user metadata, given the entry of the source."""
+
+DigestSource: TypeAlias = Callable[[OpenObject], dict[str, str]]
+"""Returns a copy's system metadata, given the source."""
+
+
+class Objects:
+    """Use cases of objects. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float], protection: Protection
+    ) -> None:
+        self._core = core
+        self._protection = protection
+        self._blocks = blocks
+        self._clock = clock
+        self._writes = WriteChecks(core, protection)
+
+    def stat(self, repository: str, reference: str, path: str) -> Stat:
+        """Returns the properties of the object at a path. Raises NotFound."""
+        with self._core.prefetch((repository, reference), encode_path(path)):
+            stored_repository = self._core.repositories.get(repository)
+            entry = self._core.objects.get(stored_repository, reference, path)
+        return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
+
+    def open(self, repository: str, reference: str, path: str) -> OpenObject:
+        """Returns the object at a path, open for reading. Raises NotFound."""
+        with self._core.prefetch((repository, reference), encode_path(path)):
+            stored_repository = self._core.repositories.get(repository)
+            entry = self._core.objects.get(stored_repository, reference, path)
+        return OpenObject(stored_repository, entry, self._blocks)
+
+    def listing(
+        self,
+        repository: str,
+        reference: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> ObjectPage:
+        """Returns a page of the objects at a reference."""
+        with self._core.prefetch(("listing", repository, reference)):
+            stored_repository = self._core.repositories.get(repository)
+            listing = self._core.objects.listing(
+                stored_repository,
+                reference,
+                prefix=prefix,
+                after=after,
+                delimiter=delimiter,
+                amount=amount,
+            )
+        return ObjectPage(listing, stored_repository.storage_namespace, self._blocks)
+
+    def upload(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        chunks: Iterable[bytes],
+        *,
+        content_type: str = DEFAULT_CONTENT_TYPE,
+        metadata: Mapping[str, str] | None = None,
+        if_absent: bool = False,
+        precondition: Precondition | None = None,
+        verify: VerifyStored | None = None,
+        force: bool = False,
+    ) -> Stat:
+        """Stores an object on a branch, uncommitted.
+
+        `precondition` is called with the current entry, None if there is none, possibly several
+        times. `verify` is called with the stored bytes and returns the object's system metadata.
+
+        Raises PreconditionFailed if `if_absent` is set and there is an object, what `precondition`,
+        `chunks` and `verify` raise, and Busy for a full disk. Nothing has changed then.
+        """
+        stored_repository, stored_branch = self._writes.require_writable_branch(
+            repository, branch, path, force=force
+        )
+        self._writes.check_preconditions_early(
+            stored_repository, branch, path, if_absent=if_absent, precondition=precondition
+        )
+        address = self._core.identifiers.data_address()
+        physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
+        stored = self._blocks.put(physical, chunks, unique_address=True)
+        with self._delete_on_failure(physical):
+            entry = Entry(
+                address=address,
+                size=stored.size,
+                mtime=stored.mtime,
+                checksum=stored.checksum,
+                metadata=user_metadata(metadata),
+                content_type=content_type or DEFAULT_CONTENT_TYPE,
+                system_metadata={} if verify is None else verify(stored),
+            )
+            self._writes.stage(
+                stored_repository,
+                branch,
+                path,
+                entry,
+                if_absent=if_absent,
+                precondition=precondition,
+                stored_branch=stored_branch,
+            )
+        return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
+
+    def copy(
+        self,
+        repository: str,
+        branch: str,
+        destination_path: str,
+        *,
+        source_path: str,
+        source_ref: str = "",
+        source_repository: str = "",
+        transform_metadata: TransformMetadata | None = None,
+        digest_source: DigestSource | None = None,
+        if_absent: bool = False,
+        precondition: Precondition | None = None,
+        force: bool = False,
+    ) -> Stat:
+        """Copies an object from `source_ref`, by default the branch itself, to a path of the
+        branch.
+
+        The source may be in another repository. The copy keeps checksum, content type and metadata,
+        unless `transform_metadata` returns others, and the system metadata, unless `digest_source`
+        returns another; its time is that of copying. Raises as `upload` does, and what both
+        functions raise.
+        """
+        stored_repository = self._writes.require_writable(
+            repository, branch, destination_path, force=force
+        )
+        source = (
+            self._core.repositories.get(source_repository)
+            if source_repository
+            else stored_repository
+        )
+        entry = self._core.objects.get(source, source_ref or branch, source_path)
+        content_type, metadata = entry.content_type, entry.metadata
+        if transform_metadata is not None:
+            content_type, metadata = transform_metadata(entry)
+        self._writes.check_preconditions_early(
+            stored_repository,
+            branch,
+            destination_path,
+            if_absent=if_absent,
+            precondition=precondition,
+        )
+        system_metadata = entry.system_metadata
+        if digest_source is not None:
+            system_metadata = digest_source(OpenObject(source, entry, self._blocks))
+        address = self._core.identifiers.data_address()
+        if not own_md5(entry):
+            address = unverified_address(address)
+        physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
+        self._copy_bytes(source, entry, physical)
+        copied = msgspec.structs.replace(
+            entry,
+            address=address,
+            address_type=int(AddressType.RELATIVE),
+            mtime=int(self._clock()),
+            mtime_nanos=0,
+            metadata={key: text for key, text in metadata.items() if key != PINNED},
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
+            system_metadata=system_metadata,
+        )
+        with self._delete_on_failure(physical):
+            self._writes.stage(
+                stored_repository,
+                branch,
+                destination_path,
+                copied,
+                if_absent=if_absent,
+                precondition=precondition,
+            )
+        return object_stat(
+            self._blocks, stored_repository.storage_namespace, destination_path, copied
+        )
+
+    def _copy_bytes(self, source: Repository, entry: Entry, destination: str) -> None:
+        """Copies an object's bytes without reading them: the checksum is that of the source. Raises
+        Gone.
+        """
+        address = physical_address(source.storage_namespace, entry.address, entry.address_type)
+        try:
+            with verify_etag(self._blocks, address, pinned_etag(entry)):
+                self._blocks.copy(address, destination, checksum=entry.checksum)
+        except Gone:
+            self._blocks.delete([destination])
+            raise
+
+    def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
+        """Deletes an object from a branch, if it exists."""
+        with self._core.prefetch(("delete", repository, branch), encode_path(path)):
+            stored_repository, stored_branch = self._writes.require_changeable_branch(
+                repository, branch, path, force=force
+            )
+            self._core.changes.delete(stored_repository, branch, [path], known=stored_branch)
+
+    def delete_many(
+        self,
+        repository: str,
+        branch: str,
+        paths: Sequence[str],
+        *,
+        conditions: Mapping[str, DeleteCondition] = MappingProxyType({}),
+        force: bool = False,
+    ) -> list[tuple[str, AnabranchError]]:
+        """Deletes up to 1,000 objects in one step; returns the paths that were not deleted, with
+        the reason.
+
+        A path in `conditions` is deleted only if its condition returns no error for the current
+        entry.
+        """
+        if len(paths) > MAX_DELETE:
+            raise Invalid(
+                f"request size exceeded, max paths is set to {MAX_DELETE}", kind="too_many_paths"
+            )
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
+        self._protection.require_writable(stored_repository, branch)
+        errors: list[tuple[str, AnabranchError]] = []
+        valid: list[str] = []
+        for path in paths:
+            try:
+                check_path(path)
+            except Invalid as error:
+                errors.append((path, error))
+            else:
+                valid.append(path)
+        valid_conditions = {path: conditions[path] for path in valid if path in conditions}
+        return [
+            *errors,
+            *self._core.changes.delete(stored_repository, branch, valid, valid_conditions).items(),
+        ]
+
+    def set_user_metadata(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        metadata: Mapping[str, str],
+        *,
+        force: bool = False,
+    ) -> None:
+        """Replaces an object's user metadata, but not its checksums. Raises NotFound."""
+        self.change_user_metadata(repository, branch, path, lambda _: dict(metadata), force=force)
+
+    def change_user_metadata(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        change: Callable[[dict[str, str]], dict[str, str]],
+        *,
+        force: bool = False,
+    ) -> None:
+        """Replaces an object's user metadata by what `change` returns for it. `change` is called
+        again after a concurrent write. Raises NotFound.
+        """
+        stored_repository, _ = self._writes.require_changeable_branch(
+            repository, branch, path, force=force
+        )
+
+        def changed(entry: Entry | None) -> Entry:
+            if entry is None:
+                raise NotFound(
+                    f"update user metadata on {repository}/{branch}/{path}: not found",
+                    kind="object_not_found",
+                )
+            return msgspec.structs.replace(
+                entry, metadata=user_metadata(change(dict(entry.metadata)))
+            )
+
+        self._core.changes.replace(stored_repository, branch, path, changed)
+
+    @contextmanager
+    def _delete_on_failure(self, address: str) -> Iterator[None]:
+        """Deletes the bytes at an address if the block fails before their entry is staged."""
+        try:
+            yield
+        except OutcomeUnknown:
+            raise  # the entry may have been staged
+        except AnabranchError:
+            self._blocks.delete([address])
+            raise

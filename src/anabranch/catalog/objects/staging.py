@@ -1,0 +1,282 @@
+"""Use cases of staging by address: a client stores the bytes itself and links their address.
+
+An address that the server issues under a repository's namespace has a token, the HMAC of the
+repository, branch, path and address, so that it can be linked at that path only. The token has
+lakeFS's format, so that addresses that were issued before a migration stay valid.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from anabranch.blocks.admitted_addresses import admitted_address, is_source
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.objects.object_page import object_stat
+from anabranch.catalog.protection import Protection
+from anabranch.errors import Denied, Invalid
+from anabranch.model.entry import (
+    DEFAULT_CONTENT_TYPE,
+    AddressType,
+    Entry,
+    physical_address,
+    user_metadata,
+)
+from anabranch.model.repository import Repository
+from anabranch.model.stat import Stat
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWrites
+
+__all__ = ["Staging"]
+
+_LIFETIME_SECONDS = 24 * 3600
+_XID_LENGTH = 20
+_XID_WRAP_SECONDS = 1 << 32
+
+
+class Staging:
+    """Use cases of physical addresses. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        core: Core,
+        blocks: BlockStore,
+        clock: Callable[[], float],
+        signing_secret: bytes,
+        protection: Protection,
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._clock = clock
+        self._secret = signing_secret
+        self._protection = protection
+
+    def new_address(self, repository: str, branch: str, path: str) -> str:
+        """Returns an address to store an object's bytes at, with its token, valid for a day.
+
+        The branch is checked when the object is linked: clients may create it in between.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        relative = self._core.identifiers.data_address()
+        token = self._token(repository, branch, path, relative)
+        namespace = self._blocks.qualify(stored_repository.storage_namespace.rstrip("/"))
+        return f"{namespace}/{relative},{token}"
+
+    def link(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        *,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        content_type: str = "",
+        if_absent: bool = False,
+        force: bool = False,
+    ) -> Stat:
+        """Stages an object whose bytes a client stored at an address from `new_address`.
+
+        Raises ReadOnlyRepository without `force`, ProtectedBranch, NotFound for the branch;
+        Invalid for an address with a wrong or expired token, a missing checksum, and if no object
+        of that size is stored at the address (kinds link_address_empty, link_size_mismatch);
+        Conflict (kind being_removed) while garbage collection removes the object.
+        """
+        with self._core.prefetch(("writable", repository, branch)):
+            stored_repository = self._core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._protection.require_writable(stored_repository, branch)
+            stored_branch = self._core.branches.read(stored_repository, branch)
+        if not checksum:
+            raise Invalid("checksum is required", kind="checksum_required")
+        physical = self._blocks.unqualify(address)
+        relative = _relative_address(stored_repository, physical)
+        if relative is not None:
+            self._verify(repository, branch, path, relative)
+        entry = self._entry(
+            stored_repository, physical, checksum, size, mtime, metadata, content_type
+        )
+
+        def admit() -> ExtraWrites:
+            # the store is checked after the sweeps: a sweep that begins later fails the condition
+            admitted = self._core.sweeps.admit_addresses(
+                [_physical_address(stored_repository, entry)]
+            )
+            self._require_stored(physical, size)
+            return admitted
+
+        first = iter([admit()])
+        self._core.changes.put(
+            stored_repository,
+            branch,
+            path,
+            entry,
+            if_absent=if_absent,
+            known=stored_branch,
+            extra_writes=lambda: next(first, None) or admit(),
+        )
+        return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
+
+    def stage(
+        self,
+        repository: str,
+        branch: str,
+        path: str,
+        *,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        content_type: str = "",
+        force: bool = False,
+    ) -> Stat:
+        """Stages an object whose bytes are at any address of the store. If the path already has an
+        object with these bytes, its stored checksums are kept.
+
+        Raises Denied for an address outside the store, unless imports may read it, and Conflict
+        (kind being_removed) for an object that garbage collection is removing.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
+        self._protection.require_writable(stored_repository, branch)
+        try:
+            physical = admitted_address(self._blocks, address)
+        except Invalid as error:
+            raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
+        entry = self._entry(
+            stored_repository, physical, checksum, size, mtime, metadata, content_type
+        )
+
+        def keep_checksums(current: Entry | None) -> Entry:
+            if current is None or _content_identity(current) != _content_identity(entry):
+                return entry
+            return msgspec.structs.replace(entry, system_metadata=current.system_metadata)
+
+        staged = self._core.changes.replace(
+            stored_repository,
+            branch,
+            path,
+            keep_checksums,
+            extra_writes=lambda: self._core.sweeps.admit_addresses(
+                [_physical_address(stored_repository, entry)]
+            ),
+        )
+        return object_stat(self._blocks, stored_repository.storage_namespace, path, staged)
+
+    def is_source(self, address: str) -> bool:
+        """Returns whether an address is outside the store, but one that imports may read."""
+        return is_source(self._blocks, address)
+
+    def _entry(
+        self,
+        repository: Repository,
+        address: str,
+        checksum: str,
+        size: int,
+        mtime: int | None,
+        metadata: Mapping[str, str] | None,
+        content_type: str,
+    ) -> Entry:
+        """Returns the entry of the bytes at an address, relative to the repository if possible."""
+        relative = _relative_address(repository, address)
+        return Entry(
+            address=address if relative is None else relative,
+            address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
+            size=size,
+            mtime=int(self._clock()) if mtime is None else mtime,
+            checksum=checksum,
+            metadata=user_metadata(metadata),
+            content_type=content_type or DEFAULT_CONTENT_TYPE,
+        )
+
+    def _verify(self, repository: str, branch: str, path: str, relative: str) -> None:
+        unsigned, comma, token = relative.rpartition(",")
+        if not comma:
+            raise Invalid("link address invalid", kind="link_address_invalid")
+        expected = self._token(repository, branch, path, unsigned)
+        if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), expected.encode()):
+            raise Invalid("link address invalid", kind="link_address_invalid")
+        age = (int(self._clock()) - _xid_seconds(unsigned)) % _XID_WRAP_SECONDS
+        if age > _LIFETIME_SECONDS:
+            raise Invalid("link address expired", kind="link_address_expired")
+
+    def _require_stored(self, address: str, size: int) -> None:
+        """Raises Invalid unless an object of `size` bytes is stored at an address."""
+        block = self._blocks.stat(address)
+        if block is None:
+            raise Invalid(
+                f"link address empty: no object is stored at {self._blocks.qualify(address)}",
+                kind="link_address_empty",
+                hint="Store the object at the address first, then link it.",
+            )
+        if block.size != size:
+            raise Invalid(
+                f"link size mismatch: the stored object has {block.size} bytes, "
+                f"the request says {size}",
+                kind="link_size_mismatch",
+                hint="Link the object with the size of the stored object.",
+            )
+
+    def _token(self, repository: str, branch: str, path: str, address: str) -> str:
+        text = json.dumps(
+            {
+                "Repository": repository,
+                "Branch": branch,
+                "Path": path,
+                "PhysicalAddress": address,
+            },
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        for plain, escaped in _GO_ESCAPES.items():
+            text = text.replace(plain, escaped)
+        signature = hmac.new(
+            self._secret, text.encode("utf-8", "surrogateescape"), hashlib.sha256
+        ).digest()
+        return base64.urlsafe_b64encode(signature).decode().rstrip("=")
+
+
+_GO_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def _content_identity(entry: Entry) -> tuple[str, int, int, str]:
+    """Returns the fields that identify the bytes of an entry."""
+    return entry.address, entry.address_type, entry.size, entry.checksum
+
+
+def _physical_address(repository: Repository, entry: Entry) -> str:
+    return physical_address(repository.storage_namespace, entry.address, entry.address_type)
+
+
+def _relative_address(repository: Repository, address: str) -> str | None:
+    """Returns an address relative to the repository, None if it is outside of its data."""
+    namespace = f"{repository.storage_namespace.rstrip('/')}/"
+    within = address.startswith(f"{namespace}data/")
+    return address.removeprefix(namespace) if within else None
+
+
+def _xid_seconds(address: str) -> int:
+    """Returns the time, in seconds mod 2^32, of the xid that ends an address."""
+    xid = address.rpartition("/")[2]
+    try:
+        raw = base64.b32hexdecode(xid.upper() + "=" * (-len(xid) % 8))
+    except ValueError:
+        raw = b""
+    if len(xid) != _XID_LENGTH or not raw:
+        raise Invalid("link address invalid", kind="link_address_invalid")
+    return int.from_bytes(raw[:4])

@@ -1,0 +1,1 @@
+"""Use cases of presigned URLs, both of the object store and of this server."""

@@ -1,0 +1,147 @@
+"""`branch`: list, create, show, delete and reset branches."""
+
+from __future__ import annotations
+
+from anabranch.cli.errors import Usage
+from anabranch.cli.framework.address import (
+    address,
+    ref_address,
+    ref_or_name,
+    repository_address,
+    same_repository,
+)
+from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+
+__all__ = ["COMMAND"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+BRANCH = Argument("BRANCH", "The branch: lakefs://REPOSITORY/BRANCH", parse=ref_address)
+
+_COLUMNS = (Column("BRANCH", "name"), Column("COMMIT", "id"))
+
+
+def _list(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        *("repositories", options.repository.repository, "branches"),
+        amount=options.amount,
+        after=options.after or None,
+        prefix=options.prefix or None,
+    )
+    call.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
+    call.output.more(pages.next_offset)
+
+
+def _create(call: Call) -> None:
+    branch = call.arguments.branch
+    source = same_repository(branch.repository, call.arguments.source)
+    commit = call.connection.send(
+        *("POST", "repositories", branch.repository, "branches"),
+        body={"name": branch.ref, "source": source},
+    )
+    commit = str(commit).strip()
+    place = address(branch.repository, branch.ref)
+    call.output.done(
+        f"Created {place} at {call.output.paint(commit, 'id')}",
+        {"id": branch.ref, "commit_id": commit},
+    )
+
+
+def _show(call: Call) -> None:
+    branch = call.arguments.branch
+    item = call.connection.get("repositories", branch.repository, "branches", branch.ref)
+    call.output.details([("Branch", item["id"], "name"), ("Commit", item["commit_id"], "id")], item)
+
+
+def _delete(call: Call) -> None:
+    branch = call.arguments.branch
+    place = address(branch.repository, branch.ref)
+    call.confirm(f"Delete the branch {place} and its uncommitted changes?")
+    call.connection.send("DELETE", "repositories", branch.repository, "branches", branch.ref)
+    call.output.done(f"Deleted {place}")
+
+
+def _reset(call: Call) -> None:
+    options = call.arguments
+    branch = options.branch
+    if options.prefix and options.object:
+        raise Usage("--prefix and --object exclude each other", hint="Give one of them.")
+    place = address(branch.repository, branch.ref)
+    if options.object:
+        body, what = {"type": "object", "path": options.object}, f"of {options.object!r} "
+    elif options.prefix:
+        body, what = {"type": "common_prefix", "path": options.prefix}, f"below {options.prefix!r} "
+    else:
+        body, what = {"type": "reset"}, ""
+    call.confirm(f"Discard the uncommitted changes {what}on {place}?")
+    call.connection.send(
+        *("PUT", "repositories", branch.repository, "branches", branch.ref), body=body
+    )
+    call.output.done(f"Discarded the uncommitted changes {what}on {place}")
+
+
+COMMAND = Group(
+    "branch",
+    "List, create, show, delete and reset branches",
+    (
+        Command(
+            "list",
+            "List the branches of a repository",
+            _list,
+            arguments=(REPOSITORY,),
+            options=listing_options("branches"),
+            examples=("branch list lakefs://flights",),
+        ),
+        Command(
+            "create",
+            "Create a branch",
+            _create,
+            arguments=(BRANCH,),
+            options=(
+                Option(
+                    "-s, --source",
+                    "The branch, tag or commit to start from: an address or a bare name",
+                    "REF",
+                    parse=ref_or_name,
+                    required=True,
+                ),
+            ),
+            examples=(
+                "branch create lakefs://flights/fix-may --source main",
+                "branch create lakefs://flights/fix-may --source lakefs://flights/main~2",
+            ),
+        ),
+        Command(
+            "show",
+            "Show a branch",
+            _show,
+            arguments=(BRANCH,),
+            examples=("branch show lakefs://flights/main",),
+        ),
+        Command(
+            "delete",
+            "Delete a branch with its uncommitted changes",
+            _delete,
+            arguments=(BRANCH,),
+            options=(YES,),
+            examples=("branch delete lakefs://flights/fix-may",),
+        ),
+        Command(
+            "reset",
+            "Discard uncommitted changes of a branch",
+            _reset,
+            arguments=(BRANCH,),
+            options=(
+                Option("--prefix", "Discard only changes of objects with this prefix", "PREFIX"),
+                Option("--object", "Discard only the change of this object", "PATH"),
+                YES,
+            ),
+            examples=(
+                "branch reset lakefs://flights/fix-may",
+                "branch reset lakefs://flights/fix-may --prefix month=05/ --yes",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,104 @@
+"""`branch-protect`: list, add and delete the rules that protect branches.
+
+The server replaces all rules at once. Each change is therefore conditional on the ETag that was
+read, and is repeated if another client changed the rules in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.address import repository_address
+from anabranch.cli.framework.command import Argument, Command, Group
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+
+__all__ = ["COMMAND"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+PATTERN = Argument("PATTERN", "The branches: a name, or a pattern with * and ?")
+
+_COLUMNS = (Column("PATTERN", "name"),)
+_TRIES = 5
+_CHANGED_MEANWHILE = 412
+
+
+def _path(call: Call) -> tuple[str, ...]:
+    repository: str = call.arguments.repository.repository
+    return "repositories", repository, "settings", "branch_protection"
+
+
+def _list(call: Call) -> None:
+    rules = call.connection.get(*_path(call))
+    call.output.rows(_COLUMNS, rules, lambda rule: (rule["pattern"],))
+
+
+def _add(call: Call) -> None:
+    pattern = call.arguments.pattern
+    _change(call, lambda patterns: sorted({*patterns, pattern}))
+    call.output.done(f"Protected {pattern}", {"pattern": pattern})
+
+
+def _delete(call: Call) -> None:
+    pattern = call.arguments.pattern
+
+    def without(patterns: list[str]) -> list[str]:
+        if pattern not in patterns:
+            raise Failure(
+                f"the rule {pattern!r} does not exist",
+                kind="not_found",
+                hint="`anabranch branch-protect list` shows the rules.",
+            )
+        return [other for other in patterns if other != pattern]
+
+    _change(call, without)
+    call.output.done(f"No longer protected: {pattern}", {"pattern": pattern})
+
+
+def _change(call: Call, changed: Callable[[list[str]], list[str]]) -> None:
+    for attempt in range(1, _TRIES + 1):
+        rules, tag = call.connection.get_tagged(*_path(call))
+        patterns = changed([rule["pattern"] for rule in rules])
+        body = [{"pattern": pattern} for pattern in patterns]
+        try:
+            call.connection.send("PUT", *_path(call), body=body, if_match=tag)
+        except Failure as failure:
+            if failure.status != _CHANGED_MEANWHILE or attempt == _TRIES:
+                raise
+        else:
+            return
+
+
+COMMAND = Group(
+    "branch-protect",
+    "List, add and delete rules that protect branches",
+    (
+        Command(
+            "list",
+            "List the rules of a repository",
+            _list,
+            arguments=(REPOSITORY,),
+            examples=("branch-protect list lakefs://flights",),
+        ),
+        Command(
+            "add",
+            "Protect branches: nothing is written or committed there directly, only merged",
+            _add,
+            arguments=(REPOSITORY, PATTERN),
+            details="A pattern is matched against the whole name. `*` stands for any text, `?` for "
+            "any character; `[abc]`, `[a-z]`, `[!a]` and `{this,that}` are known too.",
+            examples=(
+                "branch-protect add lakefs://flights main",
+                "branch-protect add lakefs://flights 'release-*'",
+            ),
+        ),
+        Command(
+            "delete",
+            "Remove a rule",
+            _delete,
+            arguments=(REPOSITORY, PATTERN),
+            examples=("branch-protect delete lakefs://flights 'release-*'",),
+        ),
+    ),
+)

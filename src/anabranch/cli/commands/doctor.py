@@ -1,0 +1,71 @@
+"""`doctor`: checks a server's settings, stores, permissions and clock."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.format import paint, printable
+from anabranch.cli.output.streams import Output
+
+if TYPE_CHECKING:
+    from anabranch.server.doctor.check_result import CheckResult
+
+__all__ = ["COMMAND"]
+
+_STYLES = {"sound": "added", "doubtful": "changed", "wrong": "error"}
+
+
+def _doctor(call: Call) -> int:
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
+    from anabranch.server.doctor.run import run_checks  # noqa: PLC0415
+
+    given = call.arguments
+    config = None if given.config is None else Path(given.config)
+    loaded = load_settings({"data": given.data}, os.environ, config)
+    for warning in loaded.warnings:
+        call.output.note(warning)
+    findings = []
+    for finding in run_checks(loaded.settings, time.time, secrets.token_bytes):
+        findings.append(finding)
+        if not call.output.json:
+            _print(call.output, finding)
+    if call.output.json:
+        call.output.document(msgspec.to_builtins(findings))
+    wrong = sum(finding.state == "wrong" for finding in findings)
+    if wrong and not call.output.json:
+        call.output.line(f"{wrong} of {len(findings)} checks failed")
+    return Failure.exit_code if wrong else 0
+
+
+def _print(output: Output, finding: CheckResult) -> None:
+    state = paint(f"{finding.state:<8}", _STYLES[finding.state], colour=output.colour)
+    output.line(f"{state}  {finding.about:<8}  {printable(finding.message)}")
+    if finding.hint:
+        output.line(f"{'':<20}{printable(finding.hint)}")
+
+
+COMMAND = Command(
+    "doctor",
+    "Check a server's settings, database, object store and clock",
+    _doctor,
+    options=(
+        Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+        Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
+    ),
+    details="Run it as the server's user with the server's settings; a server may run meanwhile. "
+    "It tries every permission that the server needs in an object store, reports missing ones "
+    "and what to grant, and removes its test objects where it may. It exits with 1 if "
+    "something is wrong.",
+    examples=("doctor", "doctor --config /etc/anabranch.toml", "doctor --json"),
+    connects=False,
+)

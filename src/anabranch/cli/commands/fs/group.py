@@ -1,0 +1,172 @@
+"""`fs`: list, read, upload, download and remove objects.
+
+Each function is imported when its command runs, because downloading needs more modules than
+listing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from anabranch.cli.framework.address import object_address, prefix_address
+from anabranch.cli.framework.command import Argument, Command, Group, Option, positive
+from anabranch.cli.framework.context import Call
+
+__all__ = ["COMMAND"]
+
+OBJECT = Argument("OBJECT", "The object: lakefs://REPOSITORY/REF/PATH", parse=object_address)
+PLACE = Argument(
+    "PLACE",
+    "An object, or with --recursive all objects below a path: lakefs://REPOSITORY/REF/PATH",
+    parse=prefix_address,
+)
+_RECURSIVE = "-r, --recursive"
+
+
+def _later(module: str) -> Callable[[Call], int | None]:
+    """Returns a command's function that imports the module and calls its `run`."""
+
+    def run(call: Call) -> int | None:
+        code: int | None = import_module(f"anabranch.cli.commands.fs.{module}").run(call)
+        return code
+
+    return run
+
+
+def _parallelism(default: int) -> Option:
+    return Option(
+        "-p, --parallelism",
+        "The number of concurrent transfers",
+        "N",
+        parse=positive,
+        default=default,
+    )
+
+
+COMMAND = Group(
+    "fs",
+    "List, read, upload, download and remove objects",
+    (
+        Command(
+            "ls",
+            "List objects",
+            _later("listing"),
+            arguments=(
+                Argument(
+                    "PLACE",
+                    "The path to list: lakefs://REPOSITORY/REF or …/REF/PATH",
+                    parse=prefix_address,
+                ),
+            ),
+            options=(
+                Option(_RECURSIVE, "List objects in subfolders, too"),
+                Option("--amount", "Show at most N objects; all by default", "N", parse=positive),
+                Option("--after", "Show only objects after this one", "PATH", default=""),
+            ),
+            details="A folder is the part of paths up to a slash. A path that does not "
+            "end with a slash lists everything with that prefix.",
+            examples=("fs ls lakefs://flights/main/", "fs ls -r lakefs://flights/main/month=05/"),
+        ),
+        Command(
+            "stat",
+            "Show the metadata of an object",
+            _later("stat"),
+            arguments=(OBJECT,),
+            examples=("fs stat lakefs://flights/main/month=05/part-0.parquet",),
+        ),
+        Command(
+            "cat",
+            "Print the content of an object",
+            _later("cat"),
+            arguments=(OBJECT,),
+            examples=("fs cat lakefs://flights/main/README.md",),
+        ),
+        Command(
+            "upload",
+            "Upload a file, a folder or standard input",
+            _later("upload"),
+            arguments=(
+                Argument(
+                    "PLACE",
+                    "The object to write, or with --recursive the folder: "
+                    "lakefs://REPOSITORY/BRANCH/PATH",
+                    parse=prefix_address,
+                ),
+            ),
+            options=(
+                Option(
+                    "-s, --source",
+                    "The file or folder to upload, - for standard input",
+                    "FILE",
+                    required=True,
+                ),
+                Option(_RECURSIVE, "Upload all files below a folder"),
+                Option(
+                    "--content-type",
+                    "The type of the content",
+                    "TYPE",
+                    default="application/octet-stream",
+                ),
+                _parallelism(8),
+            ),
+            details="The object appears on the branch when the upload is complete, as an "
+            "uncommitted change. If the path ends with a slash, the name of the file is added.",
+            examples=(
+                "fs upload -s part-0.parquet lakefs://flights/fix-may/month=05/",
+                "fs upload -r -s data/ lakefs://flights/main/",
+                "fs upload -s - lakefs://flights/main/numbers.csv < numbers.csv",
+            ),
+        ),
+        Command(
+            "download",
+            "Download an object, or all objects below a path",
+            _later("download"),
+            arguments=(
+                PLACE,
+                Argument(
+                    "FILE",
+                    "The file or folder to write [default: the current folder]",
+                    optional=True,
+                ),
+            ),
+            options=(
+                Option(_RECURSIVE, "Download all objects below the path into a folder"),
+                _parallelism(8),
+            ),
+            details="A file is replaced when its new content is complete.",
+            examples=(
+                "fs download lakefs://flights/main/month=05/part-0.parquet",
+                "fs download -r lakefs://flights/v1.0/ ./flights",
+            ),
+        ),
+        Command(
+            "rm",
+            "Remove an object, or all objects below a path",
+            _later("rm"),
+            arguments=(
+                Argument(
+                    "PLACE",
+                    "An object, or with --recursive all below a path: "
+                    "lakefs://REPOSITORY/BRANCH/PATH",
+                    parse=prefix_address,
+                ),
+            ),
+            options=(
+                Option(_RECURSIVE, "Remove all objects below the path"),
+                Option(
+                    "--concurrency",
+                    "The number of concurrent requests",
+                    "N",
+                    parse=positive,
+                    default=8,
+                ),
+            ),
+            details="The removal is an uncommitted change: `anabranch branch reset` undoes it.",
+            examples=(
+                "fs rm lakefs://flights/fix-may/month=05/part-0.parquet",
+                "fs rm -r lakefs://flights/fix-may/month=05/",
+            ),
+        ),
+    ),
+)

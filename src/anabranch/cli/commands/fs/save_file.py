@@ -1,0 +1,136 @@
+"""Saves objects as files, streamed.
+
+Content is written to a temporary file in the same folder, which replaces the target when it is
+complete. A transfer that breaks leaves the old file unchanged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from anabranch.cli.commands.fs.transfer import Transfer
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.format import printable
+from anabranch.client.rest_client import CHUNK
+from anabranch.model.uri import LakeUri
+
+__all__ = ["is_saved", "local_path", "resume", "save"]
+
+
+def local_path(folder: Path, key: str) -> Path:
+    """Returns the path of the file for an object's path below `folder`. Raises Failure for a path
+    that is not a valid file name or that leads out of the folder.
+    """
+    parts = key.split("/")
+    if any(part in ("", ".", "..") or "\x00" in part or os.sep in part for part in parts):
+        raise Failure(
+            f"{printable(key)} is not a valid path of a file",
+            kind="unsafe_path",
+            hint="Download this object alone, into a file that you name.",
+        )
+    return folder.joinpath(*parts)
+
+
+def save(
+    call: Call,
+    place: LakeUri,
+    key: str,
+    file: Path,
+    transfer: Transfer,
+    *,
+    expected: bool = True,
+) -> dict[str, Any]:
+    """Saves an object and returns its path, size and file. An existing file is replaced. Unless
+    `expected`, the object's size is added to the progress.
+    """
+    _make_room(file)
+    partial = file.with_name(f".anabranch-{os.urandom(8).hex()}.part")
+    parts = ("repositories", place.repository, "refs", place.ref, "objects")
+    length = 0
+    try:
+        with call.connection.download(*parts, path=key) as content, partial.open("xb") as out:
+            if not expected:
+                transfer.expect(content.size or 0)
+            for chunk in content.chunks:
+                transfer.advance(len(chunk))
+                out.write(chunk)
+                length += len(chunk)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return {"path": key, "size_bytes": length, "file": str(file)}
+
+
+def resume(
+    call: Call, place: LakeUri, key: str, file: Path, size: int, md5: str | None, transfer: Transfer
+) -> dict[str, Any]:
+    """Saves an object that never changes, as `save` does, and resumes a transfer that broke off
+    earlier. Partial content is deleted if the object is gone. Raises Failure if the content
+    received has another size or MD5.
+    """
+    _make_room(file)
+    name = hashlib.sha256(f"{key}\0{size}\0{md5}\0{place}".encode()).hexdigest()[:32]
+    partial = file.with_name(f".anabranch-{name}.part")
+    parts = ("repositories", place.repository, "refs", place.ref, "objects")
+    try:
+        with partial.open("a+b") as out:
+            digest, length = _had(out, transfer)
+            if length < size or size == 0:
+                with call.connection.download(*parts, start=length, path=key) as content:
+                    if content.start != length:
+                        transfer.advance(-length)
+                        out.truncate(0)
+                        digest, length = _md5(), 0
+                    for chunk in content.chunks:
+                        transfer.advance(len(chunk))
+                        out.write(chunk)
+                        digest.update(chunk)
+                        length += len(chunk)
+    except Failure as failure:
+        if failure.status == HTTPStatus.GONE or not partial.stat().st_size:
+            partial.unlink()
+        raise
+    if length != size or (md5 is not None and digest.hexdigest() != md5):
+        partial.unlink()
+        raise Failure(
+            f"{printable(key)}: {length} bytes with the MD5 {digest.hexdigest()} were received, "
+            f"{size} bytes with {md5 or 'any'} were expected",
+            kind="corrupt",
+            hint="Try again; if that does not help, the object is damaged in its store.",
+        )
+    partial.replace(file)
+    return {"path": key, "size_bytes": length, "file": str(file)}
+
+
+def is_saved(file: Path, size: int, md5: str) -> bool:
+    """Returns whether a file exists with this size, in bytes, and this MD5."""
+    if not file.is_file() or file.stat().st_size != size:
+        return False
+    with file.open("rb") as there:
+        return hashlib.file_digest(there, _md5).hexdigest() == md5
+
+
+def _md5() -> Any:
+    return hashlib.md5(usedforsecurity=False)
+
+
+def _had(out: BinaryIO, transfer: Transfer) -> tuple[Any, int]:
+    """Returns the digest and the length of the content that a file already has."""
+    digest, length = _md5(), 0
+    out.seek(0)
+    while chunk := out.read(CHUNK):
+        digest.update(chunk)
+        length += len(chunk)
+        transfer.advance(len(chunk))
+    return digest, length
+
+
+def _make_room(file: Path) -> None:
+    if file.exists() and not file.is_file():
+        raise Failure(f"{file} exists and is not a file", hint="Name another file.")
+    file.parent.mkdir(parents=True, exist_ok=True)

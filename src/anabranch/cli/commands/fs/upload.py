@@ -1,0 +1,157 @@
+"""`fs upload`: uploads a file, a folder or standard input, streamed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from anabranch.cli.commands.fs.stat import object_details
+from anabranch.cli.commands.fs.transfer import Transfer
+from anabranch.cli.errors import Failure, Usage
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.format import printable, size
+from anabranch.cli.output.table import Column
+from anabranch.cli.output.transfer_progress import progress
+from anabranch.client.rest_client import CHUNK
+
+__all__ = ["run"]
+
+_COLUMNS = (Column("PATH", "name"), Column("SIZE", "size"), Column("CHECKSUM"))
+
+
+class _File(NamedTuple):
+    key: str
+    path: Path
+
+
+def run(call: Call) -> None:
+    """Uploads the source that the options name."""
+    options = call.arguments
+    _check_type(options.content_type)
+    with progress(call.output, "Uploading") as bar:
+        transfer = Transfer(bar)
+        if options.recursive:
+            _upload_folder(call, transfer)
+        elif options.source == "-":
+            _upload_input(call, transfer)
+        else:
+            _upload_one(call, transfer)
+
+
+def _check_type(content_type: str) -> None:
+    if content_type.lower().startswith("multipart/"):
+        raise Usage("an object cannot have a multipart type", hint="Give the type of its content.")
+    if not content_type.isascii() or not content_type.isprintable():
+        raise Usage(f"{content_type!r} is not a content type", hint="Write it like text/csv.")
+
+
+def _upload_one(call: Call, transfer: Transfer) -> None:
+    path = Path(call.arguments.source)
+    if path.is_dir():
+        raise Usage(f"{path} is a folder", hint="Add --recursive to upload all files below it.")
+    key = call.arguments.place.key
+    if not key or key.endswith("/"):
+        key += path.name
+    _show(call, _upload_file(call, transfer, _File(key, path)))
+
+
+def _upload_input(call: Call, transfer: Transfer) -> None:
+    key = call.arguments.place.key
+    if not key or key.endswith("/"):
+        raise Usage("standard input has no name", hint="Write the object's whole path.")
+    source = sys.stdin.buffer
+    _show(call, _send(call, key, lambda: _chunks(source, transfer), None))
+
+
+def _show(call: Call, item: dict[str, Any]) -> None:
+    place = call.arguments.place
+    call.output.details(object_details(place.repository, place.ref, item), item)
+
+
+def _upload_folder(call: Call, transfer: Transfer) -> None:
+    options = call.arguments
+    folder = Path(options.source)
+    if not folder.is_dir():
+        raise Usage(f"{folder} is not a folder", hint="Leave out --recursive to upload one file.")
+    prefix = options.place.key
+    if prefix and not prefix.endswith("/"):
+        prefix += "/"
+    made = transfer.each(
+        _files(call, folder, prefix),
+        lambda file: _upload_file(call, transfer, file),
+        workers=options.parallelism,
+        path=lambda file: str(file.path),
+    )
+    if call.output.terminal:
+        sizes = [item["size_bytes"] for item in made]
+        call.output.line(f"Uploaded {len(sizes)} objects, {size(sum(sizes))}")
+    else:
+        call.output.rows(
+            _COLUMNS, made, lambda item: (item["path"], item["size_bytes"], item["checksum"])
+        )
+    transfer.finish("uploaded")
+
+
+def _files(call: Call, folder: Path, prefix: str) -> Iterator[_File]:
+    """Yields the files below a folder, in order. Links to folders, and anything that is neither a
+    file nor a folder, are skipped with a note.
+    """
+    for parent, folders, names in os.walk(folder, onerror=_raise):
+        folders.sort()
+        here = Path(parent)
+        relative = here.relative_to(folder)
+        links = [name for name in folders if (here / name).is_symlink()]
+        for name in sorted([*names, *links]):
+            path = here / name
+            if path.is_file():
+                yield _File(prefix + "/".join((*relative.parts, name)), path)
+            else:
+                call.output.note(f"skipped, not a file: {printable(str(path))}")
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _upload_file(call: Call, transfer: Transfer, file: _File) -> dict[str, Any]:
+    if not file.path.is_file():
+        # a named pipe or a device can be read only once, and its size is not known
+        with file.path.open("rb") as source:
+            return _send(call, file.key, lambda: _chunks(source, transfer), None)
+    length = file.path.stat().st_size
+    transfer.expect(length)
+
+    def content() -> Iterator[bytes]:
+        with file.path.open("rb") as source:
+            yield from _chunks(source, transfer)
+
+    return _send(call, file.key, content, length)
+
+
+def _chunks(source: BinaryIO, transfer: Transfer) -> Iterator[bytes]:
+    while chunk := source.read(CHUNK):
+        transfer.advance(len(chunk))
+        yield chunk
+
+
+def _send(call: Call, key: str, content: Any, length: int | None) -> dict[str, Any]:
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise Failure(
+            f"{printable(key)} is not UTF-8, so it cannot name an object",
+            hint="Rename the file.",
+        ) from None
+    place = call.arguments.place
+    item: dict[str, Any] = call.connection.upload(
+        *("repositories", place.repository, "branches", place.ref, "objects"),
+        content=content,
+        size=length,
+        content_type=call.arguments.content_type,
+        repeatable=length is not None,
+        path=key,
+    )
+    return item

@@ -1,0 +1,340 @@
+"""`gc`: finds and removes objects that nothing refers to."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.commands.garbage_quarantine import (
+    QUARANTINE,
+    amount_text,
+    quarantine_seconds,
+    restore_command,
+)
+from anabranch.cli.commands.garbage_rules import REPOSITORY, RULES
+from anabranch.cli.errors import Failure, Usage, file_failure
+from anabranch.cli.framework.command import YES, Command, Group, Option
+from anabranch.cli.framework.context import Call
+from anabranch.cli.jobs.engines import (
+    MASTER,
+    Chosen,
+    announce,
+    engine_option,
+    opener,
+    server_settings,
+    spark,
+)
+from anabranch.cli.jobs.summary import SUMMARY, write_summary
+from anabranch.cli.output.format import iso_time
+from anabranch.cli.output.progress import ProgressRelay, show_progress
+
+if TYPE_CHECKING:
+    from anabranch.pipelines.garbage.installations.requests import Asking
+    from anabranch.pipelines.garbage.reports.summary import Summary
+    from anabranch.pipelines.garbage.run import Run
+
+__all__ = ["COMMAND"]
+
+_HOUR = 3600.0
+_DAY = 24 * _HOUR
+_OLD_UPLOADS = 7
+"""Multipart uploads of at least this age in days are reported."""
+
+_PRINTED_REFERENCES = 20
+
+
+def _run(call: Call) -> int:
+    given = call.arguments
+    if given.check_only and given.sweep:
+        raise Usage("--check-only removes nothing", hint="Leave out --sweep.")
+    if given.quarantine is not None and given.check_only:
+        raise Usage("--check-only removes nothing", hint="Leave out --quarantine.")
+    if given.quarantine is not None and given.engine == "spark":
+        raise Usage("Spark has no quarantine: it removes for good", hint="Leave out --engine.")
+    if given.sweep and call.output.json and not given.yes:
+        raise Usage("--json cannot ask for confirmation", hint="Add --yes to agree to the sweep.")
+    chosen = Chosen("local", "which runs in this process")
+    if given.engine != "auto":
+        chosen = Chosen(given.engine, "as asked for")
+    announce(call, chosen)
+    with write_summary(call, "gc", chosen) as summary:
+        summary.result = _collect(call, summary.printed)
+    return Failure.exit_code if summary.result["missing"]["objects"] else 0
+
+
+def _collect(call: Call, quiet: bool) -> Any:
+    """Marks, sweeps if the options say so, and returns the summary of the run."""
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415
+
+    given = call.arguments
+    loaded = server_settings(call, given.data, given.config)
+    relay = ProgressRelay()
+    with ExitStack() as stack:
+        engine = None
+        if given.engine == "spark":
+            from anabranch.spark.jobs.garbage import SparkEngine  # noqa: PLC0415  an extra
+
+            engine = SparkEngine(stack.enter_context(spark(call)), opener(loaded))
+        collector = stack.enter_context(open_collector(loaded.settings, relay, _asking(call)))
+        with show_progress(call.output) as relay.target:
+            run = collector.mark(
+                given.repository.repository,
+                grace_seconds=given.grace * _HOUR,
+                window_seconds=given.window * _HOUR,
+                uploads_seconds=(given.end_uploads or _OLD_UPLOADS) * _DAY,
+                engine=engine,
+                check_only=given.check_only,
+                quarantine_seconds=given.quarantine,
+            )
+        with run:
+            if not (quiet or (call.output.json and given.sweep)):
+                _report(call, run.summary)
+            try:
+                if given.sweep:
+                    _sweep(call, run, relay, quiet=quiet)
+            finally:
+                _page(call, run.summary)
+            return _document(run.summary)
+
+
+def _asking(call: Call) -> Asking | None:
+    """Returns the client of the server that replaces the database (`--through`), or None."""
+    if call.arguments.through is None:
+        return None
+    from anabranch.cli.client.settings import resolve  # noqa: PLC0415  most runs have a database
+    from anabranch.spark.sources.server_source import Server  # noqa: PLC0415
+
+    found = resolve(call.environment, server=call.arguments.through)
+    return Server(found.server, found.access_key_id, found.secret_access_key).calls
+
+
+def _sweep(call: Call, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:
+    summary, due = run.summary, run.summary.due
+    what = [amount_text(due)] if due.objects else []
+    if summary.old_uploads and call.arguments.end_uploads is not None:
+        what.append(_uploads(summary.old_uploads))
+    if what:
+        call.confirm(_question(summary, " and ".join(what)))
+    with show_progress(call.output) as relay.target:
+        given = call.arguments
+        summary = run.sweep(rate=given.rate, end_uploads=given.end_uploads is not None)
+    if quiet:
+        return
+    if call.output.json:
+        call.output.document(_document(summary))
+    else:
+        _print_sweep(call, summary)
+
+
+def _print_sweep(call: Call, summary: Summary) -> None:
+    if summary.quarantine_seconds is None:
+        call.output.line(f"Removed {amount_text(summary.swept)}")
+    else:
+        call.output.line(f"Moved {amount_text(summary.quarantined)} to quarantine")
+    if summary.quarantined.objects:
+        until = iso_time(int(summary.ended_at + (summary.quarantine_seconds or 0)))
+        command = restore_command(summary.repository, summary.run_id)
+        call.output.line(f"Until about {until} this restores them: {command}")
+    if summary.purged.objects:
+        call.output.line(f"Purged {amount_text(summary.purged)} that had been in quarantine")
+    if summary.ended_uploads:
+        call.output.line(f"Ended {_uploads(summary.ended_uploads)}")
+    if summary.revived:
+        call.output.line(f"Kept {summary.revived} that are referred to again")
+    if summary.late:
+        call.output.line(f"Left {summary.late} to the next run, as the store took too long")
+
+
+def _question(summary: Summary, what: str) -> str:
+    """Returns the question that the user must confirm."""
+    if summary.quarantine_seconds is None:
+        return f"Remove {what} for good?"
+    return f"Remove {what}, and keep objects in quarantine for {_time(summary)}?"
+
+
+def _time(summary: Summary) -> str:
+    hours = (summary.quarantine_seconds or 0) / _HOUR
+    return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} hours"  # noqa: PLR2004
+
+
+def _page(call: Call, summary: Summary) -> None:
+    """Writes the HTML report, if one was requested."""
+    if call.arguments.html is None:
+        return
+    from anabranch.pipelines.garbage.reports.page import html_page  # noqa: PLC0415  not for --help
+
+    try:
+        Path(call.arguments.html).write_bytes(html_page(summary))
+    except OSError as error:
+        raise file_failure(error) from error
+
+
+def _report(call: Call, summary: Summary) -> None:
+    from anabranch.pipelines.garbage.marking.missing import missing_text  # noqa: PLC0415  not for --help
+
+    found = summary.found
+    missing: list[tuple[str, Any, str]] = [("missing", missing_text(summary.missing), "")]
+    missing += [("missing in", summary.missing.location, "")] if summary.missing.location else []
+    if summary.state == "checked":
+        pairs = [
+            ("repository", summary.repository, "name"),
+            ("listed", amount_text(summary.listed), ""),
+            *missing,
+            ("page", summary.page_location, ""),
+        ]
+        _details(call, summary, pairs)
+        return
+    pairs = [
+        ("repository", summary.repository, "name"),
+        ("commits", f"{found.active_commits} of {found.commits} are active", ""),
+        ("listed", amount_text(summary.listed), ""),
+        ("left alone", f"{summary.young} young, {summary.unknown} unknown", ""),
+        ("dead", amount_text(summary.candidates), ""),
+        *(
+            (f"  of {month}", amount_text(part), "")
+            for month, part in sorted(summary.by_month.items())
+        ),
+        ("may be removed", amount_text(summary.due), ""),
+    ]
+    if summary.old_uploads:
+        days = f"begun {summary.uploads_seconds / _DAY:g} days ago or earlier"
+        pairs.append(("unfinished", f"{_uploads(summary.old_uploads)}, {days}", ""))
+    if summary.next_due_at:
+        pairs.append(("more from", summary.next_due_at, "time"))
+    pairs.append(("candidates", summary.candidates_location, ""))
+    pairs.append(("page", summary.page_location, ""))
+    _details(call, summary, [*pairs, *missing])
+
+
+def _details(call: Call, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
+    """Prints the report and the first references to missing objects."""
+    from anabranch.pipelines.garbage.marking.missing import needed_by  # noqa: PLC0415  not for --help
+
+    call.output.details(pairs, _document(summary))
+    if call.output.json:
+        return
+    for each in summary.missing.shown[:_PRINTED_REFERENCES]:
+        place = f"lakefs://{each.repository}: {each.path}"
+        call.output.line(f"Missing: {each.address}, at {place}, needed by {needed_by(each)}")
+        if held_by := summary.missing.quarantine.get(each.address):
+            command = restore_command(summary.repository, held_by, each.address)
+            call.output.line(f"  in quarantine; this restores it: {command}")
+    if (left := summary.missing.references - _PRINTED_REFERENCES) > 0:
+        call.output.line(f"and {left:,} more references to missing objects")
+
+
+def _document(summary: Summary) -> Any:
+    import msgspec  # noqa: PLC0415  not needed for --help
+
+    return msgspec.to_builtins(summary)
+
+
+def _uploads(number: int) -> str:
+    return f"{number:,} upload{'' if number == 1 else 's'} in parts"
+
+
+def _hours(text: str) -> float:
+    hours = float(text)
+    if not 0 <= hours < float("inf"):
+        raise ValueError(text)
+    return hours
+
+
+def _rate(text: str) -> float:
+    rate = float(text)
+    if not 0 < rate < float("inf"):
+        raise ValueError(text)
+    return rate
+
+
+def _days(text: str) -> int:
+    days = int(text)
+    if days <= 0:
+        raise ValueError(text)
+    return days
+
+
+COMMAND = Group(
+    "gc",
+    "Find and remove objects that nothing refers to; retention rules",
+    (
+        Command(
+            "run",
+            "Report unreferenced objects, and remove them with --sweep",
+            _run,
+            arguments=(REPOSITORY,),
+            options=(
+                Option(
+                    "--sweep",
+                    "Remove objects that have been unreferenced for the restore window, after a "
+                    "confirmation",
+                ),
+                YES,
+                Option(
+                    "--check-only",
+                    "Only look for objects that are referred to but missing in the store",
+                ),
+                Option(
+                    "--grace",
+                    "Keep objects younger than this; an upload can be linked for 24 hours",
+                    "HOURS",
+                    parse=_hours,
+                    default=24.0,
+                ),
+                Option(
+                    "--window",
+                    "Remove only objects that a run at least this long ago found unreferenced, too",
+                    "HOURS",
+                    parse=_hours,
+                    default=24.0,
+                ),
+                Option(
+                    "--end-uploads",
+                    "With --sweep, abort multipart uploads that were started at least this many "
+                    "days ago",
+                    "DAYS",
+                    parse=_days,
+                ),
+                Option(
+                    "--quarantine",
+                    "With --sweep, move objects to quarantine for this time in days or hours (7d, "
+                    "12h), instead of deleting them",
+                    "TIME",
+                    parse=quarantine_seconds,
+                ),
+                Option("--html", "Also write the report as an HTML page with plots", "FILE"),
+                Option("--rate", "Remove at most this many objects a second", "N", parse=_rate),
+                engine_option("local", "spark"),
+                MASTER,
+                SUMMARY,
+                Option(
+                    "--through",
+                    "Get the references to objects from the server at this address, with the "
+                    "command line's credentials; then only the store's settings are needed",
+                    "URL",
+                ),
+                Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+                Option(
+                    "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
+                ),
+            ),
+            details="Run it with the server's settings; servers may keep running. Nothing is "
+            "removed without --sweep, and then only what is still unreferenced. It exits with 1 if "
+            "objects are missing that something refers to. Requires `pip install "
+            "'anabranch[gc]'`, or `'anabranch[spark]'` for Spark.",
+            examples=(
+                "gc lakefs://flights",
+                "gc lakefs://flights --sweep --yes",
+                "gc lakefs://flights --sweep --quarantine 7d",
+                "gc lakefs://flights --check-only",
+                "gc lakefs://flights --through https://lake.example.com -c store.toml",
+            ),
+            connects=False,
+        ),
+        *QUARANTINE,
+        *RULES,
+    ),
+    default="run",
+)

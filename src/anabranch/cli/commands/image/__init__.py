@@ -1,0 +1,1 @@
+"""The commands about images, one module each."""

@@ -1,0 +1,107 @@
+"""`login`: asks for a server and credentials, checks them, and saves them."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from pathlib import Path
+
+from anabranch.cli.client.connection import Connection
+from anabranch.cli.client.settings import DEFAULT_SERVER, Settings, client_file, server_url
+from anabranch.cli.errors import Failure, Usage
+from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.framework.context import Call
+
+__all__ = ["COMMAND", "write_settings"]
+
+
+def _login(call: Call) -> None:
+    options = call.arguments
+    path = client_file(call.environment, options.config)
+    if path.suffix in (".yaml", ".yml"):
+        raise Usage(f"{path} is a file of lakectl's", hint="Name a file that ends with .toml.")
+    asking = sys.stdin.isatty()
+    server = options.server or (_ask(f"Server [{DEFAULT_SERVER}]: ") if asking else "")
+    url = server_url(server or DEFAULT_SERVER, "--server")
+    key = options.access_key_id or (_ask("Access key id: ") if asking else "")
+    if not key:
+        raise Usage("the access key id is missing", hint="Add --access-key-id ID.")
+    secret = getpass.getpass("Secret access key: ") if asking else sys.stdin.readline()
+    settings = Settings(url, key, secret.strip(), {})
+    if not settings.secret_access_key:
+        raise Usage(
+            "the secret access key is missing", hint="Type it, or send it to standard input."
+        )
+    if not options.no_check:
+        _check(call, settings)
+    write_settings(path, settings)
+    call.output.done(f"Wrote {path}", {"file": str(path), "server": url, "access_key_id": key})
+
+
+def _ask(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _check(call: Call, settings: Settings) -> None:
+    connection = Connection(settings, call.environment)
+    try:
+        user = connection.get("user").get("user") or {}
+    finally:
+        connection.close()
+    if not user.get("id"):
+        raise Failure(
+            "the server does not know these credentials",
+            kind="unauthenticated",
+            hint="Check them, or add --no-check to save them without a check.",
+            where=settings.server,
+        )
+
+
+def write_settings(path: Path, settings: Settings) -> None:
+    """Writes the settings file, readable by its owner only. A concurrent reader sees the old file
+    or the complete new one. Raises Usage for values that the file cannot hold.
+    """
+    values = {
+        "server": settings.server,
+        "access_key_id": settings.access_key_id,
+        "secret_access_key": settings.secret_access_key,
+    }
+    text = "".join(f"{name} = {_quoted(name, value)}\n" for name, value in values.items())
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.unlink(missing_ok=True)
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(text)
+    partial.replace(path)
+
+
+def _quoted(name: str, value: str) -> str:
+    """Returns a TOML basic string."""
+    if not value.isprintable():
+        raise Usage(f"{name} contains control characters", hint="Copy it again.")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+COMMAND = Command(
+    "login",
+    "Save the address and credentials of a server",
+    _login,
+    options=(
+        Option(
+            "--access-key-id", "The access key id; prompted for on a terminal", "ID", default=""
+        ),
+        Option("--no-check", "Do not check the credentials"),
+    ),
+    details="""Writes ~/.config/anabranch/client.toml, readable by you alone, after the server has
+            accepted the credentials. The secret is never an option, because other users can see
+            command lines: it is prompted for on a terminal, or read from standard input.
+            """,
+    examples=(
+        "login",
+        "login --server https://lake.example.com --access-key-id AKIAIOSFODNN7EXAMPLE < secret",
+    ),
+)

@@ -1,0 +1,103 @@
+"""`merge`: merge a branch, tag or commit into a branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
+from anabranch.cli.framework.command import Argument, Command, Option
+from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.metadata import META, pairs
+from anabranch.model.uri import LakeUri
+
+__all__ = ["COMMAND"]
+
+_CONFLICT = 409
+
+
+def _merge(call: Call) -> None:
+    options = call.arguments
+    source: LakeUri = options.source
+    destination = same_repository(source.repository, options.destination)
+    body: dict[str, Any] = {
+        "metadata": pairs(options.meta),
+        "allow_empty": options.allow_empty,
+        "squash_merge": options.squash,
+        "force": options.force,
+    }
+    if options.message:
+        body["message"] = options.message
+    if options.strategy:
+        body["strategy"] = options.strategy
+    parts = ("repositories", source.repository, "refs", source.ref, "merge", destination)
+    try:
+        result = call.connection.send("POST", *parts, body=body)
+    except Failure as failure:
+        if failure.status == _CONFLICT and _is_merge_result(failure.answer):
+            raise _conflict(call, source, destination, failure) from failure
+        if failure.kind == "no_changes":
+            failure.hint = "Add --allow-empty to create a merge commit anyway."
+        raise
+    commit = call.output.paint(result["reference"], "id")
+    call.output.done(
+        f"Merged {address(source.repository, source.ref)} into "
+        f"{address(source.repository, destination)} at {commit}",
+        result,
+    )
+
+
+def _is_merge_result(answer: Any) -> bool:
+    return isinstance(answer, dict) and "reference" in answer
+
+
+def _conflict(call: Call, source: LakeUri, destination: str, refused: Failure) -> Failure:
+    """Returns the failure that lists the conflicting paths. If the response does not name them,
+    they are read from the diff of the two references.
+    """
+    paths = refused.answer.get("conflicts")
+    if not isinstance(paths, list):
+        parts = ("repositories", source.repository, "refs", destination, "diff", source.ref)
+        changes = call.connection.pages(*parts, type="three_dot")
+        paths = [change["path"] for change in changes if change["type"] == "conflict"]
+    number = f"{len(paths)} paths conflict" if len(paths) != 1 else "1 path conflicts"
+    return Failure(
+        f"both sides changed the same objects: {number}",
+        kind="merge_conflict",
+        hint="Choose a side with --strategy source-wins or dest-wins, or make both sides equal. "
+        f"`anabranch diff {address(source.repository, destination)} "
+        f"{address(source.repository, source.ref)}` shows all changes.",
+        where=refused.where,
+        status=refused.status,
+        paths=paths,
+    )
+
+
+COMMAND = Command(
+    "merge",
+    "Merge a branch, tag or commit into a branch",
+    _merge,
+    arguments=(
+        Argument("SOURCE", "What to merge: lakefs://REPOSITORY/REF", parse=ref_address),
+        Argument(
+            "DESTINATION", "The branch to merge into, by address or bare name", parse=ref_or_name
+        ),
+    ),
+    options=(
+        Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
+        META,
+        Option(
+            "--strategy",
+            "The side to take for objects that both changed",
+            "SIDE",
+            choices=("source-wins", "dest-wins"),
+        ),
+        Option("--squash", "Make one commit without the source as a parent"),
+        Option("--allow-empty", "Merge even if the source brings no changes"),
+        Option("--force", "Merge into a read-only repository"),
+    ),
+    examples=(
+        "merge lakefs://flights/fix-may lakefs://flights/main",
+        "merge lakefs://flights/fix-may main --strategy source-wins -m 'Take the corrections'",
+    ),
+)

@@ -1,0 +1,78 @@
+"""`migrate`: creates or updates the tables of a database that servers share."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.framework.context import Call
+
+if TYPE_CHECKING:
+    from anabranch.server.config.settings import Settings
+
+__all__ = ["COMMAND"]
+
+
+def _migrate(call: Call) -> None:
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
+    from anabranch.server.stores.keyvalue_stores import migrate_keyvalue  # noqa: PLC0415
+
+    given = call.arguments
+    config = None if given.config is None else Path(given.config)
+    loaded = load_settings({"data": given.data}, os.environ, config)
+    for warning in loaded.warnings:
+        call.output.note(warning)
+    kind = loaded.settings.database.type
+    done = migrate_keyvalue(loaded.settings.database)
+    changed = _adopt(loaded.settings) if given.adopt else []
+    if call.output.json:
+        call.output.document(
+            {"type": kind, "before": done.before, "now": done.now, "changed": changed}
+        )
+    elif done.now is None:
+        call.output.line(f"There is nothing to migrate: the database is of type {kind}")
+    elif done.before is None:
+        call.output.line(f"Created the database's tables, schema version {done.now}")
+    else:
+        call.output.line(f"The database is up to date, schema version {done.now}")
+    for change in changed:
+        call.output.note(f"changed: {change}")
+
+
+def _adopt(settings: Settings) -> list[str]:
+    from anabranch.server.installation.files import require_files  # noqa: PLC0415  slow
+    from anabranch.server.installation.keys import with_keys  # noqa: PLC0415
+    from anabranch.server.installation.shared_settings import adopt_settings  # noqa: PLC0415
+    from anabranch.server.stores.keyvalue_stores import open_keyvalue  # noqa: PLC0415
+
+    require_files(settings)
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        settings = with_keys(settings, secrets.token_bytes)
+        return adopt_settings(settings, keyvalue, secrets.token_bytes)
+    finally:
+        keyvalue.close()
+
+
+COMMAND = Command(
+    "migrate",
+    "Create or update the tables of a shared database",
+    _migrate,
+    options=(
+        Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+        Option("--adopt", "Replace the settings that the servers share by these"),
+        Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
+    ),
+    details="Run it once with the settings of the servers, before the first start and after an "
+    "upgrade whose notes say so. It does not change tables that are up to date.",
+    examples=(
+        "migrate",
+        "migrate --config /etc/anabranch.toml",
+        "migrate --config /etc/anabranch.toml --adopt",
+    ),
+    connects=False,
+)

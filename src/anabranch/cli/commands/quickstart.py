@@ -1,0 +1,141 @@
+"""`anabranch quickstart`: a server and a sample repository with a history.
+
+The server is a separate process, started as `anabranch serve` starts it. The keys are those of
+lakeFS's quickstart, so that its tutorials work unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.framework.context import Call
+
+__all__ = ["ACCESS_KEY_ID", "COMMAND", "SECRET_ACCESS_KEY"]
+
+USER_NAME = "quickstart"
+ACCESS_KEY_ID = "AKIAIOSFOLQUICKSTART"
+SECRET_ACCESS_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # noqa: S105  public
+_GRACE_SECONDS = 20
+_LISTENING = "listening on "
+
+
+def _run(call: Call) -> int:
+    arguments, output = call.arguments, call.output
+    with _server(arguments.data, arguments.listen) as (process, url):
+        _play(call, url)
+        for line in _directions(url, arguments.data):
+            output.line(line)
+        if arguments.exit:
+            return 0
+        output.line("Serving until Ctrl-C.")
+        output.out.flush()
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            return 0
+
+
+def _play(call: Call, url: str) -> None:
+    """Creates the sample repository, unless the folder already has it."""
+    output = call.output
+    try:
+        from lakefs.exceptions import LakeFSException  # noqa: PLC0415  an extra
+
+        from anabranch.examples import flights  # noqa: PLC0415  brings pandas
+    except ImportError as error:
+        raise Failure(
+            f"the sample repository needs a missing package: {error.name}",
+            hint="pip install 'anabranch[sample]'",
+        ) from error
+    story = flights.FlightsStory(url, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
+    if story.is_told():
+        output.line(f"The sample repository {flights.REPOSITORY} already exists.")
+        return
+    began = time.perf_counter()
+    try:
+        flights.play(story, lambda line, took: output.line(f"  {took:6.2f} s  {line}"))
+    except (flights.StoryError, LakeFSException) as error:
+        raise Failure(f"creating the sample repository failed: {error}") from error
+    output.line(f"  {time.perf_counter() - began:6.2f} s  in all")
+
+
+def _directions(url: str, data: str) -> Iterator[str]:
+    yield ""
+    yield f"Anabranch serves {data} at {url}"
+    yield f"  access key id      {ACCESS_KEY_ID}"
+    yield f"  secret access key  {SECRET_ACCESS_KEY}"
+    yield "These keys are public: use them for trials only, never with your own data."
+    yield ""
+    yield "Three things to try:"
+    yield "  anabranch log lakefs://quickstart/main --graph"
+    yield "  anabranch diff lakefs://quickstart/main~1 lakefs://quickstart/main"
+    yield "  anabranch fs ls lakefs://quickstart/v1/flights/ --recursive"
+    yield ""
+    yield "The command line finds this server with:"
+    yield f"  export ANABRANCH_SERVER={url}"
+    yield f"  export ANABRANCH_ACCESS_KEY_ID={ACCESS_KEY_ID}"
+    yield f"  export ANABRANCH_SECRET_ACCESS_KEY={SECRET_ACCESS_KEY}"
+
+
+@contextmanager
+def _server(data: str, listen: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Starts a server on a folder, gives its process and address, and stops it afterwards."""
+    environment = os.environ | {
+        "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
+        "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
+        "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anabranch", "serve", "--data", data, "--listen", listen],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process, _address(process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Returns the address that a starting server prints. Raises Failure if the server stops
+    instead.
+    """
+    for line in process.stdout or ():
+        _, found, address = line.partition(_LISTENING)
+        if found:
+            return address.split()[0]
+    raise Failure(
+        "the server did not start",
+        hint="Its output is above. If another server uses that port, try --listen 127.0.0.1:0.",
+    )
+
+
+COMMAND = Command(
+    name="quickstart",
+    summary="Start a server with a sample repository",
+    run=_run,
+    options=(
+        Option("--data", "Keep everything in this folder", "DIR", default="anabranch-data"),
+        Option("--listen", "Listen there", "HOST:PORT", default="127.0.0.1:8000"),
+        Option("--exit", "Exit after creating the sample repository"),
+    ),
+    details="Creates the repository quickstart with a sample history: a year of flights goes to "
+    "main, two months are corrected on branches, both are merged, a conflict occurs and is "
+    "resolved, and the result is tagged and read with pandas.",
+    examples=("quickstart", "quickstart --data my-lake --listen 127.0.0.1:8001"),
+    connects=False,
+)

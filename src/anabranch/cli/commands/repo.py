@@ -1,0 +1,117 @@
+"""`repo`: list, create, show and delete repositories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.cli.framework.address import address, repository_address
+from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+
+__all__ = ["COMMAND"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+
+_COLUMNS = (
+    Column("REPOSITORY", "name"),
+    Column("CREATED", "time"),
+    Column("DEFAULT BRANCH"),
+    Column("STORAGE NAMESPACE"),
+)
+
+
+def _list(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        "repositories",
+        amount=options.amount,
+        after=options.after or None,
+        prefix=options.prefix or None,
+    )
+    call.output.rows(_COLUMNS, pages, _cells)
+    call.output.more(pages.next_offset)
+
+
+def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
+    return item["id"], item["creation_date"], item["default_branch"], item["storage_namespace"]
+
+
+def _create(call: Call) -> None:
+    options = call.arguments
+    body = {
+        "name": options.repository.repository,
+        "storage_namespace": options.namespace,
+        "default_branch": options.default_branch,
+        "sample_data": options.sample_data,
+    }
+    made = call.connection.send("POST", "repositories", body=body)
+    call.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
+
+
+def _show(call: Call) -> None:
+    item = call.connection.get("repositories", call.arguments.repository.repository)
+    pairs = [
+        ("Repository", item["id"], "name"),
+        ("Created", item["creation_date"], "time"),
+        ("Default branch", item["default_branch"], ""),
+        ("Storage namespace", item["storage_namespace"], ""),
+    ]
+    if item.get("read_only"):
+        pairs.append(("Read-only", "yes", ""))
+    call.output.details(pairs, item)
+
+
+def _delete(call: Call) -> None:
+    place = address(call.arguments.repository.repository)
+    call.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
+    call.connection.send("DELETE", "repositories", call.arguments.repository.repository)
+    call.output.done(f"Deleted {place}")
+
+
+COMMAND = Group(
+    "repo",
+    "List, create, show and delete repositories",
+    (
+        Command(
+            "list",
+            "List the repositories",
+            _list,
+            options=listing_options("repositories"),
+            examples=("repo list", "repo list --prefix sales --json"),
+        ),
+        Command(
+            "create",
+            "Create a repository",
+            _create,
+            arguments=(
+                REPOSITORY,
+                Argument("NAMESPACE", "The storage namespace, such as s3://bucket/folder"),
+            ),
+            options=(
+                Option(
+                    "-d, --default-branch", "The name of its default branch", "NAME", default="main"
+                ),
+                Option("--sample-data", "Add a few sample objects"),
+            ),
+            examples=("repo create lakefs://flights local://flights",),
+        ),
+        Command(
+            "show",
+            "Show a repository",
+            _show,
+            arguments=(REPOSITORY,),
+            examples=("repo show lakefs://flights",),
+        ),
+        Command(
+            "delete",
+            "Delete a repository",
+            _delete,
+            arguments=(REPOSITORY,),
+            options=(YES,),
+            details="Its branches, tags and commits are deleted permanently. The objects stay "
+            "in the store.",
+            examples=("repo delete lakefs://flights",),
+        ),
+    ),
+)

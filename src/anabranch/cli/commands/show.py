@@ -1,0 +1,43 @@
+"""`show`: a commit with its message and metadata."""
+
+from __future__ import annotations
+
+from anabranch.cli.framework.address import ref_address
+from anabranch.cli.framework.command import Argument, Command, Group, Option
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.history import commit_details
+
+__all__ = ["COMMAND"]
+
+
+def _show(call: Call) -> None:
+    ref = call.arguments.ref
+    item = call.connection.get("repositories", ref.repository, "commits", ref.ref)
+    details = commit_details(item)
+    if call.arguments.show_meta_range_id:
+        details.append(("Metarange", item["meta_range_id"], ""))
+    call.output.details(details, item)
+
+
+COMMAND = Group(
+    "show",
+    "Show a commit",
+    (
+        Command(
+            "commit",
+            "Show a commit",
+            _show,
+            arguments=(
+                Argument(
+                    "REF", "A branch, tag or commit: lakefs://REPOSITORY/REF", parse=ref_address
+                ),
+            ),
+            options=(
+                Option("--show-meta-range-id", "Show the identifier of the commit's tree, too"),
+            ),
+            examples=("show lakefs://flights/main", "show commit lakefs://flights/main~2"),
+        ),
+    ),
+    details="The word `commit` is optional.",
+    default="commit",
+)

@@ -1,0 +1,117 @@
+"""`tag`: list, create, show and delete tags."""
+
+from __future__ import annotations
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.address import (
+    address,
+    ref_address,
+    ref_or_name,
+    repository_address,
+    same_repository,
+)
+from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+
+__all__ = ["COMMAND"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+TAG = Argument("TAG", "The tag: lakefs://REPOSITORY/TAG", parse=ref_address)
+
+_COLUMNS = (Column("TAG", "name"), Column("COMMIT", "id"))
+_NOT_FOUND = 404
+
+
+def _list(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        *("repositories", options.repository.repository, "tags"),
+        amount=options.amount,
+        after=options.after or None,
+        prefix=options.prefix or None,
+    )
+    call.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
+    call.output.more(pages.next_offset)
+
+
+def _create(call: Call) -> None:
+    tag = call.arguments.tag
+    ref = same_repository(tag.repository, call.arguments.ref)
+    if call.arguments.force:
+        # the new target is looked up before the old tag is deleted
+        ref = call.connection.get("repositories", tag.repository, "commits", ref)["id"]
+        _remove_if_there(call, tag.repository, tag.ref)
+    item = call.connection.send(
+        *("POST", "repositories", tag.repository, "tags"), body={"id": tag.ref, "ref": ref}
+    )
+    place = address(tag.repository, tag.ref)
+    call.output.done(f"Created {place} at {call.output.paint(item['commit_id'], 'id')}", item)
+
+
+def _remove_if_there(call: Call, repository: str, tag: str) -> None:
+    try:
+        call.connection.send("DELETE", "repositories", repository, "tags", tag)
+    except Failure as failure:
+        if failure.status != _NOT_FOUND:
+            raise
+
+
+def _show(call: Call) -> None:
+    tag = call.arguments.tag
+    item = call.connection.get("repositories", tag.repository, "tags", tag.ref)
+    call.output.details([("Tag", item["id"], "name"), ("Commit", item["commit_id"], "id")], item)
+
+
+def _delete(call: Call) -> None:
+    tag = call.arguments.tag
+    place = address(tag.repository, tag.ref)
+    call.confirm(f"Delete the tag {place}?")
+    call.connection.send("DELETE", "repositories", tag.repository, "tags", tag.ref)
+    call.output.done(f"Deleted {place}")
+
+
+COMMAND = Group(
+    "tag",
+    "List, create, show and delete tags",
+    (
+        Command(
+            "list",
+            "List the tags of a repository",
+            _list,
+            arguments=(REPOSITORY,),
+            options=listing_options("tags"),
+            examples=("tag list lakefs://flights",),
+        ),
+        Command(
+            "create",
+            "Create a tag",
+            _create,
+            arguments=(
+                TAG,
+                Argument(
+                    "REF",
+                    "The branch, tag or commit to tag: an address or a bare name",
+                    parse=ref_or_name,
+                ),
+            ),
+            options=(Option("-f, --force", "Move the tag if it exists"),),
+            examples=("tag create lakefs://flights/v1.0 main",),
+        ),
+        Command(
+            "show",
+            "Show a tag",
+            _show,
+            arguments=(TAG,),
+            examples=("tag show lakefs://flights/v1.0",),
+        ),
+        Command(
+            "delete",
+            "Delete a tag",
+            _delete,
+            arguments=(TAG,),
+            options=(YES,),
+            examples=("tag delete lakefs://flights/v1.0",),
+        ),
+    ),
+)

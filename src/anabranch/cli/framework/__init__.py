@@ -1,0 +1,1 @@
+"""The framework of all commands: declaration, parsing, context, help."""

@@ -1,1 +1,0 @@
-"""`image`: what images can be asked on the command line."""

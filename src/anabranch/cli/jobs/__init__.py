@@ -1,0 +1,1 @@
+"""Long jobs that commands run or wait for."""

@@ -1,0 +1,84 @@
+"""Engines that run a long job, and the options that select them.
+
+`server` is the server; `local` is this process with the server's settings, whether the server runs
+or not; `spark` is a Spark session, started for the job.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from anabranch.cli.framework.command import Option
+from anabranch.cli.framework.context import Call
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from anabranch.server.config.loader import Loaded
+    from anabranch.spark.sources.stores import Opener
+
+__all__ = ["MASTER", "Chosen", "announce", "engine_option", "opener", "server_settings", "spark"]
+
+MASTER = Option(
+    "--master", "The Spark master: local[4], spark://HOST:7077, yarn, …", "URL", default=""
+)
+
+
+class Chosen(NamedTuple):
+    """An engine, and the reason for its choice."""
+
+    engine: str
+    why: str
+
+
+def engine_option(*engines: str) -> Option:
+    """Returns the option that selects one of these engines. The command chooses its default."""
+    return Option(
+        "--engine",
+        "The engine that runs the job",
+        "ENGINE",
+        choices=("auto", *engines),
+        default="auto",
+    )
+
+
+def announce(call: Call, chosen: Chosen) -> None:
+    """Prints the engine and the reason, if it was not selected by an option."""
+    if call.arguments.engine == "auto" and not call.output.json:
+        call.output.note(f"engine: {chosen.engine}, {chosen.why}")
+
+
+def server_settings(call: Call, data: str | None, config: str | None) -> Loaded:
+    """Returns the settings of the server whose stores are opened. Raises Invalid."""
+    # the server's libraries are slow to import, and --help must not wait for them
+    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
+
+    loaded = load_settings({"data": data}, os.environ, None if config is None else Path(config))
+    for warning in loaded.warnings:
+        call.output.note(warning)
+    return loaded
+
+
+@contextmanager
+def spark(call: Call) -> Iterator[SparkSession]:
+    """Gives a Spark session. Raises Invalid if PySpark or Java is missing."""
+    from anabranch.spark.sessions import session  # noqa: PLC0415  an extra
+
+    with session(call.arguments.master, os.environ) as started:
+        yield started
+
+
+def opener(loaded: Loaded) -> Opener | None:
+    """Returns the store of a server's settings, for workers. None for a folder, which workers must
+    see at the same path.
+    """
+    if loaded.settings.blockstore.type == "local":
+        return None
+    from anabranch.server.stores.block_stores import open_blocks  # noqa: PLC0415
+
+    return partial(open_blocks, loaded.settings.blockstore)

@@ -1,0 +1,201 @@
+"""Imports that this process or Spark runs, with the stores of a server's settings."""
+
+from __future__ import annotations
+
+import getpass
+import importlib.util
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.errors import Failure
+from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.metadata import pairs
+from anabranch.cli.jobs.engines import Chosen, opener, server_settings, spark
+from anabranch.cli.output.progress import show_progress
+from anabranch.model.commit import Commit
+from anabranch.model.imports import ImportSource
+from anabranch.model.uri import LakeUri
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.pipelines.imports.imports import Imports
+from anabranch.pipelines.imports.listings.engine import import_listing_locally, listing_bytes
+from anabranch.pipelines.imports.listings.import_listing import Imported, ListingRequest
+from anabranch.pipelines.jobs.progress import Progress
+from anabranch.server.stores.open_stores import Stores, open_stores
+
+if TYPE_CHECKING:
+    from anabranch.server.config.loader import Loaded
+
+__all__ = ["engine_for", "import_from_listing"]
+
+_LARGE_BYTES = 16 << 30
+_POLL_SECONDS = 0.1
+
+
+def engine_for(call: Call, source: str) -> Chosen:
+    """Returns the engine for the size of a listing or an inventory."""
+    loaded = server_settings(call, call.arguments.data, call.arguments.settings)
+    with open_stores(loaded.settings) as stores:
+        size = listing_bytes(_listing(call), stores.blocks, inventory=source == "inventory")
+    read = f"{size / (1 << 20):,.0f} MiB"
+    if size < _LARGE_BYTES:
+        return Chosen("local", f"as {read} are read in this process")
+    if importlib.util.find_spec("pyspark") is None:
+        return Chosen("local", f"for {read}, as PySpark is not installed")
+    return Chosen("spark", f"as {read} are too much for one process to sort")
+
+
+def import_from_listing(call: Call, source: str, engine: str) -> dict[str, Any]:
+    """Runs an import. Returns the result for the summary, the commit and the document for `--json`.
+    Raises the errors of the engine; the branch then does not change.
+    """
+    given = call.arguments
+    loaded = server_settings(call, given.data, given.settings)
+    with open_stores(loaded.settings) as stores:
+        if engine == "spark":
+            made = _by_spark(call, source, stores, loaded)
+        elif source == "from":
+            made = _by_prefix(call, stores)
+        else:
+            made = _by_listing(call, source, stores)
+    to: LakeUri = given.to
+    place = given.__dict__[source]
+    result = {
+        "repository": to.repository,
+        "branch": to.ref,
+        "source": place if isinstance(place, str) else " ".join(place),
+        "destination": to.key,
+        "commit": made.commit.id,
+        "metarange_id": made.commit.metarange_id,
+        "objects": made.objects,
+        "skipped": dict(made.skipped),
+        "shown": [{"path": path, "reason": reason} for path, reason in made.shown],
+    }
+    return {"result": result, "commit": _commit(made.commit), "document": result}
+
+
+def _by_listing(call: Call, source: str, stores: Stores) -> Imported:
+    given = call.arguments
+    with _show_progress(call) as progress:
+        return import_listing_locally(
+            stores.core,
+            stores.blocks,
+            given.to.repository,
+            _request(call),
+            _listing(call),
+            inventory=source == "inventory",
+            prefix=given.prefix,
+            progress=progress,
+        )
+
+
+def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Imported:
+    from anabranch.spark.dataframes.inventories import file_listing, inventory_listing  # noqa: PLC0415
+    from anabranch.spark.dataframes.prefixes import prefix_listing  # noqa: PLC0415
+    from anabranch.spark.jobs.imports import import_listing  # noqa: PLC0415  an extra
+
+    given = call.arguments
+    request = _request(call)
+    with spark(call) as session, _show_progress(call) as progress:
+        progress.begin("sorting the listing and writing tables on Spark", 0)
+        if source == "inventory":
+            rows = inventory_listing(session, given.inventory, stores.blocks, prefix=given.prefix)
+        elif source == "listing":
+            rows = file_listing(session, given.listing)
+        else:
+            # sorting reads it twice, and a bucket should be listed only once
+            rows = prefix_listing(
+                *(session, stores, given.__dict__["from"]), store=opener(loaded)
+            ).persist()
+        return import_listing(
+            stores,
+            given.to.repository,
+            request.branch,
+            rows,
+            store=opener(loaded),
+            destination=request.destination,
+            message=request.message,
+            metadata=request.metadata,
+            committer=request.committer,
+            unfit=request.unfit,
+            left_out=request.left_out,
+            verify=request.verify,
+            force=request.force,
+        )
+
+
+def _by_prefix(call: Call, stores: Stores) -> Imported:
+    """Imports by prefix, as the server does."""
+    given = call.arguments
+    to: LakeUri = given.to
+    kind: Any = "object" if given.object else "common_prefix"
+    request = ImportRequest(
+        branch=to.ref,
+        sources=[ImportSource(type=kind, path=given.__dict__["from"], destination=to.key)],
+        committer=_committer(call),
+        message=given.message,
+        metadata=pairs(given.meta),
+    )
+    imports = Imports(stores.core, stores.blocks)
+    try:
+        import_id = imports.start(to.repository, request, force=given.force)
+        with show_progress(call.output, rate=True, silent=given.no_progress) as progress:
+            progress.begin("Importing", 0)
+            done = 0
+            while not (status := imports.status(to.repository, to.ref, import_id)).ended:
+                progress.advance(status.progress - done)
+                done = status.progress
+                time.sleep(_POLL_SECONDS)
+    finally:
+        imports.close()
+    if status.commit is None:
+        raise Failure(
+            status.error or "it did not finish",
+            kind="import_failed",
+            hint="The branch was not changed. See docs/import.md.",
+        )
+    return Imported(status.commit, status.progress, {}, [])
+
+
+def _show_progress(call: Call) -> AbstractContextManager[Progress]:
+    return show_progress(call.output, silent=call.arguments.no_progress)
+
+
+def _request(call: Call) -> ListingRequest:
+    given = call.arguments
+    return ListingRequest(
+        branch=given.to.ref,
+        destination=given.to.key,
+        message=given.message,
+        metadata=pairs(given.meta),
+        committer=_committer(call),
+        unfit=given.unfit,
+        left_out=None if given.left_out is None else Path(given.left_out),
+        # the store has just listed these objects, so they exist
+        verify=given.verify or ("none" if given.__dict__["from"] else "sample"),
+        force=given.force,
+    )
+
+
+def _committer(call: Call) -> str:
+    committer: str | None = call.arguments.committer
+    return getpass.getuser() if committer is None else committer
+
+
+def _listing(call: Call) -> str | Sequence[str]:
+    listing: str | Sequence[str] = call.arguments.listing or call.arguments.inventory
+    return listing
+
+
+def _commit(commit: Commit) -> Mapping[str, Any]:
+    """Returns a commit as the server's JSON has it."""
+    return {
+        "id": commit.id,
+        "message": commit.message,
+        "committer": commit.committer,
+        "creation_date": commit.creation_date,
+        "parents": list(commit.parents),
+        "metadata": dict(commit.metadata),
+    }

@@ -1,0 +1,114 @@
+"""Error responses of a server, and the errors of the library's tree that they stand for.
+
+Anabranch names an error's kind and a hint in the headers `X-Anabranch-Kind` and `X-Anabranch-Hint`.
+lakeFS has neither, so its errors are known by their status alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from anabranch.client.transport import Response
+from anabranch.errors import (
+    AnabranchError,
+    Busy,
+    Conflict,
+    Corrupt,
+    Denied,
+    DirtyBranch,
+    Gone,
+    Invalid,
+    MergeConflict,
+    NoChanges,
+    NotFound,
+    PreconditionFailed,
+    ProtectedBranch,
+    ReadOnlyRepository,
+    Unauthenticated,
+)
+
+__all__ = ["ErrorResponse", "parse_error_response", "to_error"]
+
+_REDIRECTS = range(300, 400)
+
+_BY_STATUS: dict[int, type[AnabranchError]] = {
+    400: Invalid,
+    401: Unauthenticated,
+    403: Denied,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    412: PreconditionFailed,
+    500: Corrupt,
+}
+_BY_KIND = {
+    error.kind: error for error in (NoChanges, DirtyBranch, ProtectedBranch, ReadOnlyRepository)
+}
+
+
+class ErrorResponse(NamedTuple):
+    """A response whose status is not a success. `document` is its JSON, None for another body;
+    `location` is where a redirect points.
+    """
+
+    status: int
+    message: str
+    document: Any = None
+    kind: str = ""
+    hint: str = ""
+    location: str = ""
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the server refers the client to another address."""
+        return self.status in _REDIRECTS
+
+
+def parse_error_response(response: Response, body: bytes) -> ErrorResponse:
+    """Returns the content of an error response whose body has been read."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        document = None
+    message = document.get("message") if isinstance(document, dict) else None
+    if not isinstance(message, str) or not message:
+        message = _default_message(response.status, body)
+    location = response.header("location")
+    if response.status in _REDIRECTS:
+        message = f"the server redirects to {location}"
+    return ErrorResponse(
+        response.status,
+        message,
+        document,
+        response.header("x-anabranch-kind"),
+        response.header("x-anabranch-hint"),
+        location,
+    )
+
+
+def to_error(server: str, response: ErrorResponse) -> AnabranchError:
+    """Returns the error that a response of `server` (its URL) stands for. A status that no other
+    error has becomes Busy.
+    """
+    message = f"{server}: {response.message}"
+    if response.is_redirect:
+        return Invalid(message, kind="redirected", hint="Use the address that it redirects to.")
+    document = response.document if isinstance(response.document, dict) else {}
+    if response.kind == MergeConflict.kind or "conflicts" in document:
+        paths = document.get("conflicts") or ()
+        count = document.get("conflict_count", len(paths))
+        return MergeConflict(message, paths=paths, count=count)
+    if response.kind in _BY_KIND:
+        return _BY_KIND[response.kind](message)
+    error = _BY_STATUS.get(response.status, Busy)
+    return error(message, kind=response.kind or None, hint=response.hint or None)
+
+
+def _default_message(status: int, body: bytes) -> str:
+    start = body.lstrip()[:200].lower()
+    if start.startswith((b"<!doctype", b"<html", b"<?xml")):
+        return "the response is a web page: this is not the address of the API"
+    if status == 409:  # noqa: PLR2004
+        return "conflict"
+    return f"the server responded with status {status}"

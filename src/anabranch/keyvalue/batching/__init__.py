@@ -1,0 +1,1 @@
+"""Many requests as one transaction."""

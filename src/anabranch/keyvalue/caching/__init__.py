@@ -1,0 +1,1 @@
+"""Reads that are served from memory or fetched ahead of time."""

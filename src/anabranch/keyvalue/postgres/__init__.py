@@ -1,0 +1,1 @@
+"""The key-value store in PostgreSQL, for any number of machines."""

@@ -1,0 +1,163 @@
+"""The connection that writes: one transaction for each group, and checkpoints of the log.
+
+SQLite appends commits to a write-ahead log next to the database, and moves them into the database
+at a *checkpoint*; the log then restarts at its beginning, provided that no reader uses it at that
+moment. Checkpoints are made here, after requests have been acknowledged. When overlapping readers
+have prevented a restart for long, a checkpoint makes new readers wait for a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from anabranch.errors import Busy
+from anabranch.keyvalue.batching.group_commit import Request
+from anabranch.keyvalue.caching.shared_version import SeqlockCounter
+from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
+from anabranch.keyvalue.sqlite.writer_lock import WriterLock
+
+__all__ = ["SQLiteWriter"]
+
+_CHECKPOINT_PAGES = 2_000
+_RESTART_PAGES = 8_000
+_RESTART_TIMEOUT_MILLISECONDS = 200
+
+
+class SQLiteWriter:
+    """The `Transactions` of a SQLite database, which the first one opens. `changes` counts the
+    commits.
+    """
+
+    def __init__(self, path: str, timeout_seconds: float, changes: SeqlockCounter) -> None:
+        self._path = path
+        self._changes = changes
+        self._timeout = timeout_seconds
+        self._lock = WriterLock(path)
+        self._connection: apsw.Connection | None = None
+        self._log_pages = 0
+        self._checkpoint_at = _CHECKPOINT_PAGES
+        self._closed = False
+        self.transactions = 0
+        """The number of committed transactions."""
+
+    def acquire_write_lock(self) -> None:
+        """Waits until no other process writes."""
+        self._lock.acquire()
+
+    def try_write_lock(self) -> bool:
+        """Takes the lock if no other process holds it or waits for it; returns whether it did."""
+        return self._lock.try_acquire()
+
+    def release_write_lock(self) -> None:
+        """Lets the next process write."""
+        self._lock.release()
+
+    def run(self, requests: Sequence[Request]) -> None:
+        """Does the work of all requests in one transaction and sets their values or errors.
+
+        When one request fails for a reason of its own, each is run in a separate transaction, so
+        that the others are not affected.
+        """
+        try:
+            values = self._transact(requests)
+        except Busy as error:
+            for request in requests:
+                request.error = Busy(error.message, kind=error.kind, hint=error.hint)
+        except Exception as error:  # noqa: BLE001  the caller of the work gets what it raises
+            if len(requests) == 1:
+                requests[0].error = error
+                return
+            for request in requests:
+                self.run((request,))
+        else:
+            for request, value in zip(requests, values, strict=True):
+                request.value = value
+
+    def needs_checkpoint(self) -> bool:
+        """Returns whether the log has grown so long that a checkpoint is due."""
+        return self._log_pages >= self._checkpoint_at
+
+    def checkpoint(self) -> None:
+        """Copies the log into the database."""
+        restart = self._log_pages >= _RESTART_PAGES
+        self._checkpoint_at = self._log_pages + _CHECKPOINT_PAGES
+        try:
+            if restart:
+                self._lock.acquire()
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_RESTART)
+            else:
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error:
+            pass  # the log remains complete; the next round tries again
+        finally:
+            if restart:
+                self._lock.release()
+
+    def close(self) -> None:
+        """Closes the connection; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()
+        self._lock.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: closes the descriptors of the parent's lock, not its connection."""
+        self._lock.close()
+
+    def _transact(self, requests: Sequence[Request]) -> list[int]:
+        connection: apsw.Connection | None = None
+        try:
+            connection = self._open()
+            cursor = connection.cursor()
+            cursor.execute("BEGIN IMMEDIATE")
+            values = [request.work(cursor) for request in requests]
+            self._commit(cursor)
+        except SQLITE_ERRORS as error:
+            translated = translate(error, self._path, connection)
+            self._roll_back()
+            raise translated from error
+        except BaseException:
+            self._roll_back()
+            raise
+        self.transactions += 1
+        return values
+
+    def _commit(self, cursor: apsw.Cursor) -> None:
+        self._changes.begin()
+        cursor.execute("COMMIT")
+        # not after a failed commit: its writes may appear when the log is read again
+        self._changes.end()
+
+    def _roll_back(self) -> None:
+        connection = self._connection
+        if connection is None or not connection.in_transaction:
+            return  # SQLite has rolled back itself, as it does when the disk fails
+        try:
+            connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._connection = None
+            connection.close()
+
+    def _checkpoint(self, mode: int) -> None:
+        connection = self._open()
+        connection.set_busy_timeout(_RESTART_TIMEOUT_MILLISECONDS)
+        try:
+            connection.wal_checkpoint(mode=mode)
+        finally:
+            connection.set_busy_timeout(int(self._timeout * 1000))
+
+    def _open(self) -> apsw.Connection:
+        if self._connection is None:
+            self._connection = open_connection(self._path, self._timeout)
+            self._connection.set_wal_hook(self._on_commit)
+        return self._connection
+
+    def _on_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        if pages < self._log_pages:
+            self._checkpoint_at = _CHECKPOINT_PAGES  # the log has restarted
+        self._log_pages = pages
+        return apsw.SQLITE_OK

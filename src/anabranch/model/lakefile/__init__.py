@@ -1,0 +1,1 @@
+"""Lakefiles: their instructions and their parser."""

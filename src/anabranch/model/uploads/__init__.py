@@ -1,0 +1,1 @@
+"""Multipart uploads, and the checksums of uploaded objects."""

@@ -1,0 +1,134 @@
+"""One run of an export, which records its begin, progress and end at the destination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Conflict
+from anabranch.model.names import encode_path
+from anabranch.pipelines.exports.chunked import chunked
+from anabranch.pipelines.exports.copier import SHOWN, Copied
+from anabranch.pipelines.exports.destination import Destination
+from anabranch.pipelines.exports.state import STATE, State, encode_state, export_marker, read_state
+from anabranch.versioning.trees import translate_errors
+
+__all__ = ["ExportRun", "ExportSummary"]
+
+_PAGE = 1_000
+
+
+class ExportSummary(msgspec.Struct, kw_only=True):
+    """Result of an export: `stored` objects of `bytes` in total, `removed` paths that the commit
+    no longer has, `extra` paths that were never the repository's. `unfit` paths were left out,
+    the first of which are `shown`.
+    """
+
+    repository: str
+    commit: str
+    destination: str
+    before: str = ""
+    stored: int = 0
+    bytes: int = 0
+    removed: int = 0
+    extra: int = 0
+    unfit: int = 0
+    shown: list[str] = []
+    marker: str = ""
+    started_at: float
+    ended_at: float = 0.0
+
+
+class ExportRun:
+    """A run that exports a commit: `summary` is its result so far, `state` that of the destination.
+
+    Raises Conflict for the destination of another repository's export, unless `everything` is
+    copied regardless of the state. `clock` returns seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        destination: Destination,
+        repository: str,
+        commit: str,
+        *,
+        clock: Callable[[], float],
+        everything: bool,
+    ) -> None:
+        self._destination = destination
+        self._clock = clock
+        self.summary = ExportSummary(
+            repository=repository,
+            commit=commit,
+            destination=destination.address,
+            started_at=clock(),
+        )
+        self.state = self._begin(everything=everything)
+        self.summary.before = self.state.complete
+
+    @property
+    def commits(self) -> list[str]:
+        """The commits whose objects may be at the destination; the last one is being exported."""
+        *others, last = self.state.attempts
+        return [*(commit for commit in dict.fromkeys(others) if commit != last), last]
+
+    def checkpoint(self, path: str, done: Copied) -> None:
+        """Records that the export is complete up to a path, and adds the copies to the summary."""
+        self.state = msgspec.structs.replace(self.state, after=path)
+        self._destination.write_notes({STATE: encode_state(self.state)})
+        self.summary.stored += done.stored
+        self.summary.bytes += done.bytes
+        self.summary.unfit += done.unfit
+        self.summary.shown = [*self.summary.shown, *done.shown][:SHOWN]
+
+    def remove_extra(self, tree: kernel.Tree) -> None:
+        """Removes paths that are not in the tree. Raises Gone and Corrupt for tables that are
+        missing or damaged.
+        """
+        for page in chunked(self._extra(tree), _PAGE):
+            self._destination.remove(page)
+            self.summary.extra += len(page)
+
+    def _extra(self, tree: kernel.Tree) -> Iterator[str]:
+        own = {STATE, self.state.marker}
+        for path in self._destination.paths():
+            if path not in own:
+                with translate_errors():
+                    known = tree.get(encode_path(path)) is not None
+                if not known:
+                    yield path
+
+    def end(self) -> ExportSummary:
+        """Records that the export is complete, and returns its result."""
+        self._destination.sync()
+        summary, state = self.summary, self.state
+        summary.ended_at = self._clock()
+        summary.marker = export_marker(summary.commit, summary.ended_at)
+        done = State(repository=state.repository, complete=summary.commit, marker=summary.marker)
+        notes: dict[str, bytes | None] = {STATE: encode_state(done)}
+        if state.marker != summary.marker:
+            notes = {**({state.marker: None} if state.marker else {}), **notes}
+        self._destination.write_notes({**notes, summary.marker: msgspec.json.encode(summary)})
+        return summary
+
+    def _begin(self, *, everything: bool) -> State:
+        """Records the begin of the run, and returns the state."""
+        repository, commit = self.summary.repository, self.summary.commit
+        state = None if everything else read_state(self._destination)
+        if state is not None and state.repository != repository:
+            raise Conflict(
+                f"{self._destination.address}: holds an export of the repository "
+                f"{state.repository}",
+                kind="other_export",
+                hint="Choose another destination, or export everything.",
+            )
+        if state is None:
+            state = State(repository=repository)
+        if not state.attempts or state.attempts[-1] != commit:
+            state = msgspec.structs.replace(state, after="", attempts=(*state.attempts, commit))
+        elif len(state.attempts) > 1:
+            state = msgspec.structs.replace(state, after="")
+        self._destination.write_notes({STATE: encode_state(state)})
+        return state

@@ -1,0 +1,1 @@
+"""Addresses as columns: hashes, listings, candidates, set operations."""

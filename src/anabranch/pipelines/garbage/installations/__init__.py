@@ -1,0 +1,1 @@
+"""Where a run reads references from: a key-value store or a server."""

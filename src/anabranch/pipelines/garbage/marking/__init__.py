@@ -1,0 +1,1 @@
+"""Marking: which addresses are referenced, and which referenced ones are missing."""

@@ -1,0 +1,1 @@
+"""Sweeping: removing the objects that nothing refers to."""

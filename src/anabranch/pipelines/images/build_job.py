@@ -1,0 +1,184 @@
+"""Job that builds one image: it plans the image, stores its tree, and creates its tag.
+
+The last write creates the commit and the tag and completes the state of the build, atomically. A
+build that ends before leaves no tag, and only objects that nothing refers to.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.images.records import image_metadata
+from anabranch.errors import Gone, NotFound
+from anabranch.model.commit import Commit
+from anabranch.model.image import Image
+from anabranch.model.repository import Repository
+from anabranch.model.tag import Tag
+from anabranch.pipelines.images.assemble import ImageRequest, PlannedImage, plan_image
+from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay
+from anabranch.pipelines.images.resolve_references import Pinned, at_line
+from anabranch.pipelines.jobs.job import Job
+from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.pins import Pin
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+
+__all__ = ["BuildJob"]
+
+
+class BuildJob(Job):
+    """The build of an image in the repository of images. `expired` returns whether the objects of a
+    commit may be removed, `overlay` writes the tree of the layers.
+    """
+
+    name = "image"
+
+    def __init__(
+        self,
+        core: Core,
+        blocks: BlockStore,
+        images: Repository,
+        request: ImageRequest,
+        build_id: str,
+        *,
+        slots: threading.Semaphore,
+        clock: Callable[[], float],
+        on_done: Callable[[str], None],
+        expired: Callable[[Repository, str], bool],
+        overlay: OverlayWriter = write_overlay,
+    ) -> None:
+        super().__init__(
+            *(core, images, build_id),
+            records=core.image_builds,
+            slots=slots,
+            clock=clock,
+            on_done=on_done,
+        )
+        self._blocks = blocks
+        self._expired = expired
+        self._request = request
+        self._overlay = overlay
+        self._pins: list[Pin] = []
+        self._pins_lock = threading.Lock()
+        self.image: Image | None = None
+        """The image after the build has succeeded."""
+
+    def run(self) -> None:
+        """Builds the image. Raises AlreadyExists if another build has created the tag meanwhile,
+        Gone for a source that was deleted.
+        """
+        try:
+            self._build()
+        finally:
+            with self._pins_lock:
+                pins, self._pins = self._pins, []
+            for pin in pins:
+                self.core.pins.release_after_reference(pin)
+
+    def _build(self) -> None:
+        core, request, images = self.core, self._request, self.repository
+        with core.trees.scratch() as folder:
+            self.folder = folder
+            try:
+                planned = plan_image(
+                    core,
+                    self._blocks,
+                    images,
+                    request,
+                    folder,
+                    self.progress,
+                    expired=self._pin_source,
+                    overlay=self._overlay,
+                )
+                core.trees.adopt(images, folder, planned)
+            finally:
+                self.folder = ""
+        commit = self._commit(planned)
+        require_sources_there(core, planned.sources)
+        with self._pins_lock:
+            core.tags.create(
+                images,
+                request.tag,
+                commit.id,
+                extra_writes=self._completion_writes(commit, planned),
+            )
+        self.image = Image(
+            tag=request.tag,
+            commit_id=commit.id,
+            created=commit.creation_date,
+            creator=request.creator,
+            plan=planned.plan,
+        )
+
+    def _pin_source(self, repository: Repository, commit_id: str) -> bool:
+        """Pins a source until the image refers to its objects; returns whether its commit has
+        expired already.
+        """
+        with self._pins_lock:
+            self._pins.append(self.core.pins.pin(repository, [commit_id]))
+        return self._expired(repository, commit_id)
+
+    def keep_alive(self) -> None:
+        """Renews the pins of the sources."""
+        with self._pins_lock:
+            self._renew_pins()
+
+    def _renew_pins(self) -> None:
+        self._pins = [self.core.pins.renew(pin) for pin in self._pins]
+
+    def _completion_writes(self, commit: Commit, planned: PlannedImage) -> ExtraWritesFor[Tag]:
+        """Returns a function that decides on the writes to add to the tag: the commit and the
+        completed state, while the pins hold. The function raises Stopped if the build was stopped,
+        Conflict if a pin was lost or garbage collection may be removing an object that was added by
+        its address.
+        """
+        attempts = 0
+
+        def complete(_: Tag) -> ExtraWrites:
+            nonlocal attempts
+            attempts += 1
+            if attempts > 1:
+                self._renew_pins()
+            pinned = [pin.unchanged for pin in self._pins]
+            ends: list[ExtraWrites] = [self.completion(commit), ((), pinned)]
+            if planned.collectable:
+                ends.append(self.core.tree_admission.admit_object(planned.collectable))
+            writes = [write for some, _ in ends for write in some]
+            writes.append(self.core.commits.write(self.repository, commit))
+            return writes, [condition for _, some in ends for condition in some]
+
+        return complete
+
+    def _commit(self, planned: PlannedImage) -> Commit:
+        core, images = self.core, self.repository
+        parent = planned.base
+        if parent is None:  # gives all images a common ancestor, so that they can be compared
+            parent = core.references.commit(images, images.default_branch)
+        return core.commits.make(
+            committer=self._request.creator,
+            message=f"Image {self._request.tag}",
+            metarange_id=planned.metarange_id,
+            metadata=image_metadata(planned.plan),
+            parents=[parent],
+        )
+
+
+def require_sources_there(core: Core, sources: Sequence[Pinned]) -> None:
+    """Raises Gone if a source repository or commit of a layer has been deleted."""
+    checked = set()
+    for pinned in sources:
+        repository, commit = pinned.repository, pinned.commit
+        if repository is None or commit is None or (repository.partition, commit.id) in checked:
+            continue
+        checked.add((repository.partition, commit.id))
+        with at_line(pinned.layer.line):
+            try:
+                current = core.repositories.get(repository.id)
+            except NotFound:
+                current = None
+            if current is None or current.partition != repository.partition:
+                raise Gone(
+                    f"{pinned.layer.source}: the repository {repository.id} was deleted meanwhile",
+                    kind="source_deleted",
+                )

@@ -1,0 +1,148 @@
+"""Last step of an import: merges the imported tree into a branch, by one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.errors import DirtyBranch
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.commit import Commit
+from anabranch.model.imports import ImportSource
+from anabranch.model.repository import Repository
+from anabranch.pipelines.imports.entries import parse_destination
+from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
+from anabranch.versioning.branches import StoredBranch
+from anabranch.versioning.core import Core
+from anabranch.versioning.trees import NewTables
+
+__all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
+
+_CHECK_EVERY = 1_024
+DEFAULT_MESSAGE = "Import objects"
+_STRATEGY = {".lakefs.merge.strategy": "source-wins"}
+_LAST_IMPORT = ".lakefs.last.import.timestamp"
+
+Completion = Callable[[Commit], tuple[Sequence[Write], Sequence[Expect]]]
+
+
+class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The sources and the branch of an import, and its commit; `date` is in seconds since 1970,
+    None for the present time.
+    """
+
+    branch: str
+    sources: Sequence[ImportSource]
+    committer: str
+    message: str = ""
+    metadata: Mapping[str, str] = {}
+    date: int | None = None
+
+
+def require_clean(core: Core, repository: Repository, branch: str) -> None:
+    """Raises DirtyBranch if a branch has uncommitted changes, NotFound if it does not exist, before
+    an import spends time that these would waste.
+    """
+    current = core.branches.read(repository, branch).branch
+    if core.differ.is_dirty(repository, current.commit_id, current.tokens):
+        raise DirtyBranch("uncommitted changes (dirty branch)")
+
+
+class ImportCommitter:
+    """Commits the tree `imported`, whose new tables are in `folder`, to a branch, in place of all
+    objects under the destinations of the request's prefixes. `check_cancelled` is called regularly
+    and raises to stop. With `adopted`, the tables are in the repository already. `since` is the
+    number of sweeps that had begun before the first source was read.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        repository: Repository,
+        request: ImportRequest,
+        folder: str,
+        imported: NewTables,
+        check_cancelled: Callable[[], None] = lambda: None,
+        *,
+        adopted: bool = False,
+        since: int | None = None,
+    ) -> None:
+        self._core = core
+        self._since = since
+        self._repository = repository
+        self._request = request
+        self._folder = folder
+        self._imported = imported
+        self._check_cancelled = check_cancelled
+        self._adopted = imported.metarange_id if adopted else ""
+        self._merged: dict[str, str] = {}
+
+    def commit(self, completion: Completion | None = None) -> Commit:
+        """Moves the branch to a new commit, atomically with the writes that `completion` returns,
+        and returns the commit. Raises DirtyBranch, NotFound, and Conflict if garbage collection may
+        have removed objects; then the branch is unchanged.
+        """
+        core, request, repository = self._core, self._request, self._repository
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            core.committer.require_clean(repository, stored.branch)
+            return core.commits.make(
+                committer=request.committer,
+                message=request.message or DEFAULT_MESSAGE,
+                metarange_id=self._merged_tree(head.metarange_id),
+                metadata={**request.metadata, **_STRATEGY},
+                parents=[head],
+                date=request.date,
+            )
+
+        # merge before the branch is locked; the result is reused unless the branch moves meanwhile
+        branch = core.branches.read(repository, request.branch).branch
+        self._merged_tree(core.commits.get(repository, branch.commit_id).metarange_id)
+        return core.committer.move_branch(
+            *(repository, request.branch, make, completion),
+            trusts_tree=False,
+            since=self._since,
+        )
+
+    def record_timestamp(self, now: float) -> None:
+        """Records the time of the import in the repository's metadata, under lakeFS's key; `now`
+        is in seconds since 1970.
+        """
+        self._core.repositories.change_metadata(self._repository, put={_LAST_IMPORT: f"{int(now)}"})
+
+    def _merged_tree(self, head: str) -> str:
+        """Returns the id of the head's tree with the imported objects merged in."""
+        if head not in self._merged:
+            self._merged[head] = self._write_merged_tree(head)
+        return self._merged[head]
+
+    def _write_merged_tree(self, head: str) -> str:
+        trees, repository = self._core.trees, self._repository
+        if head == kernel.EMPTY_TREE_ID:
+            self._adopted = self._adopted or trees.adopt(repository, self._folder, self._imported)
+            return self._adopted
+        prefixes = [
+            parse_destination(source)
+            for source in self._request.sources
+            if source.type == "common_prefix"
+        ]
+        if self._adopted:  # by the caller, or before the branch moved
+            imported = trees.open(repository, self._adopted)
+        else:
+            imported = trees.open_in(self._folder, self._imported.metarange_id)
+        tree = trees.open(repository, head)
+
+        def apply(folder: str) -> kernel.Written:
+            changes = replacement_changes(tree, imported, prefixes)
+            return tree.apply(self._while_running(changes), folder)
+
+        return trees.write(repository, apply, lambda written: written).metarange_id
+
+    def _while_running(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """Yields changes until the import is cancelled."""
+        for number, change in enumerate(changes):
+            if not number % _CHECK_EVERY:
+                self._check_cancelled()
+            yield change

@@ -1,0 +1,1 @@
+"""Imports of listings: rows that name objects, from files, inventories or memory."""

@@ -1,0 +1,191 @@
+"""Import of a listing: the steps of every engine before and after it writes the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from anabranch.errors import Invalid, NotFound
+from anabranch.model.commit import Commit
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
+from anabranch.versioning.core import Core
+from anabranch.versioning.repositories import check_writable
+
+__all__ = [
+    "ImportTarget",
+    "Imported",
+    "LakeTarget",
+    "ListingRequest",
+    "Unfit",
+    "Verify",
+    "WrittenListing",
+    "commit_listing",
+    "unfit_rows_error",
+]
+
+Unfit = Literal["fail", "skip"]
+Verify = Literal["none", "sample", "all"]
+
+
+class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The destination of a listing, and its commit. `unfit` selects whether invalid rows fail the
+    import or are skipped, `left_out` is a file, Parquet or CSV by its name, for all of them.
+    `verify` selects which rows are compared with the store: none, a sample, or all.
+    """
+
+    branch: str
+    destination: str = ""
+    message: str = ""
+    metadata: Mapping[str, str] = {}
+    committer: str = ""
+    unfit: Unfit = "fail"
+    left_out: Path | None = None
+    verify: Verify = "sample"
+    force: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of every path."""
+        if not self.destination or self.destination.endswith("/"):
+            return self.destination
+        return f"{self.destination}/"
+
+    @property
+    def import_request(self) -> ImportRequest:
+        """The request to commit the import."""
+        source = ImportSource(type="common_prefix", path="", destination=self.destination)
+        return ImportRequest(
+            branch=self.branch,
+            sources=[source],
+            committer=self.committer,
+            message=self.message,
+            metadata=self.metadata,
+        )
+
+
+class WrittenListing(NamedTuple):
+    """The tree of a listing: the ids of its tables in the folder, the number of its objects, the
+    number of skipped rows by reason, and the first of those, as (path, reason).
+    """
+
+    metarange_id: str
+    tables: Sequence[str]
+    objects: int
+    skipped: Mapping[str, int]
+    shown: Sequence[tuple[str, str]]
+
+
+class Imported(NamedTuple):
+    """Result of an import: the commit, the number of objects, the number of skipped rows by
+    reason, and the first of those, as (path, reason).
+    """
+
+    commit: Commit
+    objects: int
+    skipped: Mapping[str, int]
+    shown: Sequence[tuple[str, str]]
+
+
+class ImportTarget(Protocol):
+    """The repository that a listing is imported into."""
+
+    def require_clean(self, request: ListingRequest) -> None:
+        """Raises the errors that would fail the commit: NotFound for the branch,
+        ReadOnlyRepository without `force`, DirtyBranch.
+        """
+
+    def folder(self) -> AbstractContextManager[str]:
+        """Provides a temporary folder for tables."""
+
+    def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
+        """Moves the branch to a new commit, and returns it. Raises as above; the branch is then
+        unchanged.
+        """
+
+
+class LakeTarget:
+    """A repository whose stores are open in this process; create it before the first row is read.
+    With `adopted`, the tables are in the repository's store already, except those that are written
+    into the folder.
+    """
+
+    def __init__(self, core: Core, repository: str, *, adopted: bool = False) -> None:
+        self._core = core
+        self._repository = core.repositories.get(repository)
+        self._adopted = adopted
+        self._since = core.sweeps.begun()
+
+    def require_clean(self, request: ListingRequest) -> None:
+        """Raises the errors that would fail the commit."""
+        check_writable(self._repository, force=request.force)
+        require_clean(self._core, self._repository, request.branch)
+
+    def folder(self) -> AbstractContextManager[str]:
+        """Provides a temporary folder of the cache."""
+        return self._core.trees.scratch()
+
+    def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
+        """Moves the branch to a new commit, and returns it."""
+        tables = _Tables(written.metarange_id, list(written.tables))
+        if self._adopted:
+            self._core.trees.adopt(self._repository, folder, tables)
+        importer = ImportCommitter(
+            *(self._core, self._repository, request.import_request, folder, tables),
+            adopted=self._adopted,
+            since=self._since,
+        )
+        commit = importer.commit()
+        importer.record_timestamp(commit.creation_date)
+        return commit
+
+
+class _Tables(NamedTuple):
+    metarange_id: str
+    tables: list[str]
+
+
+def commit_listing(
+    target: ImportTarget, request: ListingRequest, write: Callable[[str], WrittenListing]
+) -> Imported:
+    """Commits the listing that `write` writes into a folder, in place of all objects under the
+    destination.
+
+    Raises NotFound for the branch and an empty listing, ReadOnlyRepository without `force`,
+    DirtyBranch, Invalid for invalid rows. The branch is then unchanged.
+    """
+    if request.unfit not in {"fail", "skip"}:
+        raise Invalid(
+            f"unfit is {request.unfit!r}, neither 'fail' nor 'skip'", kind="invalid_choice"
+        )
+    if request.verify not in {"none", "sample", "all"}:
+        raise Invalid(
+            f"verify is {request.verify!r}, not 'none', 'sample' or 'all'", kind="invalid_choice"
+        )
+    target.require_clean(request)
+    with target.folder() as folder:
+        written = write(folder)
+        if written.skipped and request.unfit == "fail":
+            raise unfit_rows_error(written.skipped, written.shown)
+        if not written.objects:
+            raise NotFound("the listing has no objects", kind="nothing_to_import")
+        commit = target.commit(request, folder, written)
+    return Imported(commit, written.objects, written.skipped, written.shown)
+
+
+def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
+    """Returns the error with the number of invalid rows, the reasons, and the first of them."""
+    reasons = ", ".join(f"{count} with {reason}" for reason, count in sorted(skipped.items()))
+    first = "; ".join(f"{path[:200]!r}: {reason}" for path, reason in shown)
+    number = sum(skipped.values())
+    return Invalid(
+        f"{number} row{' of the listing is' if number == 1 else 's of the listing are'} invalid: "
+        f"{reasons}. "
+        f"The first: {first}",
+        kind="unfit_rows",
+        hint="Correct the listing, or leave them out by unfit='skip'.",
+    )

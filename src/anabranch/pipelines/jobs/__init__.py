@@ -1,0 +1,1 @@
+"""Long-running jobs of this process."""

@@ -1,0 +1,171 @@
+"""Branch protection: the rules of a repository, read and replaced whole, on condition if wanted.
+
+The older addresses, one rule at a time, are kept for clients that use them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, field
+
+from anabranch.access.permissions import Action
+from anabranch.errors import NotFound
+from anabranch.http.execution import Execution
+from anabranch.http.response import Response
+from anabranch.model.protection import ProtectionRules
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import HEADER, InRepository
+from anabranch.rest.protocol.preflight import check_permission
+from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.protocol.responses import json_response
+
+__all__ = ["OPERATIONS"]
+
+_Pattern = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="pattern of branch names: * and ? stand for any text and any character; "
+        "[abc], [a-z], [!a] and {this,that} are supported too",
+    ),
+]
+_IfMatch = Annotated[
+    str, HEADER, Meta(description="replace only rules of this ETag; empty if there are none")
+]
+
+
+class BranchProtectionRule(msgspec.Struct, frozen=True):
+    """A rule: branches with matching names cannot be written or committed to directly."""
+
+    pattern: _Pattern
+
+
+class SetRules(InRepository, frozen=True, kw_only=True):
+    """Parameters of setBranchProtectionRules."""
+
+    if_match: _IfMatch = field(default="", name="If-Match")
+
+
+def get_rules(call: Call[InRepository, None]) -> Response:
+    """Returns the rules, and their ETag."""
+    rules = call.services.catalog.protection.rules(call.params.repository)
+    return json_response(200, _to_wire(rules), [("ETag", rules.etag)])
+
+
+def set_rules(call: Call[SetRules, list[BranchProtectionRule]]) -> None:
+    """Replaces all rules. An empty If-Match, unlike a missing one, requires that none were set."""
+    call.services.catalog.protection.replace(
+        call.params.repository,
+        [rule.pattern for rule in call.body],
+        if_match=call.params.if_match if "if-match" in call.request.headers else None,
+    )
+
+
+def get_rules_only(call: Call[InRepository, None]) -> list[BranchProtectionRule]:
+    """Returns the rules."""
+    return _to_wire(call.services.catalog.protection.rules(call.params.repository))
+
+
+def add_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
+    """Adds a rule."""
+    protection, repository = call.services.catalog.protection, call.params.repository
+    rules = protection.rules(repository)
+    protection.replace(repository, [*rules.patterns, call.body.pattern], if_match=rules.etag)
+
+
+def delete_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
+    """Removes a rule. Raises NotFound."""
+    protection, repository = call.services.catalog.protection, call.params.repository
+    rules = protection.rules(repository)
+    remaining = [pattern for pattern in rules.patterns if pattern != call.body.pattern]
+    if len(remaining) == len(rules.patterns):
+        raise NotFound("rule not found", kind="rule_not_found")
+    protection.replace(repository, remaining, if_match=rules.etag)
+
+
+def _to_wire(rules: ProtectionRules) -> list[BranchProtectionRule]:
+    return [BranchProtectionRule(pattern) for pattern in rules.patterns]
+
+
+_RULES = "/repositories/{repository}/settings/branch_protection"
+_INTERNAL_RULES = "/repositories/{repository}/branch_protection"
+_READ_PERMISSION = (Need(Action.GET_BRANCH_PROTECTION_RULES, on_repository),)
+_SET_PERMISSION = (Need(Action.SET_BRANCH_PROTECTION_RULES, on_repository),)
+
+OPERATIONS = (
+    Operation(
+        id="getBranchProtectionRules",
+        tag="repositories",
+        method="GET",
+        path=_RULES,
+        summary="get branch protection rules",
+        permission=_READ_PERMISSION,
+        params=InRepository,
+        response=list[BranchProtectionRule],
+        execution=Execution.INLINE,
+        handler=get_rules,
+    ),
+    Operation(
+        id="setBranchProtectionRules",
+        tag="repositories",
+        method="PUT",
+        path=_RULES,
+        summary="set branch protection rules",
+        permission=_SET_PERMISSION,
+        params=SetRules,
+        body=list[BranchProtectionRule],
+        status=204,
+        handler=set_rules,
+    ),
+    Operation(
+        id="createBranchProtectionRulePreflight",
+        tag="internal",
+        method="GET",
+        path=_INTERNAL_RULES + "/set_allowed",
+        summary="check if setting branch protection rules is allowed",
+        permission=_SET_PERMISSION,
+        params=InRepository,
+        status=204,
+        execution=Execution.INLINE,
+        handler=check_permission,
+    ),
+    Operation(
+        id="internalGetBranchProtectionRules",
+        tag="internal",
+        method="GET",
+        path=_INTERNAL_RULES,
+        summary="get branch protection rules",
+        permission=_READ_PERMISSION,
+        params=InRepository,
+        response=list[BranchProtectionRule],
+        execution=Execution.INLINE,
+        handler=get_rules_only,
+    ),
+    Operation(
+        id="internalCreateBranchProtectionRule",
+        tag="internal",
+        method="POST",
+        path=_INTERNAL_RULES,
+        summary="add a branch protection rule",
+        permission=_SET_PERMISSION,
+        params=InRepository,
+        body=BranchProtectionRule,
+        status=204,
+        handler=add_rule,
+    ),
+    Operation(
+        id="internalDeleteBranchProtectionRule",
+        tag="internal",
+        method="DELETE",
+        path=_INTERNAL_RULES,
+        summary="remove a branch protection rule",
+        permission=_SET_PERMISSION,
+        params=InRepository,
+        body=BranchProtectionRule,
+        status=204,
+        handler=delete_rule,
+    ),
+)

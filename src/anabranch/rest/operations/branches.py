@@ -1,0 +1,344 @@
+"""Branches: list, create, get, delete, reset, and their uncommitted changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from anabranch.access.permissions import Action
+from anabranch.http.execution import Execution
+from anabranch.http.response import Response
+from anabranch.model.branch import Branch
+from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.rest.operations.commits import Commit, to_commit
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository, Int64
+from anabranch.rest.protocol.resources import on_branch, on_new_branch, on_repository
+from anabranch.rest.protocol.responses import TEXT
+from anabranch.rest.schemas.diffs import DiffList, uncommitted_list
+from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
+from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
+
+__all__ = ["OPERATIONS"]
+
+
+class BranchCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch to create from any reference; listings omit hidden branches."""
+
+    name: str
+    source: str
+    force: bool = False
+    hidden: bool = False
+
+
+class ResetCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """Which uncommitted changes to drop: all, those under a prefix, or one object's."""
+
+    type: Literal["object", "common_prefix", "reset"]
+    path: str = ""
+    force: bool = False
+
+
+class CommitOverrides(msgspec.Struct, frozen=True, kw_only=True):
+    """Message and metadata that replace those of a commit."""
+
+    message: str = ""
+    metadata: dict[str, str] | UnsetType = UNSET
+
+
+class RevertCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit to revert; for a merge, relative to the parent `parent_number`."""
+
+    ref: str
+    parent_number: Int64
+    commit_overrides: CommitOverrides | UnsetType = UNSET
+    force: bool = False
+    allow_empty: bool = False
+
+
+class CherryPickCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit to cherry-pick; for a merge, relative to the parent `parent_number`."""
+
+    ref: str
+    parent_number: Int64 | UnsetType = UNSET
+    commit_overrides: CommitOverrides | UnsetType = UNSET
+    force: bool = False
+
+
+class ListBranches(PageOfRepository, frozen=True, kw_only=True):
+    """Parameters of listBranches."""
+
+    show_hidden: bool = False
+
+
+class ChangeBranch(AtBranch, frozen=True, kw_only=True):
+    """Parameters of changes that a read-only repository refuses unless forced."""
+
+    force: bool = False
+
+
+class HardResetBranch(ChangeBranch, frozen=True, kw_only=True):
+    """Parameters of hardResetBranch."""
+
+    ref: Annotated[str, Meta(min_length=1, description="the reference to move the branch to")]
+
+
+class DiffBranch(AtBranch, frozen=True, kw_only=True):
+    """Parameters of diffBranch."""
+
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+    prefix: str = ""
+    delimiter: str = ""
+
+
+def list_branches(call: Call[ListBranches, None]) -> RefList:
+    """Returns a page of branches."""
+    params = call.params
+    page = call.services.catalog.branches.list(
+        params.repository,
+        prefix=params.prefix,
+        after=params.after,
+        amount=page_amount(params.amount),
+        show_hidden=params.show_hidden,
+    )
+    return ref_list(page)
+
+
+def create_branch(call: Call[InRepository, BranchCreation]) -> Response:
+    """Creates a branch; the response is the id of its commit, as plain text."""
+    body = call.body
+    branch = call.services.catalog.branches.create(
+        call.params.repository,
+        body.name,
+        body.source,
+        hidden=body.hidden,
+        force=body.force,
+        extra_writes=call.recording(_created_response),
+    )
+    return _created_response(branch)
+
+
+def _created_response(branch: Branch) -> Response:
+    return Response(201, branch.commit_id.encode(), content_type=TEXT)
+
+
+def get_branch(call: Call[AtBranch, None]) -> Ref:
+    """Returns a branch."""
+    return to_ref(call.services.catalog.branches.get(call.params.repository, call.params.branch))
+
+
+def delete_branch(call: Call[ChangeBranch, None]) -> None:
+    """Deletes a branch with its uncommitted changes."""
+    params = call.params
+    call.services.catalog.branches.delete(
+        params.repository,
+        params.branch,
+        force=params.force,
+        extra_writes=call.recording(_no_content),
+    )
+
+
+def reset_branch(call: Call[AtBranch, ResetCreation]) -> None:
+    """Drops uncommitted changes."""
+    call.services.catalog.branches.reset(
+        call.params.repository,
+        call.params.branch,
+        call.body.type,
+        call.body.path,
+        force=call.body.force,
+    )
+
+
+def hard_reset_branch(call: Call[HardResetBranch, None]) -> None:
+    """Moves a branch to another commit."""
+    params = call.params
+    call.services.catalog.branches.hard_reset(
+        params.repository,
+        params.branch,
+        params.ref,
+        force=params.force,
+        extra_writes=call.recording(_no_content),
+    )
+
+
+def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
+    """Returns a page of a branch's uncommitted changes."""
+    params = call.params
+    page = call.services.catalog.branches.changes(
+        params.repository,
+        params.branch,
+        prefix=params.prefix,
+        after=params.after,
+        delimiter=params.delimiter,
+        amount=page_amount(params.amount),
+    )
+    return uncommitted_list(page)
+
+
+def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
+    """Reverts a commit by a new one."""
+    body = call.body
+    message, metadata = _overrides(body.commit_overrides)
+    call.services.catalog.branches.revert(
+        call.params.repository,
+        call.params.branch,
+        body.ref,
+        parent_number=body.parent_number,
+        committer=call.committer,
+        message=message,
+        metadata=metadata,
+        allow_empty=body.allow_empty,
+        force=body.force,
+        extra_writes=call.recording(_no_content),
+    )
+
+
+def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
+    """Commits the changes of another commit once more."""
+    body = call.body
+    message, metadata = _overrides(body.commit_overrides)
+    commit = call.services.catalog.branches.cherry_pick(
+        call.params.repository,
+        call.params.branch,
+        body.ref,
+        parent_number=None if body.parent_number is UNSET else body.parent_number,
+        committer=call.committer,
+        message=message,
+        metadata=metadata,
+        force=body.force,
+        extra_writes=call.recording(to_commit),
+    )
+    return to_commit(commit)
+
+
+def _overrides(overrides: CommitOverrides | UnsetType) -> tuple[str, dict[str, str] | None]:
+    if overrides is UNSET:
+        return "", None
+    return overrides.message, None if overrides.metadata is UNSET else overrides.metadata
+
+
+def _no_content(_: object) -> None:
+    """Returns the body of a response without content."""
+
+
+_BRANCHES = "/repositories/{repository}/branches"
+_BRANCH = _BRANCHES + "/{branch}"
+
+OPERATIONS = (
+    Operation(
+        id="listBranches",
+        tag="branches",
+        method="GET",
+        path=_BRANCHES,
+        summary="list branches",
+        permission=(Need(Action.LIST_BRANCHES, on_repository),),
+        params=ListBranches,
+        response=RefList,
+        handler=list_branches,
+    ),
+    Operation(
+        id="createBranch",
+        tag="branches",
+        method="POST",
+        path=_BRANCHES,
+        summary="create branch",
+        permission=(Need(Action.CREATE_BRANCH, on_new_branch),),
+        params=InRepository,
+        body=BranchCreation,
+        status=201,
+        response=Annotated[str, Meta(description="the id of the branch's commit")],
+        media_type="text/plain",
+        keyed=True,
+        handler=create_branch,
+    ),
+    Operation(
+        id="getBranch",
+        tag="branches",
+        method="GET",
+        path=_BRANCH,
+        summary="get branch",
+        permission=(Need(Action.READ_BRANCH, on_branch),),
+        params=AtBranch,
+        response=Ref,
+        execution=Execution.INLINE,
+        handler=get_branch,
+    ),
+    Operation(
+        id="deleteBranch",
+        tag="branches",
+        method="DELETE",
+        path=_BRANCH,
+        summary="delete branch",
+        permission=(Need(Action.DELETE_BRANCH, on_branch),),
+        params=ChangeBranch,
+        status=204,
+        keyed=True,
+        handler=delete_branch,
+    ),
+    Operation(
+        id="resetBranch",
+        tag="branches",
+        method="PUT",
+        path=_BRANCH,
+        summary="reset branch",
+        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        params=AtBranch,
+        body=ResetCreation,
+        status=204,
+        handler=reset_branch,
+    ),
+    Operation(
+        id="hardResetBranch",
+        tag="experimental",
+        method="PUT",
+        path=_BRANCH + "/hard_reset",
+        summary="move a branch to another commit",
+        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        params=HardResetBranch,
+        status=204,
+        keyed=True,
+        handler=hard_reset_branch,
+    ),
+    Operation(
+        id="diffBranch",
+        tag="branches",
+        method="GET",
+        path=_BRANCH + "/diff",
+        summary="diff branch",
+        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        params=DiffBranch,
+        response=DiffList,
+        handler=diff_branch,
+    ),
+    Operation(
+        id="revertBranch",
+        tag="branches",
+        method="POST",
+        path=_BRANCH + "/revert",
+        summary="revert",
+        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        params=AtBranch,
+        body=RevertCreation,
+        status=204,
+        keyed=True,
+        handler=revert_branch,
+    ),
+    Operation(
+        id="cherryPick",
+        tag="branches",
+        method="POST",
+        path=_BRANCH + "/cherry-pick",
+        summary="apply one commit again",
+        permission=(Need(Action.CREATE_COMMIT, on_branch),),
+        params=AtBranch,
+        body=CherryPickCreation,
+        status=201,
+        response=Commit,
+        keyed=True,
+        handler=cherry_pick,
+    ),
+)

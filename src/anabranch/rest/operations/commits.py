@@ -1,0 +1,140 @@
+"""Commits: create, get."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from anabranch.access.permissions import Action
+from anabranch.errors import NotFound
+from anabranch.http.execution import Execution
+from anabranch.model.commit import Commit as ModelCommit
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import AtBranch, InRepository, Seconds
+from anabranch.rest.protocol.resources import on_branch, on_repository
+
+__all__ = ["OPERATIONS", "Commit", "to_commit"]
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """A commit on the wire; `creation_date` in seconds since 1970."""
+
+    committer: str
+    creation_date: int
+    generation: int
+    id: str
+    message: str
+    meta_range_id: str
+    metadata: dict[str, str]
+    parents: tuple[str, ...]
+    version: int
+
+
+class CommitCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """Message and metadata of a commit; `date`, in seconds since 1970, replaces its time."""
+
+    message: str
+    metadata: dict[str, str] = {}
+    date: Seconds | msgspec.UnsetType = msgspec.UNSET
+    allow_empty: bool = False
+    force: bool = False
+
+
+class CommitParams(AtBranch, frozen=True, kw_only=True):
+    """Parameters of commit."""
+
+    source_metarange: Annotated[
+        str,
+        Meta(description="a tree to commit as it is, on a branch without uncommitted changes"),
+    ] = ""
+    sweeps_begun: Annotated[
+        int,
+        Meta(
+            description="with source_metarange: what getSweeps returned before the rows of the "
+            "tree were read; lakeFS does not have this"
+        ),
+    ] = -1
+
+
+class GetCommit(InRepository, frozen=True, kw_only=True):
+    """Parameters of getCommit."""
+
+    commit_id: str = msgspec.field(name="commitId")
+
+
+def to_commit(commit: ModelCommit) -> Commit:
+    """Returns the schema of a commit."""
+    return Commit(
+        committer=commit.committer,
+        creation_date=commit.creation_date,
+        generation=commit.generation,
+        id=commit.id,
+        message=commit.message,
+        meta_range_id=commit.metarange_id,
+        metadata=commit.metadata,
+        parents=commit.parents,
+        version=commit.version,
+    )
+
+
+def make_commit(call: Call[CommitParams, CommitCreation]) -> Commit:
+    """Commits a branch's uncommitted changes."""
+    body = call.body
+    commit = call.services.catalog.commits.commit(
+        call.params.repository,
+        call.params.branch,
+        message=body.message,
+        committer=call.committer,
+        metadata=body.metadata,
+        date=None if body.date is msgspec.UNSET else body.date,
+        allow_empty=body.allow_empty,
+        force=body.force,
+        source_metarange=call.params.source_metarange,
+        since=None if call.params.sweeps_begun < 0 else call.params.sweeps_begun,
+        extra_writes=call.recording(to_commit),
+    )
+    return to_commit(commit)
+
+
+def get_commit(call: Call[GetCommit, None]) -> Commit:
+    """Returns the commit of a reference expression."""
+    try:
+        commit = call.services.catalog.commits.get(call.params.repository, call.params.commit_id)
+    except NotFound as error:
+        if error.kind == "repository_not_found":
+            raise
+        raise NotFound("commit not found", kind="commit_not_found", hint=error.hint) from error
+    return to_commit(commit)
+
+
+OPERATIONS = (
+    Operation(
+        id="commit",
+        tag="commits",
+        method="POST",
+        path="/repositories/{repository}/branches/{branch}/commits",
+        summary="create commit",
+        permission=(Need(Action.CREATE_COMMIT, on_branch),),
+        params=CommitParams,
+        body=CommitCreation,
+        status=201,
+        response=Commit,
+        keyed=True,
+        handler=make_commit,
+    ),
+    Operation(
+        id="getCommit",
+        tag="commits",
+        method="GET",
+        path="/repositories/{repository}/commits/{commitId}",
+        summary="get commit",
+        permission=(Need(Action.READ_COMMIT, on_repository),),
+        params=GetCommit,
+        response=Commit,
+        execution=Execution.INLINE,
+        handler=get_commit,
+    ),
+)

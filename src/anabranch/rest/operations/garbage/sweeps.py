@@ -1,0 +1,133 @@
+"""Sweeps of garbage collectors that work through a server, and their number, which imports need.
+lakeFS does not have these operations.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.access.permissions import Action
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import InRepository
+from anabranch.rest.protocol.resources import on_repository
+
+__all__ = ["OPERATIONS"]
+
+
+class AtSweep(InRepository, frozen=True, kw_only=True):
+    """Parameters of a sweep: the id of the run that sweeps."""
+
+    sweep: str
+
+
+class PutSweep(AtSweep, frozen=True, kw_only=True):
+    """Parameters of putSweep: `renew` only renews the lease of a sweep that is under way."""
+
+    renew: bool = False
+
+
+class Tombstones(msgspec.Struct, frozen=True):
+    """Full addresses of objects to delete, at most 1,000."""
+
+    addresses: list[str]
+
+
+class Sweeps(msgspec.Struct, frozen=True):
+    """The number of sweeps of all repositories that have begun. If it grows, a sweep has begun
+    since.
+    """
+
+    begun: int
+
+
+def get_sweeps(call: Call[InRepository, None]) -> Sweeps:
+    """Returns the number of sweeps that have begun."""
+    return Sweeps(call.services.catalog.sweeps.begun(call.params.repository))
+
+
+def put_sweep(call: Call[PutSweep, None]) -> None:
+    """Begins a sweep, or renews its lease."""
+    params, sweeps = call.params, call.services.catalog.sweeps
+    change = sweeps.renew if params.renew else sweeps.begin
+    change(params.repository, params.sweep)
+
+
+def delete_sweep(call: Call[AtSweep, None]) -> None:
+    """Ends a sweep."""
+    call.services.catalog.sweeps.end(call.params.repository, call.params.sweep)
+
+
+def add_tombstones(call: Call[AtSweep, Tombstones]) -> None:
+    """Prevents new references to objects."""
+    params = call.params
+    call.services.catalog.sweeps.condemn(params.repository, params.sweep, call.body.addresses)
+
+
+def delete_tombstones(call: Call[AtSweep, None]) -> None:
+    """Removes all tombstones of a sweep."""
+    call.services.catalog.sweeps.spare(call.params.repository, call.params.sweep)
+
+
+_SWEEPS = "/repositories/{repository}/gc/sweeps"
+_SWEEP = _SWEEPS + "/{sweep}"
+_PERMISSION = (Need(Action.PREPARE_GARBAGE_COLLECTION_COMMITS, on_repository),)
+
+OPERATIONS = (
+    Operation(
+        id="getSweeps",
+        tag="internal",
+        method="GET",
+        path=_SWEEPS,
+        summary="get the number of sweeps that have begun",
+        permission=(Need(Action.READ_COMMIT, on_repository),),
+        params=InRepository,
+        response=Sweeps,
+        handler=get_sweeps,
+    ),
+    Operation(
+        id="putSweep",
+        tag="internal",
+        method="PUT",
+        path=_SWEEP,
+        summary="begin a sweep, or renew its lease",
+        permission=_PERMISSION,
+        params=PutSweep,
+        status=204,
+        handler=put_sweep,
+    ),
+    Operation(
+        id="deleteSweep",
+        tag="internal",
+        method="DELETE",
+        path=_SWEEP,
+        summary="end a sweep",
+        permission=_PERMISSION,
+        params=AtSweep,
+        status=204,
+        handler=delete_sweep,
+    ),
+    Operation(
+        id="addTombstones",
+        tag="internal",
+        method="POST",
+        path=_SWEEP + "/tombstones",
+        summary="prevent new references to objects",
+        permission=_PERMISSION,
+        params=AtSweep,
+        body=Tombstones,
+        status=204,
+        handler=add_tombstones,
+    ),
+    Operation(
+        id="deleteTombstones",
+        tag="internal",
+        method="DELETE",
+        path=_SWEEP + "/tombstones",
+        summary="remove the tombstones of a sweep",
+        permission=_PERMISSION,
+        params=AtSweep,
+        status=204,
+        handler=delete_tombstones,
+    ),
+)

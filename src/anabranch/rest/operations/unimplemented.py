@@ -1,0 +1,126 @@
+"""Operations that are not implemented, or that lakeFS too leaves to other services.
+
+They are in the table of operations: their paths are routed, their permissions are checked, and they
+respond with 501. To implement one, remove its row and declare it in the module of its noun.
+
+A section begins with a tag, a path and the resource of the permissions; each row has an id, a
+method, the rest of the path (`-` for none) and the action (`-` without authentication).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import msgspec
+
+from anabranch.access.permissions import Action
+from anabranch.rest.protocol import resources
+from anabranch.rest.protocol.operation import Access, Method, Need, Operation
+
+__all__ = ["OPERATIONS"]
+
+_TABLE = """
+auth /auth/groups anything
+    listGroups            GET    -                                     auth:ListGroups
+    createGroup           POST   -                                     auth:CreateGroup
+auth /auth/groups/{groupId} group
+    getGroup              GET    -                                     auth:ReadGroup
+    deleteGroup           DELETE -                                     auth:DeleteGroup
+    listGroupMembers      GET    /members                              auth:ReadGroup
+    addGroupMembership    PUT    /members/{userId}                     auth:AddGroupMember
+    deleteGroupMembership DELETE /members/{userId}                     auth:RemoveGroupMember
+    listGroupPolicies     GET    /policies                             auth:ReadGroup
+    attachPolicyToGroup   PUT    /policies/{policyId}                  auth:AttachPolicy
+    detachPolicyFromGroup DELETE /policies/{policyId}                  auth:DetachPolicy
+    setGroupACL           POST   /acl                                  auth:AttachPolicy
+    getGroupACL           GET    /acl                                  auth:ReadGroup
+auth /auth/policies anything
+    listPolicies          GET    -                                     auth:ListPolicies
+    createPolicy          POST   -                                     auth:CreatePolicy
+auth /auth/policies/{policyId} policy
+    getPolicy             GET    -                                     auth:ReadPolicy
+    updatePolicy          PUT    -                                     auth:UpdatePolicy
+    deletePolicy          DELETE -                                     auth:DeletePolicy
+auth /auth/users/{userId} user
+    listUserCredentials   GET    /credentials                          auth:ListCredentials
+    deleteCredentials     DELETE /credentials/{accessKeyId}            auth:DeleteCredentials
+    listUserGroups        GET    /groups                               auth:ReadUser
+    listUserPolicies      GET    /policies                             auth:ReadUser
+    attachPolicyToUser    PUT    /policies/{policyId}                  auth:AttachPolicy
+    detachPolicyFromUser  DELETE /policies/{policyId}                  auth:DetachPolicy
+external /auth/external/principal anything
+    externalPrincipalLogin POST  /login                                -
+external /auth/external/principals anything
+    getExternalPrincipal  GET    -                                     auth:ReadExternalPrincipal
+external /auth/users/{userId}/external/principals user
+    createUserExternalPrincipal POST   -       auth:CreateUserExternalPrincipal
+    deleteUserExternalPrincipal DELETE -       auth:DeleteUserExternalPrincipal
+    listUserExternalPrincipals  GET    /ls     auth:ReadUser
+repositories /repositories/{repository} repository
+    dumpSubmit            POST   /dump                                 fs:ListCommits
+    dumpStatus            GET    /dump                                 fs:ListCommits
+    restoreSubmit         POST   /restore                              fs:CreateCommit
+    restoreStatus         GET    /restore                              fs:CreateCommit
+experimental /sts anything
+    stsLogin              POST   /login                                -
+pulls /repositories/{repository}/pulls repository
+    listPullRequests      GET    -                                     pr:ListPullRequests
+    createPullRequest     POST   -                                     pr:WritePullRequest
+    getPullRequest        GET    /{pull_request}                       pr:ReadPullRequest
+    updatePullRequest     PATCH  /{pull_request}                       pr:WritePullRequest
+    mergePullRequest      PUT    /{pull_request}/merge                 pr:WritePullRequest
+actions /repositories/{repository}/actions/runs repository
+    listRepositoryRuns    GET    -                                     ci:ReadAction
+    getRun                GET    /{run_id}                             ci:ReadAction
+    listRunHooks          GET    /{run_id}/hooks                       ci:ReadAction
+    getRunHookOutput      GET    /{run_id}/hooks/{hook_run_id}/output  ci:ReadAction
+internal /usage-report anything
+    getUsageReportSummary GET    /summary                              fs:ReadConfig
+internal /repositories/{repository} repository
+    dumpRefs              PUT    /refs/dump                            fs:ListCommits
+    restoreRefs           PUT    /refs/restore                         fs:CreateCommit
+    CreateCommitRecord    POST   /commits                              fs:CreateCommit
+    createSymlinkFile     POST   /refs/{branch}/symlink                fs:WriteObject
+"""
+
+
+def _operations() -> Iterator[Operation[Any, Any]]:
+    tag = base = resource = ""
+    cells = iter(_TABLE.split())
+    for word in cells:
+        method = next(cells)
+        if method not in get_args(Method):
+            tag, base, resource = word, method, next(cells)
+            continue
+        suffix, action = next(cells), next(cells)
+        path = base if suffix == "-" else base + suffix
+        permission: Access | tuple[Need, ...] = Access.NO_AUTH
+        if action != "-":
+            permission = (Need(Action(action), getattr(resources, f"on_{resource}")),)
+        yield Operation(
+            id=word,
+            tag=tag,
+            method=msgspec.convert(method, Method),
+            path=path,
+            summary="not implemented",
+            permission=permission,
+            params=_params(path),
+            status=501,
+        )
+
+
+def _params(path: str) -> Any:
+    """Returns a struct with the path's parameters, with fields in snake case."""
+    names = re.findall(r"\{(\w+)\}", path)
+    if not names:
+        return None
+    fields = [
+        (re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(), str, msgspec.field(name=name))
+        for name in names
+    ]
+    return msgspec.defstruct("PathOnly", fields, frozen=True, kw_only=True)
+
+
+OPERATIONS = tuple(_operations())

@@ -1,0 +1,327 @@
+"""Writes of objects: upload, copy, delete, user metadata, and staging of stored objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from anabranch.access.permissions import Action
+from anabranch.errors import Denied, NotSupported
+from anabranch.http.execution import Execution
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.rest.protocol.call import Call, Request
+from anabranch.rest.protocol.conditional_writes import ConditionalWrite
+from anabranch.rest.protocol.errors import status_for
+from anabranch.rest.protocol.multipart import content_part
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import AtBranch, ObjectPath, Seconds, Size
+from anabranch.rest.protocol.resources import (
+    on_copied_object,
+    on_object,
+    on_objects,
+    on_staged_source,
+)
+from anabranch.rest.schemas.object_stats import ObjectStats, object_stats
+from anabranch.signing.request import header_text
+
+__all__ = ["OPERATIONS"]
+
+_META_PREFIX = "x-lakefs-meta-"
+_INTERNAL_PREFIX = "x-lakefs-internal-"
+_INTERNAL_KEY = "::lakefs::"
+
+
+class UploadObject(ConditionalWrite, frozen=True, kw_only=True):
+    """Parameters of uploadObject."""
+
+    storage_class: Annotated[str, Meta(description="ignored")] = field(
+        default="", name="storageClass"
+    )
+    force: bool = False
+
+
+class OnBranch(AtBranch, frozen=True, kw_only=True):
+    """Parameters of writes of one object."""
+
+    path: ObjectPath
+
+
+class DeleteObject(OnBranch, frozen=True, kw_only=True):
+    """Parameters of deleteObject."""
+
+    force: bool = False
+    no_tombstone: bool = False
+
+
+class DeleteObjects(AtBranch, frozen=True, kw_only=True):
+    """Parameters of deleteObjects."""
+
+    force: bool = False
+    no_tombstone: bool = False
+
+
+class CopyObject(AtBranch, frozen=True, kw_only=True):
+    """Parameters of copyObject; `path` is the destination."""
+
+    path: ObjectPath = field(name="dest_path")
+
+
+class PathList(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects to delete."""
+
+    paths: list[str]
+
+
+class ObjectError(msgspec.Struct, frozen=True):
+    """The reason why an object was not deleted."""
+
+    message: str
+    path: str
+    status_code: int
+
+
+class ObjectErrorList(msgspec.Struct, frozen=True):
+    """The objects that were not deleted."""
+
+    errors: list[ObjectError]
+
+
+class ObjectCopyCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """The source of a copy; without a reference, the branch itself."""
+
+    src_path: Annotated[str, Meta(description="path of the copied object")]
+    src_ref: str = ""
+    force: bool = False
+    shallow: bool = False
+
+
+class UpdateObjectUserMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """The new user metadata of an object."""
+
+    set: dict[str, str]
+
+
+class ObjectStageCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """An object that is already in the store."""
+
+    physical_address: str
+    checksum: str
+    size_bytes: Size
+    mtime: Seconds | UnsetType = UNSET
+    metadata: dict[str, str] = {}
+    content_type: str = ""
+    force: bool = False
+
+
+def upload_object(call: Call[UploadObject, None]) -> ObjectStats:
+    """Stores an object, from a form's first part named `content` or from the body itself."""
+    params = call.params
+    content_type, chunks = _content(call.request)
+    stat = call.services.catalog.objects.upload(
+        params.repository,
+        params.branch,
+        params.path,
+        chunks,
+        content_type=content_type or DEFAULT_CONTENT_TYPE,
+        metadata=_user_metadata(call.request),
+        if_absent=params.if_absent,
+        force=params.force,
+    )
+    return object_stats(stat)
+
+
+def delete_object(call: Call[DeleteObject, None]) -> None:
+    """Deletes an object, if it exists."""
+    params = call.params
+    call.services.catalog.objects.delete(
+        params.repository, params.branch, params.path, force=params.force
+    )
+
+
+def delete_objects(call: Call[DeleteObjects, PathList]) -> ObjectErrorList:
+    """Deletes up to 1,000 objects at once; returns an error for each path that was not deleted."""
+    params, paths = call.params, call.body.paths
+    try:
+        errors = call.services.catalog.objects.delete_many(
+            params.repository, params.branch, paths, force=params.force
+        )
+    except Denied as error:
+        errors = [(path, error) for path in paths]
+    return ObjectErrorList(
+        [
+            ObjectError(message=error.message, path=path, status_code=status_for(error))
+            for path, error in errors
+        ]
+    )
+
+
+def copy_object(call: Call[CopyObject, ObjectCopyCreation]) -> ObjectStats:
+    """Copies an object within its repository."""
+    body = call.body
+    if body.shallow:
+        raise NotSupported("Not Implemented", kind="shallow_copy")
+    stat = call.services.catalog.objects.copy(
+        call.params.repository,
+        call.params.branch,
+        call.params.path,
+        source_path=body.src_path,
+        source_ref=body.src_ref,
+        force=body.force,
+    )
+    return object_stats(stat)
+
+
+def update_user_metadata(call: Call[OnBranch, UpdateObjectUserMetadata]) -> None:
+    """Replaces an object's user metadata."""
+    params = call.params
+    call.services.catalog.objects.set_user_metadata(
+        params.repository, params.branch, params.path, call.body.set
+    )
+
+
+def upload_object_preflight(call: Call[OnBranch, None]) -> None:
+    """Checks whether an object may be written to a path."""
+    params = call.params
+    call.services.catalog.writes.require_writable(params.repository, params.branch, params.path)
+
+
+def stage_object(call: Call[OnBranch, ObjectStageCreation]) -> ObjectStats:
+    """Stages an entry for an object that is already in the store."""
+    body = call.body
+    stat = call.services.catalog.staging.stage(
+        call.params.repository,
+        call.params.branch,
+        call.params.path,
+        address=body.physical_address,
+        checksum=body.checksum,
+        size=body.size_bytes,
+        mtime=None if body.mtime is UNSET else body.mtime,
+        metadata=body.metadata,
+        content_type=body.content_type,
+        force=body.force,
+    )
+    return object_stats(stat, user_metadata=False)  # as lakeFS answers
+
+
+def _content(request: Request) -> tuple[str, Iterable[bytes]]:
+    """Returns an upload's content type and its bytes."""
+    content_type = request.header("content-type")
+    if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
+        return content_part(content_type, request.content)
+    return content_type, request.content
+
+
+def _user_metadata(request: Request) -> dict[str, str]:
+    metadata = {}
+    for name, value in request.headers.items():
+        if name.startswith(_META_PREFIX):
+            key = header_text(name[len(_META_PREFIX) :])
+        elif name.startswith(_INTERNAL_PREFIX):
+            key = _INTERNAL_KEY + header_text(name[len(_INTERNAL_PREFIX) :])
+        else:
+            continue
+        metadata[key] = header_text(value)
+    return metadata
+
+
+_OBJECTS = "/repositories/{repository}/branches/{branch}/objects"
+
+OPERATIONS = (
+    Operation(
+        id="uploadObject",
+        tag="objects",
+        method="POST",
+        path=_OBJECTS,
+        summary="upload an object",
+        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        params=UploadObject,
+        stream=True,
+        status=201,
+        response=ObjectStats,
+        execution=Execution.BATCHED,
+        handler=upload_object,
+    ),
+    Operation(
+        id="deleteObject",
+        tag="objects",
+        method="DELETE",
+        path=_OBJECTS,
+        summary="delete object. Missing objects will not return a NotFound error",
+        permission=(Need(Action.DELETE_OBJECT, on_object),),
+        params=DeleteObject,
+        status=204,
+        execution=Execution.BATCHED,
+        handler=delete_object,
+    ),
+    Operation(
+        id="deleteObjects",
+        tag="objects",
+        method="POST",
+        path=_OBJECTS + "/delete",
+        summary="delete objects. Missing objects will not return a NotFound error",
+        permission=(Need(Action.DELETE_OBJECT, on_objects),),
+        params=DeleteObjects,
+        body=PathList,
+        response=ObjectErrorList,
+        handler=delete_objects,
+    ),
+    Operation(
+        id="copyObject",
+        tag="objects",
+        method="POST",
+        path=_OBJECTS + "/copy",
+        summary="create a copy of an object",
+        permission=(
+            Need(Action.READ_OBJECT, on_copied_object),
+            Need(Action.WRITE_OBJECT, on_object),
+        ),
+        params=CopyObject,
+        body=ObjectCopyCreation,
+        status=201,
+        response=ObjectStats,
+        handler=copy_object,
+    ),
+    Operation(
+        id="updateObjectUserMetadata",
+        tag="experimental",
+        method="PUT",
+        path=_OBJECTS + "/stat/user_metadata",
+        summary="rewrite all object user metadata",
+        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        params=OnBranch,
+        body=UpdateObjectUserMetadata,
+        status=204,
+        handler=update_user_metadata,
+    ),
+    Operation(
+        id="uploadObjectPreflight",
+        tag="internal",
+        method="GET",
+        path=_OBJECTS + "/stage_allowed",
+        summary="check whether an object may be uploaded",
+        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        params=OnBranch,
+        status=204,
+        handler=upload_object_preflight,
+    ),
+    Operation(
+        id="stageObject",
+        tag="internal",
+        method="PUT",
+        path=_OBJECTS,
+        summary="stage an object's metadata for the given branch",
+        permission=(
+            Need(Action.WRITE_OBJECT, on_object),
+            Need(Action.IMPORT_FROM_STORAGE, on_staged_source),
+        ),
+        params=OnBranch,
+        body=ObjectStageCreation,
+        status=201,
+        response=ObjectStats,
+        execution=Execution.BATCHED,
+        handler=stage_object,
+    ),
+)

@@ -1,0 +1,1 @@
+"""What every REST operation goes through: declaration, decoding, permissions, responses, errors."""

@@ -1,0 +1,88 @@
+"""A call of an operation: what came over the wire, and what it was understood as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from anabranch.access.actor import Actor
+from anabranch.rest.protocol.idempotency import RepeatedRequest
+from anabranch.rest.protocol.services import Services
+from anabranch.signing.request import header_text
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+
+__all__ = ["Call", "Request"]
+
+ParamsT = TypeVar("ParamsT")
+BodyT = TypeVar("BodyT")
+T = TypeVar("T")
+
+
+class Request:
+    """What came over the wire, undecoded.
+
+    `segments` are the path's parameters in order, `query` is the query string, `headers` are as
+    `join_headers` makes them, `body` is a whole body and `content` one
+    that is still coming in; iterating over it raises Truncated if it breaks off. `id` is the
+    request's name in logs.
+    """
+
+    __slots__ = ("body", "content", "headers", "id", "query", "secure", "segments")
+
+    def __init__(
+        self,
+        segments: Mapping[str, str],
+        query: str,
+        headers: Mapping[str, str],
+        *,
+        id: str = "",
+        body: bytes = b"",
+        content: Iterable[bytes] = (),
+        secure: bool = False,
+    ) -> None:
+        self.segments = segments
+        self.query = query
+        self.headers = headers
+        self.id = id
+        self.body = body
+        self.content = content
+        self.secure = secure
+
+    def header(self, name: str) -> str:
+        """Returns a header's value, the empty string without one."""
+        return header_text(self.headers.get(name, ""))
+
+
+class Call(Generic[ParamsT, BodyT]):
+    """A call that has been validated and permitted. `actor` is None only where the operation
+    lets in people it does not know, `body` is None only where it is optional, `repetition` is None
+    without an idempotency key.
+    """
+
+    __slots__ = ("actor", "body", "params", "repetition", "request", "services")
+
+    def __init__(
+        self,
+        services: Services,
+        request: Request,
+        params: ParamsT,
+        body: BodyT,
+        actor: Actor | None,
+    ) -> None:
+        self.services = services
+        self.request = request
+        self.params = params
+        self.body = body
+        self.actor = actor
+        self.repetition: RepeatedRequest | None = None
+
+    def recording(self, result: Callable[[T], object]) -> ExtraWritesFor[T] | None:
+        """Returns what records the answer to a request with an idempotency key in the step that
+        makes its change; None without a key. `result` makes of the change what the handler returns.
+        """
+        return None if self.repetition is None else self.repetition.beside(result)
+
+    @property
+    def committer(self) -> str:
+        """The name that the caller's commits carry."""
+        return "" if self.actor is None else self.actor.committer

@@ -1,0 +1,101 @@
+"""Statuses and bodies of errors.
+
+The body is `{"message": …}` as in lakeFS. The kind of the error and the hint, which lakeFS does not
+have, are in the headers `X-Anabranch-Kind` and `X-Anabranch-Hint`.
+"""
+
+from __future__ import annotations
+
+import http
+
+import msgspec
+
+from anabranch import errors
+from anabranch.errors import AnabranchError, MergeConflict, OutcomeUnknown, RangeNotSatisfiable
+from anabranch.http.header_values import header_safe
+from anabranch.http.response import Response
+from anabranch.rest.protocol.responses import json_response
+
+__all__ = [
+    "STATUS_BY_CLASS",
+    "STATUS_BY_KIND",
+    "Error",
+    "MergeConflictResult",
+    "error_response",
+    "status_for",
+]
+
+STATUS_BY_KIND = {
+    "insufficient_permissions": http.HTTPStatus.UNAUTHORIZED,  # lakeFS says 401, never 403
+    "too_many_attempts": http.HTTPStatus.TOO_MANY_REQUESTS,
+    "idempotency_key_reused": http.HTTPStatus.UNPROCESSABLE_ENTITY,
+    "body_too_large": http.HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "unsupported_by_store": http.HTTPStatus.BAD_REQUEST,
+}
+"""Statuses of kinds that differ from those of their classes."""
+
+STATUS_BY_CLASS = {
+    errors.NotFound: http.HTTPStatus.NOT_FOUND,
+    errors.Invalid: http.HTTPStatus.BAD_REQUEST,
+    errors.Unauthenticated: http.HTTPStatus.UNAUTHORIZED,
+    errors.Denied: http.HTTPStatus.FORBIDDEN,
+    errors.Conflict: http.HTTPStatus.CONFLICT,
+    errors.PreconditionFailed: http.HTTPStatus.PRECONDITION_FAILED,
+    errors.RangeNotSatisfiable: http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+    errors.Gone: http.HTTPStatus.GONE,
+    errors.Truncated: http.HTTPStatus.BAD_REQUEST,
+    errors.NotSupported: http.HTTPStatus.NOT_IMPLEMENTED,
+    errors.Busy: http.HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.StoreRefused: http.HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.Corrupt: http.HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""Statuses of error classes; a subclass has that of its nearest listed base class."""
+
+RETRY_AFTER_SECONDS = "1"
+MAX_CONFLICTS_LISTED = 100
+
+
+class Error(msgspec.Struct, frozen=True):
+    """lakeFS's body of every error."""
+
+    message: str
+
+
+class MergeConflictResult(msgspec.Struct, frozen=True):
+    """A failed merge: lakeFS's MergeResult without a reference, and the conflicting paths."""
+
+    conflict_count: int
+    conflicts: list[str]
+    message: str
+    reference: str = ""
+
+
+def status_for(error: AnabranchError) -> int:
+    """Returns the HTTP status of an error."""
+    if error.kind in STATUS_BY_KIND:
+        return STATUS_BY_KIND[error.kind]
+    for cls in type(error).__mro__:
+        if cls in STATUS_BY_CLASS:
+            return STATUS_BY_CLASS[cls]
+    return http.HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def error_response(error: AnabranchError) -> Response:
+    """Returns the answer that tells of an error."""
+    status = status_for(error)
+    headers = [("X-Anabranch-Kind", header_safe(error.kind))]
+    if error.hint:
+        headers.append(("X-Anabranch-Hint", header_safe(error.hint)))
+    # clients retry by Retry-After, but the change may have been made
+    if status == http.HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, OutcomeUnknown):
+        headers.append(("Retry-After", RETRY_AFTER_SECONDS))
+    if isinstance(error, RangeNotSatisfiable):
+        headers.append(("Content-Range", f"bytes */{error.size}"))
+    body: object = Error(error.message)
+    if isinstance(error, MergeConflict):
+        body = MergeConflictResult(
+            conflict_count=error.count,
+            conflicts=list(error.paths[:MAX_CONFLICTS_LISTED]),
+            message=error.message,
+        )
+    return json_response(status, body, headers, error=error)

@@ -1,0 +1,111 @@
+"""What an operation of the API is: the one declaration from which everything about it follows.
+
+Routing, validation, the permission check, the way it is run and its part of `/openapi.json` come
+from these declarations and from nowhere else. A declaration without a permission is a type error
+and fails when it is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from anabranch.access.permissions import Action
+from anabranch.http.execution import BodyKind, Execution, check_declaration
+from anabranch.rest.protocol.call import Call
+
+__all__ = [
+    "Access",
+    "Method",
+    "Need",
+    "Operation",
+    "OtherResponse",
+]
+
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
+ParamsT = TypeVar("ParamsT")
+BodyT = TypeVar("BodyT")
+
+
+class Access(Enum):
+    """Who may call an operation that needs no permission on anything."""
+
+    NO_AUTH = "no_auth"
+    """Everyone; who calls is not even looked at."""
+    ANYONE = "anyone"
+    """Everyone, but wrong credentials are refused and right ones are used."""
+    ANY_USER = "any_user"
+    """Everyone who is known."""
+    SIGNED_URL = "signed_url"
+    """Anyone with the URL: the use case checks its signature before anything else."""
+
+
+class Need(NamedTuple):
+    """A permission that an operation needs: an action on what `resource` reads out of the call
+    (one resource name, or several, each of which is needed).
+    """
+
+    action: Action
+    resource: Callable[[Call[Any, Any]], str | list[str]]
+
+
+class OtherResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that the declared status does not tell all about."""
+
+    status: int
+    description: str
+    type: Any = None
+    media_type: str = "application/json"
+
+
+class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=True):
+    """One operation: `method` on `path` under the API's base.
+
+    `params` is the struct of its path, query and header parameters: a field whose wire name
+    stands in the path is a path parameter, one marked as HEADER is a header, the rest are in the
+    query. `body` is the type of its JSON body; `content` describes a stream by media type, if it is
+    no upload's. `execution` declares where it runs. `keyed` ones record their response in the step
+    that makes their change (`Call.recording`), so that a request with an idempotency key is carried
+    out once. Without a `handler`, the operation answers that it is not implemented.
+    """
+
+    id: str
+    tag: str
+    method: Method
+    path: str
+    summary: str
+    permission: Access | tuple[Need, ...]
+    params: type[ParamsT] | None = None
+    body: type[BodyT] | None = None
+    body_optional: bool = False
+    stream: bool = False
+    content: dict[str, Any] | None = None
+    status: int = 200
+    response: Any = None
+    media_type: str = "application/json"
+    others: tuple[OtherResponse, ...] = ()
+    execution: Execution = Execution.POOLED
+    keyed: bool = False
+    handler: Callable[[Call[ParamsT, BodyT]], object] | None = None
+
+    def __post_init__(self) -> None:
+        if self.permission == () or not isinstance(self.permission, (Access, tuple)):
+            raise TypeError(f"operation {self.id} declares no permission")
+        check_declaration(self.id, self.execution, self.body_kind)
+
+    @property
+    def body_kind(self) -> BodyKind:
+        """How the operation takes its body."""
+        if self.stream:
+            return BodyKind.STREAM
+        return BodyKind.NONE if self.body is None else BodyKind.WHOLE
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The names of the path's parameters, in order."""
+        return tuple(re.findall(r"\{(\w+)\}", self.path))

@@ -1,0 +1,159 @@
+"""An operation made ready to be called: one function from a request to an answer.
+
+The order of steps: authentication, validation, authorization, then the work. lakeFS validates
+first, and so tells unknown clients what is wrong with their requests.
+Everything here is synchronous and may run on any thread.
+"""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from anabranch.access.actor import Actor
+from anabranch.access.authorize import authorize
+from anabranch.access.permissions import Permission
+from anabranch.errors import AnabranchError, NotFound, NotSupported, OutcomeUnknown
+from anabranch.http.response import Response
+from anabranch.model.uri import IMAGES
+from anabranch.rest.protocol.call import Call, Request
+from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
+from anabranch.rest.protocol.errors import Error, error_response
+from anabranch.rest.protocol.idempotency import (
+    HEADER,
+    UNKEYED_HINT,
+    RepeatedRequest,
+    fingerprint,
+    parse_key,
+    run_once,
+)
+from anabranch.rest.protocol.operation import Access, Need, Operation
+from anabranch.rest.protocol.responses import json_response
+from anabranch.rest.protocol.services import Services
+from anabranch.rest.protocol.session import authenticate
+
+__all__ = ["OperationHandler", "not_found", "required_permissions"]
+
+_NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
+
+
+class OperationHandler:
+    """An operation with the services it works on. `names` are its path's parameters by the names
+    the router has for them.
+    """
+
+    def __init__(
+        self, operation: Operation[Any, Any], services: Services, names: Mapping[str, str]
+    ) -> None:
+        self.operation = operation
+        self.body_kind = operation.body_kind
+        self._services = services
+        self._handler = operation.handler
+        self._params = None if operation.params is None else ParamsDecoder(operation.params, names)
+        self._body = (
+            None
+            if operation.body is None
+            else BodyDecoder(operation.body, optional=operation.body_optional)
+        )
+        self._status = operation.status
+        self._access = operation.permission if isinstance(operation.permission, Access) else None
+        self._needs_actor = self._access is None or self._access is Access.ANY_USER
+        self._needs = operation.permission if isinstance(operation.permission, tuple) else ()
+
+    def __call__(self, request: Request) -> Response:
+        """Returns the answer, whatever happens."""
+        try:
+            return self._perform(request)
+        except AnabranchError as error:
+            return error_response(error)
+        except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+            status = http.HTTPStatus.INTERNAL_SERVER_ERROR
+            return json_response(status, Error("internal error"), error=error)
+
+    def refuse_unknown(
+        self, headers: Mapping[str, str], segments: Mapping[str, str]
+    ) -> Response | None:
+        """Returns the answer to a request that needs credentials and has none, by its headers
+        alone: before anything of its body is received. None for all others.
+        """
+        if "authorization" in headers or "cookie" in headers or not self._needs_actor:
+            return None
+        if "" in segments.values():
+            return None  # there is no such path
+        try:
+            authorize(None, ())
+        except AnabranchError as error:
+            return error_response(error)
+        return None
+
+    def authenticate(self, request: Request) -> Actor | None:
+        """Returns the actor of a request; None where the operation needs none. Raises
+        Unauthenticated for wrong credentials, and for missing ones where it needs some.
+        """
+        if self._access in _NOT_ASKED:
+            return None
+        actor = authenticate(self._services.access.authenticator, request, self.operation.method)
+        if self._needs_actor:
+            authorize(actor, ())
+        return actor
+
+    def _perform(self, request: Request) -> Response:
+        if "" in request.segments.values():
+            return error_response(not_found())
+        actor = self.authenticate(request)
+        params = None if self._params is None else self._params.decode(request)
+        body = None if self._body is None else self._body.decode(request)
+        call = Call(self._services, request, params, body, actor)
+        if self._needs:
+            authorize(actor, required_permissions(self._needs, call))
+        if self._handler is None:
+            raise NotSupported("Not Implemented", kind="not_implemented")
+        if self.operation.keyed:
+            return self._answer(self._perform_keyed(self._handler, call))
+        return self._answer(self._handler(call))
+
+    def _perform_keyed(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> object:
+        """Returns what the handler returns; if the request has an idempotency key, once."""
+        header = call.request.header(HEADER)
+        if not header:
+            try:
+                return handler(call)
+            except OutcomeUnknown as error:
+                error.hint = UNKEYED_HINT
+                raise
+        call.repetition = RepeatedRequest(
+            self._services.catalog.core.idempotency_keys,
+            call.actor.username,
+            parse_key(header),
+            fingerprint(self.operation.id, call.params, call.body),
+            self._answer,
+        )
+        return run_once(call.repetition, lambda: handler(call))
+
+    def _answer(self, result: object) -> Response:
+        """Returns what a handler has returned as an answer."""
+        if isinstance(result, Response):
+            return result
+        if result is None:
+            return Response(self._status)
+        return json_response(self._status, result)
+
+
+def not_found() -> NotFound:
+    """Returns the error of a path, or of a method on a path, that the API does not have."""
+    return NotFound("invalid API endpoint", kind="invalid_endpoint")
+
+
+def required_permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Iterator[Permission]:
+    """Yields the permissions that a call needs. What reads an image may be permitted as that."""
+    repository = getattr(call.params, "repository", "")
+    reference = getattr(call.params, "ref", "") or getattr(call.params, "tag", "")
+    for action, resource in needs:
+        named = resource(call)
+        for name in [named] if isinstance(named, str) else named:
+            permission = Permission(action, name)
+            if repository == IMAGES:
+                images = call.services.catalog.images
+                permission = images.permission_for_reading(permission, repository, reference)
+            yield permission

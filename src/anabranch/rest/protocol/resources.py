@@ -1,0 +1,157 @@
+"""Names of the resources that permissions of operations are checked on, read from the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.access.permissions import (
+    ANY,
+    branch_arn,
+    external_principal_arn,
+    group_arn,
+    image_arn,
+    namespace_arn,
+    object_arn,
+    policy_arn,
+    repository_arn,
+    tag_arn,
+    user_arn,
+)
+from anabranch.rest.protocol.call import Call
+
+__all__ = [
+    "on_anything",
+    "on_branch",
+    "on_copied_object",
+    "on_destination_branch",
+    "on_external_principal",
+    "on_group",
+    "on_image",
+    "on_import_sources",
+    "on_namespace",
+    "on_new_branch",
+    "on_new_repository",
+    "on_new_tag",
+    "on_new_user",
+    "on_object",
+    "on_objects",
+    "on_policy",
+    "on_ref",
+    "on_repository",
+    "on_staged_source",
+    "on_tag",
+    "on_user",
+]
+
+_Call = Call[Any, Any]
+
+
+def on_anything(_: _Call) -> str:
+    """Any resource."""
+    return ANY
+
+
+def on_repository(call: _Call) -> str:
+    """The repository of the path."""
+    return repository_arn(call.params.repository)
+
+
+def on_new_repository(call: _Call) -> str:
+    """The repository that the body names."""
+    return repository_arn(call.body.name)
+
+
+def on_namespace(call: _Call) -> list[str]:
+    """The storage namespace in the body, in all spellings that policies may use."""
+    spellings = call.services.catalog.repositories.equivalent_namespaces(
+        call.body.storage_namespace
+    )
+    return [namespace_arn(spelling) for spelling in spellings]
+
+
+def on_branch(call: _Call) -> str:
+    """The branch of the path."""
+    return branch_arn(call.params.repository, call.params.branch)
+
+
+def on_ref(call: _Call) -> str:
+    """The reference of the path, as a branch."""
+    return branch_arn(call.params.repository, call.params.ref)
+
+
+def on_new_branch(call: _Call) -> str:
+    """The branch that the body names."""
+    return branch_arn(call.params.repository, call.body.name)
+
+
+def on_destination_branch(call: _Call) -> str:
+    """The destination of a merge."""
+    return branch_arn(call.params.repository, call.params.destination_branch)
+
+
+def on_tag(call: _Call) -> str:
+    """The tag of the path."""
+    return tag_arn(call.params.repository, call.params.tag)
+
+
+def on_new_tag(call: _Call) -> str:
+    """The tag that the body names."""
+    return tag_arn(call.params.repository, call.body.id)
+
+
+def on_image(call: _Call) -> str:
+    """The image of the path."""
+    return image_arn(call.params.tag)
+
+
+def on_object(call: _Call) -> str:
+    """The object of the query."""
+    return object_arn(call.params.repository, call.params.path)
+
+
+def on_objects(call: _Call) -> list[str]:
+    """All objects in the body."""
+    return [object_arn(call.params.repository, path) for path in call.body.paths]
+
+
+def on_copied_object(call: _Call) -> str:
+    """The source of a copy."""
+    return object_arn(call.params.repository, call.body.src_path)
+
+
+def on_import_sources(call: _Call) -> list[str]:
+    """All addresses to import from."""
+    return [namespace_arn(source.path) for source in call.body.paths]
+
+
+def on_staged_source(call: _Call) -> list[str]:
+    """The staged address, if it is outside of the store: staging it makes it readable, as an
+    import does.
+    """
+    address = call.body.physical_address
+    return [namespace_arn(address)] if call.services.catalog.staging.is_source(address) else []
+
+
+def on_user(call: _Call) -> str:
+    """The user of the path."""
+    return user_arn(call.params.user_id)
+
+
+def on_new_user(call: _Call) -> str:
+    """The user that the body names."""
+    return user_arn(call.body.id)
+
+
+def on_group(call: _Call) -> str:
+    """The group of the path."""
+    return group_arn(call.params.group_id)
+
+
+def on_policy(call: _Call) -> str:
+    """The policy of the path."""
+    return policy_arn(call.params.policy_id)
+
+
+def on_external_principal(call: _Call) -> str:
+    """The principal of another system that the query names."""
+    return external_principal_arn(call.params.principal_id)

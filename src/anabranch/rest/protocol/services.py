@@ -1,0 +1,37 @@
+"""The services that operations use, built once for the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from anabranch.access.access import Access
+from anabranch.catalog.catalog import Catalog
+from anabranch.pipelines.images.build_service import Builds
+from anabranch.pipelines.imports.imports import Imports
+
+__all__ = ["Services", "Version"]
+
+
+class Version(NamedTuple):
+    """Versions that the server reports: that of lakeFS whose API it implements, which clients parse
+    as numbers between dots, and its own.
+    """
+
+    version: str
+    anabranch: str
+    context: str = "lakeFS"
+
+
+class Services(NamedTuple):
+    """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the URL
+    at which clients reach presigned URLs of this server, if not that of their requests.
+    """
+
+    catalog: Catalog
+    imports: Imports
+    builds: Builds
+    access: Access
+    version: Version
+    clock: Callable[[], float]
+    presign_endpoint: str = ""

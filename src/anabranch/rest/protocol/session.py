@@ -1,0 +1,42 @@
+"""Authentication of requests by the Authorization header or the cookie of the web pages."""
+
+from __future__ import annotations
+
+from anabranch.access.actor import Actor
+from anabranch.access.authenticate import Authenticator
+from anabranch.access.same_origin import session_authenticates
+from anabranch.access.tokens import SESSION_COOKIE, parse_session_cookie
+from anabranch.errors import Denied
+from anabranch.rest.protocol.call import Request
+
+__all__ = ["authenticate", "expired_session_cookie", "session_cookie"]
+
+
+def authenticate(authenticator: Authenticator, request: Request, method: str) -> Actor | None:
+    """Returns the actor, None for an anonymous request. Raises Unauthenticated for invalid
+    credentials, and Denied for the cookie of a request that another site may have caused.
+    """
+    authorization = request.header("authorization") or None
+    session = parse_session_cookie(request.headers.get("cookie", ""))
+    if not session or session_authenticates(method, request.headers):
+        return authenticator.authenticate(authorization, session)
+    actor = authenticator.authenticate(authorization)
+    if actor is None:
+        authenticator.authenticate(None, session)  # an invalid session raises Unauthenticated
+        raise Denied(
+            "the session cookie does not authenticate a change that another site may have caused",
+            kind="cross_site",
+            hint="Send the token as `Authorization: Bearer`.",
+        )
+    return actor
+
+
+def session_cookie(token: str, lifetime: int, *, secure: bool) -> tuple[str, str]:
+    """Returns the header that stores a token in a browser for its lifetime, in seconds."""
+    attributes = f"Path=/; Max-Age={lifetime}; HttpOnly; SameSite=Lax"
+    return "Set-Cookie", f"{SESSION_COOKIE}={token}; {attributes}{'; Secure' if secure else ''}"
+
+
+def expired_session_cookie() -> tuple[str, str]:
+    """Returns the header that deletes the token in a browser."""
+    return "Set-Cookie", f"{SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"

@@ -1,0 +1,1 @@
+"""Schemas that several operations of the REST API share."""

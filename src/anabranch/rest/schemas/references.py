@@ -1,0 +1,36 @@
+"""Schemas of branches and tags: a name and its commit."""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.model.branch import Branch
+from anabranch.model.page import Page
+from anabranch.model.tag import Tag
+from anabranch.rest.schemas.pagination import Pagination, to_pagination
+
+__all__ = ["Ref", "RefList", "ref_list", "to_ref"]
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """A branch or a tag."""
+
+    commit_id: str
+    id: str
+
+
+class RefList(msgspec.Struct, frozen=True):
+    """A page of branches or tags."""
+
+    pagination: Pagination
+    results: list[Ref]
+
+
+def to_ref(reference: Branch | Tag) -> Ref:
+    """Returns the schema of a branch or a tag."""
+    return Ref(commit_id=reference.commit_id, id=reference.id)
+
+
+def ref_list(page: Page[Branch] | Page[Tag]) -> RefList:
+    """Returns the schema of a page of branches or tags."""
+    return RefList(pagination=to_pagination(page), results=[to_ref(item) for item in page.items])

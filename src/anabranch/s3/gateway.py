@@ -1,0 +1,335 @@
+"""The S3 gateway: from a request to the operation that it asks for, and to its response.
+
+The order of steps is S3's: authentication, authorization, then the operation. Everything here is
+synchronous and may run on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from anabranch.access.actor import Actor
+from anabranch.access.authorize import authorize
+from anabranch.access.same_origin import session_authenticates
+from anabranch.access.tokens import parse_session_cookie
+from anabranch.errors import AnabranchError
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.request_head import RequestHead
+from anabranch.http.response import Headers, Response
+from anabranch.model.secret import Secret
+from anabranch.s3.call import Call
+from anabranch.s3.misdirected import is_misdirected, refusing
+from anabranch.s3.operation import ByKey
+from anabranch.s3.payloads.form import reaches_file, read_form
+from anabranch.s3.payloads.post_policy import check_policy
+from anabranch.s3.permissions import required_permissions
+from anabranch.s3.protocol.addressing import (
+    Address,
+    Domains,
+    is_bucket_name,
+    parse_address,
+    parse_parameters,
+)
+from anabranch.s3.protocol.cors import Cors
+from anabranch.s3.protocol.error_responses import error_response
+from anabranch.s3.protocol.errors import S3Error
+from anabranch.s3.protocol.presigned_headers import with_presigned_headers
+from anabranch.s3.protocol.xml_reader import MAX_DOCUMENT_BYTES
+from anabranch.s3.services import Services
+from anabranch.s3.signatures.verified import Verified
+from anabranch.s3.signatures.verifier import Verifier
+from anabranch.s3.table import Choice, choose, is_form
+from anabranch.signing.request import Request
+
+__all__ = ["PREFLIGHT", "S3Gateway", "S3Request"]
+
+PREFLIGHT = "OPTIONS"
+"""The method by which browsers ask whether a page may send a request."""
+
+_LONGEST_HEADERS = 16 * 1024
+"""What the values of all headers may have together, in bytes; S3 takes 8 KB."""
+
+XML = "application/xml"
+_EXPECT = "expect"
+"""The header of a client that waits with its body until it is asked for it."""
+_FRAMING = 1 << 20
+"""What chunks may add to a document, in bytes."""
+
+_BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
+"""Errors that are reported whatever the signature, which S3 checks after reading the head."""
+
+_CROSS_SITE = "The session cookie does not authenticate a change that another site may have caused"
+
+
+class S3Gateway:
+    """Takes in requests of S3."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._domains = Domains(services.domains)
+        self.cors = Cors(services.cors)
+        self._authenticator = services.access.authenticator
+        self._verifier = Verifier(self._secret, services.clock)
+
+    def takes(self, headers: Mapping[str, str], query: str) -> bool:
+        """Returns whether a request is for this gateway."""
+        return self._domains.takes(headers, query)
+
+    def takes_unknown(self, method: str, headers: Mapping[str, str]) -> bool:
+        """Returns whether a request to an unknown path is for this gateway all the same: it is a
+        form with a file, which a page sends that got it from `generate_presigned_post`, or a
+        preflight request of a browser.
+        """
+        if method == PREFLIGHT:
+            return self.cors.takes(headers)
+        return method == "POST" and is_form(headers)
+
+    def request(self, head: RequestHead, request_id: str) -> S3Request:
+        """Returns the request, understood as far as its head says."""
+        request = Request(
+            method=head.method, path=head.raw_path, query=head.query, headers=head.headers
+        )
+        return S3Request(self, request, request_id)
+
+    def admit(self, request: Request, carried: Request, choice: Choice) -> Call:
+        """Returns the call of the operation that a request asks for, once the caller is known and
+        may; `carried` is the request with the headers of its URL. Nothing of the body is needed
+        for it. Raises what refuses it.
+        """
+        actor, verified = self.authenticate(request)
+        call = Call(self._services, carried, choice.address, choice.query, actor, verified)
+        permission = choice.operation.permission
+        if not isinstance(permission, ByKey):
+            authorize(actor, required_permissions(permission, call))
+        return call
+
+    def admit_form(self, carried: Request, choice: Choice, content: Iterable[bytes]) -> Call:
+        """Returns the call that a form makes, once who signed its policy is known and may, and the
+        policy allows it; the body has been read up to the file then. Raises what refuses it.
+        """
+        form = read_form(carried.headers.get("content-type", ""), content)
+        fields, bucket = form.fields, choice.address.bucket
+        actor = self._holder(self._verifier.verify_policy(fields))
+        sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
+        if "key" not in fields:
+            raise S3Error(
+                "InvalidArgument",
+                "Bucket POST must contain a field named 'key'.  If it is specified, please check "
+                "the order of the fields.",
+                ArgumentName="key",
+                ArgumentValue="",
+            )
+        address = Address.of(bucket, fields["key"])
+        call = Call(self._services, carried, address, choice.query, actor, None)
+        call.fields = fields
+        call.content = sizes.limited(form.content)
+        permission = choice.operation.permission
+        if not isinstance(permission, ByKey):
+            authorize(actor, required_permissions(permission, call))
+        return call
+
+    def bucket(self, host: str) -> str:
+        """Returns the bucket that a host names, the empty string for none."""
+        return self._domains.bucket(host) or ""
+
+    def authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
+        """Returns the caller, and what the request's signature covers, if it has one. Raises what
+        refuses it.
+        """
+        verified = self._verifier.verify(request)
+        if verified is None:
+            return self._known(request), None
+        return self._holder(verified.access_key_id), verified
+
+    def _holder(self, access_key_id: str) -> Actor:
+        actor = self._authenticator.find_actor_by_key(access_key_id)
+        if actor is None:
+            raise S3Error("InvalidAccessKeyId")
+        return actor
+
+    def _known(self, request: Request) -> Actor:
+        """Returns the caller by the API's own schemes: Basic, Bearer or the session's cookie."""
+        authorization = request.headers.get("authorization")
+        session = parse_session_cookie(request.headers.get("cookie", ""))
+        counts = not session or session_authenticates(request.method, request.headers)
+        actor = self._authenticator.authenticate(authorization, session if counts else None)
+        if actor is None:
+            raise S3Error("AccessDenied", None if counts else _CROSS_SITE)
+        return actor
+
+    def _secret(self, access_key_id: str) -> Secret | None:
+        credential = self._authenticator.find_credential(access_key_id)
+        return None if credential is None else credential.secret
+
+
+class S3Request:
+    """One request; see `GatewayRequest`. The caller of a `form` is named in its body."""
+
+    __slots__ = (
+        "_call",
+        "_carried",
+        "_cors",
+        "_gateway",
+        "_preflight",
+        "_refused",
+        "_request_id",
+        "_wrong",
+        "body",
+        "choice",
+        "execution",
+        "form",
+        "operation",
+        "request",
+    )
+
+    service: Literal["gateway"] = "gateway"
+    max_body_bytes = MAX_DOCUMENT_BYTES + _FRAMING
+
+    def __init__(self, gateway: S3Gateway, request: Request, request_id: str) -> None:
+        self._gateway = gateway
+        self._request_id = request_id
+        self.request = request
+        self.operation = "unknown"
+        self.body = BodyKind.NONE
+        self.execution = Execution.POOLED
+        self.form = False
+        self._cors = gateway.cors.headers(request.headers)
+        self._call: Call | None = None
+        self._preflight: Response | None = None
+        self._wrong: AnabranchError | None = None
+        self._refused = False
+        try:
+            if request.method == PREFLIGHT:
+                self.operation, self.execution = "Preflight", Execution.INLINE
+                self._preflight = gateway.cors.preflight(request.headers)
+                return
+            self._carried, self.choice = self._understood(request)
+        except AnabranchError as error:
+            self._wrong = error
+        else:
+            self.operation = self.choice.operation.id
+            self.body = self.choice.operation.body
+            self.execution = self.choice.operation.execution
+            self.form = self.choice.operation.form
+
+    @property
+    def admits_first(self) -> bool:
+        """Whether `admit` is called before any of the body is taken."""
+        return self.body is BodyKind.WHOLE or _EXPECT in self.request.headers
+
+    @property
+    def is_enough(self) -> Callable[[bytes], bool] | None:
+        """Returns whether the beginning of a form reaches its file; None for what is no form."""
+        return self._reaches_file if self.form else None
+
+    def respond_early(self) -> Response | None:
+        """Returns None: errors are reported in the order in which S3 does."""
+        return None
+
+    def headers(self, response: Response) -> Headers:
+        """Returns all headers of a response; what has no type is XML."""
+        first = [("x-amz-request-id", self._request_id), ("x-amz-id-2", self._request_id)]
+        headers = response.all_headers(
+            first, response.content_type or (XML if response.body else "")
+        )
+        headers += self._cors
+        return headers
+
+    def admit(self) -> Response | None:
+        """Returns None if the request may be answered, else the answer that refuses it, or that
+        to a preflight request; asked before any of the body is taken, and once is enough. Of a form
+        nothing is known yet.
+        """
+        if self._preflight is not None:
+            return self._preflight
+        if self._call is None and not self._refused and not self.form:
+            try:
+                if self._wrong is None:
+                    self._call = self._gateway.admit(self.request, self._carried, self.choice)
+                elif self._is_authenticated_first(self._wrong):
+                    self._gateway.authenticate(self.request)
+            except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+                self._wrong = self._to_error(error)
+            self._refused = self._wrong is not None
+        return None if self._wrong is None else self.refusal(self._wrong)
+
+    def answer(self, content: Iterable[bytes] = ()) -> Response:
+        """Returns the answer, whatever happens; `content` is the body, if one is wanted."""
+        refused = self._admit_form(content) if self.form else self.admit()
+        if refused is not None or self._call is None:
+            return refused or self.refusal(S3Error("InternalError"))
+        if not self.form:
+            self._call.content = content
+        try:
+            return self.choice.operation.handler(self._call)
+        except Exception as error:  # noqa: BLE001  as above
+            return self.refusal(self._to_error(error))
+
+    def _reaches_file(self, begun: bytes) -> bool:
+        return reaches_file(self.request.headers.get("content-type", ""), begun)
+
+    def _admit_form(self, content: Iterable[bytes]) -> Response | None:
+        try:
+            self._call = self._gateway.admit_form(self._carried, self.choice, content)
+        except Exception as error:  # noqa: BLE001  as above
+            return self.refusal(self._to_error(error))
+        return None
+
+    def refusal(self, error: AnabranchError) -> Response:
+        """Returns the answer that tells of an error."""
+        if error.kind == "repository_not_found":
+            # only looked at here: a name that cannot be is not found anyway
+            address = self.choice.address
+            if is_misdirected(self.request, address):
+                error = S3Error("ErrNoSuchBucketPossibleAPIEndpoint")
+            elif not is_bucket_name(address.bucket):
+                error = S3Error("InvalidBucketName", BucketName=address.bucket)
+        answer = error_response(
+            error,
+            resource=self.request.path,
+            request_id=self._request_id,
+            bodiless=self.request.method == "HEAD",
+        )
+        if isinstance(error, S3Error) and error.__cause__ is not None:
+            answer.error = error.__cause__
+        return answer
+
+    def _is_authenticated_first(self, error: AnabranchError) -> bool:
+        """Returns whether an error is reported to authenticated clients only. A form's signature
+        is in its body, and a preflight request has none.
+        """
+        if error.kind in _BEFORE_SIGNATURE or self.request.method == PREFLIGHT:
+            return False
+        return not is_form(self.request.headers)
+
+    def _to_error(self, error: Exception) -> AnabranchError:
+        if isinstance(error, AnabranchError):
+            return error
+        internal = S3Error("InternalError")
+        internal.__cause__ = error  # what the log tells
+        return internal
+
+    def _understood(self, request: Request) -> tuple[Request, Choice]:
+        """Returns the request with the headers that its URL carries, and what it asks for."""
+        if sum(map(len, request.headers.values())) > _LONGEST_HEADERS:
+            raise S3Error("RequestHeaderSectionTooLarge")
+        bucket = self._gateway.bucket(request.headers.get("host", ""))
+        if bucket:
+            self.request = request = Request(
+                method=request.method,
+                path=request.path,
+                query=request.query,
+                headers=request.headers,
+                bucket=bucket,
+            )
+        address = parse_address(request.path, bucket)
+        query = parse_parameters(request.query)
+        carried = with_presigned_headers(request)
+        try:
+            choice = choose(carried, address, query)
+        except S3Error as error:
+            if not is_misdirected(request, address):
+                raise
+            choice = Choice(refusing(error), address, query)
+        return carried, choice

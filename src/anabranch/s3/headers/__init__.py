@@ -1,0 +1,1 @@
+"""Request and response headers of objects, shared by S3 operations."""

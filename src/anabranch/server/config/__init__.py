@@ -1,0 +1,1 @@
+"""Configuration: what can be set, from where it is read, and how."""

@@ -1,0 +1,93 @@
+"""Where settings are given: flags, the environment, and one file, TOML or YAML.
+
+Each source gives its settings as they stand there, with the place for a message to point to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anabranch.errors import Invalid
+from anabranch.server.config.field import PREFIX, declared, variable
+
+__all__ = ["Given", "from_environment", "from_file", "from_flags", "is_lakefs_file"]
+
+_OTHERS = frozenset({"SERVER", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "CONFIG_FILE", "FIXTURES"})
+"""Variables that are not the server's: those of the commands that talk to one, and of tests."""
+
+
+class Given(NamedTuple):
+    """A setting as a source gives it: its dotted name, or what stands in place of one."""
+
+    name: str
+    raw: Any
+    place: str
+
+
+def from_flags(flags: Mapping[str, object]) -> list[Given]:
+    """Returns the settings given by flags, by dotted names; None is a flag not given."""
+    return [
+        Given(name, value, f"the flag for {name}")
+        for name, value in flags.items()
+        if value is not None
+    ]
+
+
+def from_environment(environment: Mapping[str, str]) -> list[Given]:
+    """Returns the settings in the environment; an empty variable is one that is not set."""
+    names = {variable(name): name for name in declared()}
+    return [
+        Given(names.get(key, key), value, key)
+        for key, value in environment.items()
+        if key.startswith(PREFIX) and value and key.removeprefix(PREFIX) not in _OTHERS
+    ]
+
+
+def from_file(path: Path) -> list[Given]:
+    """Returns the settings of a file; raises Invalid if it cannot be read."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Invalid(f"{path}: cannot be read: {reason}", kind="bad_settings_file") from None
+    content = _yaml(path, text) if is_lakefs_file(path) else _toml(path, text)
+    return list(_flat(content, "", path))
+
+
+def is_lakefs_file(path: Path) -> bool:
+    """Returns whether a file is in lakeFS's form, YAML, by its name."""
+    return path.suffix.lower() in (".yaml", ".yml")
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Invalid(f"{path}: is not TOML: {error}", kind="bad_settings_file") from None
+
+
+def _yaml(path: Path, text: str) -> dict[Any, Any]:
+    import yaml  # noqa: PLC0415  only where there is such a file
+
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise Invalid(f"{path}: is not YAML: {problem}{line}", kind="bad_settings_file") from None
+    if content is not None and not isinstance(content, dict):
+        raise Invalid(f"{path}: holds no settings by name", kind="bad_settings_file")
+    return content or {}
+
+
+def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[Given]:
+    for key, value in content.items():
+        name = prefix + (str(key).lower() if is_lakefs_file(path) else str(key))
+        if isinstance(value, dict):
+            yield from _flat(value, name + ".", path)
+        elif value is not None:
+            yield Given(name, value, f"{path}:{name}")

@@ -1,0 +1,1 @@
+"""Execution: where the work of a request runs."""

@@ -1,0 +1,145 @@
+"""Threads for what may wait or take long, and the limit on how much may wait for them.
+
+A call goes to a thread through one queue and its result comes back through the event loop's own,
+which takes a fifth of what an executor's futures take. Everything that counts calls happens on the
+loop, so it needs no lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
+
+from anabranch.batching import DoneCallback
+from anabranch.errors import Busy
+
+__all__ = ["Executor", "ThreadPool", "too_many_calls"]
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+_Call: TypeAlias = "tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]"
+
+
+class Executor(Protocol):
+    """Where calls run that may wait."""
+
+    def submit(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
+    ) -> None:
+        """Runs a function on another thread than the event loop's; on that, `done` receives what it
+        returned or raised. Raises Busy when too many calls wait already.
+        """
+
+
+class ThreadPool:
+    """A number of threads and of calls that may wait for one; there is no queue beyond that.
+
+    Used by one event loop.
+    """
+
+    def __init__(self, name: str, *, threads: int, waiting: int) -> None:
+        self._name = name
+        self._max_threads = threads
+        self._max_admitted = threads + waiting
+        self._admitted = 0
+        self._unfinished = 0  # given to threads
+        self._queue: SimpleQueue[_Call | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Returns what the function does on a thread. Raises Busy when too many wait already."""
+        self._acquire()
+        try:
+            return await self.run_admitted(function, *arguments)
+        finally:
+            self._admitted -= 1
+
+    async def run_admitted(
+        self, function: Callable[[*Arguments], Result], *arguments: *Arguments
+    ) -> Result:
+        """Returns the same for a call that was admitted before: it is never refused."""
+        return await self._enqueue(function, arguments)
+
+    def submit(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
+    ) -> None:
+        """Runs a function on a thread; see `Executor`."""
+        self._acquire()
+        self._enqueue(function, arguments).add_done_callback(partial(self._call_back, done))
+
+    def _enqueue(
+        self, function: Callable[..., Result], arguments: tuple[Any, ...]
+    ) -> asyncio.Future[Result]:
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        if len(self._threads) < min(self._unfinished + 1, self._max_threads):
+            self._start()
+        self._unfinished += 1
+        self._queue.put((future, function, arguments))
+        return future
+
+    def _acquire(self) -> None:
+        if self._admitted >= self._max_admitted:
+            raise too_many_calls()
+        self._admitted += 1
+
+    def _call_back(self, done: DoneCallback, future: asyncio.Future[Any]) -> None:
+        self._admitted -= 1
+        error = future.exception()
+        done(None if error is not None else future.result(), error)
+
+    def close(self) -> None:
+        """Waits for the calls that run; those that wait are dropped."""
+        try:
+            while True:
+                self._queue.get_nowait()
+        except Empty:
+            pass
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self) -> None:
+        name = f"{self._name}-{len(self._threads)}"
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _work(self) -> None:
+        """The life of a thread."""
+        while (call := self._queue.get()) is not None:
+            future, function, arguments = call
+            result, error = None, None
+            try:
+                if not future.cancelled():
+                    result = function(*arguments)
+            except BaseException as raised:  # noqa: BLE001  it is raised where it is awaited
+                error = raised
+            try:
+                future.get_loop().call_soon_threadsafe(self._settle, future, result, error)
+            except RuntimeError:
+                return  # the loop is closed: no caller waits any more
+            del call, future, function, arguments, result, error
+
+    def _settle(
+        self, future: asyncio.Future[Any], result: object, error: BaseException | None
+    ) -> None:
+        self._unfinished -= 1
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(result)
+        elif isinstance(error, StopIteration):
+            future.set_exception(RuntimeError("a call raised StopIteration"))
+        else:
+            future.set_exception(error)
+
+
+def too_many_calls() -> Busy:
+    """Returns the error that refuses a call where too many were admitted already."""
+    return Busy("too many requests at once, try again later", kind="too_many_requests")

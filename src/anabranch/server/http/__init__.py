@@ -1,0 +1,1 @@
+"""HTTP: connections, requests, responses, and the dispatcher between them and the gateways."""

@@ -1,0 +1,239 @@
+"""The dispatcher: from the head of a request to the gateway that takes it, and to where its work
+runs. Every request of every connection passes through `dispatch`.
+
+    RequestHead ── S3 gateway ─────┐
+               ├── REST gateway ───┼── Exchange, whose execution is resolved ── Response
+               └── pages ──────────┘
+
+    inline      the response is there when `dispatch` returns
+    batched     `start`, once the small body is there: a call on the batch thread
+    pooled      `start`, too: a call on a thread of the pool; or `serve` for a longer body
+    streamed    `serve`: a thread that takes the body as it arrives
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import NamedTuple
+
+from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
+from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.gateway_request import GatewayRequest
+from anabranch.http.request_head import RequestHead
+from anabranch.http.response import Response
+from anabranch.rest.gateway import RestGateway
+from anabranch.s3.gateway import PREFLIGHT, S3Gateway
+from anabranch.server.execution.policy import MAX_SMALL_BODY, StoreCapabilities, resolve
+from anabranch.server.execution.thread_pool import Executor, ThreadPool
+from anabranch.server.http.exchange import Exchange
+from anabranch.server.http.pages import Pages
+from anabranch.server.http.request_body import RequestBody, require_length
+from anabranch.server.http.response_stream import Sink, send_pieces
+from anabranch.server.observability.failure_log import log_failure
+from anabranch.server.observability.metrics import Metrics
+from anabranch.server.observability.request_id import RequestIds
+from anabranch.server.observability.request_log import RequestLog
+
+__all__ = ["Dispatcher", "Executors"]
+
+BEGIN_SECONDS = 20
+"""How long the beginning of a body may take that is needed before a thread is used."""
+
+_log = logging.getLogger(__name__)
+
+Done = Callable[[Response | None], None]
+"""Receives a response on the event loop; None where something is wrong with this program."""
+
+
+class Executors(NamedTuple):
+    """Where calls run: `batched` ones wait together, `transfers` wait for bodies."""
+
+    pool: ThreadPool
+    transfers: ThreadPool
+    batched: Executor
+
+
+class Dispatcher:
+    """Dispatches the requests of all connections of a process."""
+
+    def __init__(
+        self,
+        rest: RestGateway,
+        s3: S3Gateway,
+        pages: Pages,
+        executors: Executors,
+        stores: StoreCapabilities,
+        *,
+        metrics: Metrics,
+        request_ids: RequestIds,
+        request_log: RequestLog,
+    ) -> None:
+        self._rest = rest
+        self._s3 = s3
+        self._pages = pages
+        self.executors = executors
+        self._stores = stores
+        self._metrics = metrics
+        self._request_ids = request_ids
+        self._log = request_log
+
+    def dispatch(
+        self,
+        head: RequestHead,
+        length: int | None,
+        *,
+        arrived: bool = True,
+        awaits_continue: bool = False,
+    ) -> Exchange:
+        """Returns the exchange of a request whose body has that length, None for one in chunks;
+        `arrived` says that all of it is there.
+        """
+        began = time.perf_counter()
+        request_id = self._request_ids.of(head.headers)
+        request = self._find(head, request_id)
+        exchange = Exchange(head, request, length, request_id, began)
+        exchange.awaits_continue = awaits_continue
+        exchange.response = request.respond_early()
+        if exchange.response is not None:
+            return exchange
+        exchange.execution = resolve(request.execution, request.body, length, self._stores)
+        if exchange.execution is Execution.INLINE:
+            exchange.response = request.answer(())
+            return exchange
+        exchange.takes_body_first = arrived
+        if arrived:
+            return exchange
+        exchange.takes_body_first = length is not None and length <= MAX_SMALL_BODY
+        if request.admits_first:
+            if self._stores.local:
+                exchange.response = request.admit()
+            elif awaits_continue or exchange.execution is not Execution.BATCHED:
+                exchange.takes_body_first = False
+        return exchange
+
+    def _find(self, head: RequestHead, request_id: str) -> GatewayRequest:
+        """Returns the request as the gateway that takes it understands it."""
+        headers = head.headers
+        if self._s3.takes(headers, head.query):
+            return self._s3.request(head, request_id)
+        request = self._rest.request(head, request_id)
+        if request is not None:
+            return request
+        page = self._pages.request(head)
+        is_unknown = page is None or head.method == PREFLIGHT
+        if is_unknown and self._s3.takes_unknown(head.method, headers):
+            return self._s3.request(head, request_id)
+        if page is not None:
+            return page
+        is_api = self._rest.has(head.path)
+        return self._rest.missing(request_id) if is_api else self._pages.missing()
+
+    def start(self, exchange: Exchange, body: bytes, done: Done) -> None:
+        """Begins the work, now that the whole body is there."""
+        request = exchange.request
+        work: Callable[[Iterable[bytes]], Response] = request.answer
+        executor: Executor = self.executors.batched
+        if exchange.execution is not Execution.BATCHED:
+            executor = self.executors.pool
+            work = partial(self._answer, request)
+        try:
+            if exchange.length is not None:
+                require_length(len(body), exchange.length)
+            executor.submit(work, ((body,),), partial(_finish, done))
+        except (Busy, Truncated) as error:
+            done(request.refusal(error))
+
+    def _answer(self, request: GatewayRequest, content: Iterable[bytes]) -> Response:
+        with self._running(request):
+            return request.answer(content)
+
+    async def serve(
+        self, exchange: Exchange, body: RequestBody, ask: Callable[[], None]
+    ) -> Response:
+        """Returns the response to a request whose body is still arriving; `ask` asks the client for
+        it, if the client waits for that.
+        """
+        request = exchange.request
+        pool = self.executors.pool
+        try:
+            if request.admits_first and not self._stores.local:
+                refused = await pool.run(request.admit)
+                if refused is not None:
+                    return refused
+            if request.body is BodyKind.NONE:
+                return await pool.run(self._answer, request, ())
+            ask()
+            if request.body is BodyKind.WHOLE:
+                return await self._serve_whole(request, body)
+            await _begin(body, request.is_enough)
+            executor = pool if body.complete else self.executors.transfers
+            return await executor.run(self._answer, request, body)
+        except AnabranchError as error:
+            return request.refusal(error)
+        finally:
+            body.fail(Truncated("nothing more of the body is read"))
+
+    async def _serve_whole(self, request: GatewayRequest, body: RequestBody) -> Response:
+        pool = self.executors.pool
+        try:
+            content = await body.read(request.max_body_bytes)
+        except Invalid as error:
+            # what is wrong with a body is reported to an authenticated client alone
+            return await pool.run(request.admit) or request.refusal(error)
+        return await pool.run(self._answer, request, (content,))
+
+    async def stream(self, exchange: Exchange, response: Response, sink: Sink) -> Response:
+        """Sends a response in pieces; see `send_pieces`."""
+        with self._running(exchange.request):
+            return await send_pieces(exchange, response, sink, self.executors.pool)
+
+    def _running(self, request: GatewayRequest) -> AbstractContextManager[None]:
+        """Counts a request as under way meanwhile."""
+        if not request.service:
+            return nullcontext()
+        return self._metrics.running(request.service, request.operation)
+
+    def completed(self, exchange: Exchange, status: int, error: BaseException | None) -> None:
+        """Counts and logs a response."""
+        request = exchange.request
+        service = request.service
+        if not service:
+            return
+        self._metrics.answered(service, request.operation, status, exchange.began)
+        if error is not None:
+            log_failure(
+                service, request.operation, status, error, exchange.head, exchange.request_id
+            )
+        if self._log.on:
+            self._log.answered(
+                service,
+                request.operation,
+                status,
+                exchange.began,
+                exchange.head,
+                exchange.request_id,
+            )
+
+
+async def _begin(body: RequestBody, is_enough: Callable[[bytes], bool] | None) -> None:
+    """Waits for the beginning of a body, so that no thread waits for a client that sends nothing of
+    it, or less than tells who the client is. Raises Truncated.
+    """
+    try:
+        async with asyncio.timeout(BEGIN_SECONDS if is_enough else None):
+            await body.begin(is_enough or bool)
+    except TimeoutError:
+        raise Truncated(
+            f"the fields of the form did not come within {BEGIN_SECONDS} seconds", kind="idle"
+        ) from None
+
+
+def _finish(done: Done, response: Response | None, error: BaseException | None) -> None:
+    if error is not None:
+        _log.error("a call failed", exc_info=error)
+    done(response if error is None else None)

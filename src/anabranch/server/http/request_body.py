@@ -1,0 +1,189 @@
+"""The body of a request as it arrives. A body that breaks off, or has another length than the head
+declares, is an error: its reader receives all of it or Truncated.
+
+The connection feeds it on the event loop. Coroutines read it there, or one thread iterates over it;
+either way the client is read no faster than the body is used, so that a fast client costs no more
+memory than a slow one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from anabranch.errors import Invalid, Truncated
+
+__all__ = ["IDLE_SECONDS", "RequestBody", "require_length"]
+
+IDLE_SECONDS = 120.0
+"""How long a client may send nothing of a body that is awaited."""
+MAX_WAITING_BYTES = 1 << 20
+PIECE_BYTES = 512 << 10
+"""How much a thread is woken for, which costs as much as reading from the connection does."""
+
+
+class RequestBody:
+    """A body of `length` bytes; None where its head does not tell. `flow` is called with whether
+    the client is to be read: False while about `max_waiting` bytes wait to be used.
+    """
+
+    def __init__(
+        self,
+        length: int | None,
+        flow: Callable[[bool], None],
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        max_waiting: int = MAX_WAITING_BYTES,
+        piece: int = PIECE_BYTES,
+    ) -> None:
+        self._length = length
+        self._flow = flow
+        self._idle_seconds = idle_seconds
+        self._max_waiting = max_waiting
+        self._piece = min(piece, max_waiting)
+        self._enough = 1  # bytes that a thread waits for
+        self._loop = asyncio.get_running_loop()
+        self._changed = threading.Condition()
+        self._chunks: deque[bytes] = deque()
+        self._waiting = 0  # bytes in the queue
+        self._received = 0  # bytes
+        self._is_paused = False
+        self._error: Exception | None = None
+        self._arrival: asyncio.Future[None] | None = None
+        self.complete = False
+        """Whether nothing more of the body arrives, for whatever reason."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes what has arrived."""
+        with self._changed:
+            if self.complete or not chunk:
+                return
+            self._chunks.append(chunk)
+            self._received += len(chunk)
+            self._waiting += len(chunk)
+            pause = self._waiting >= self._max_waiting and not self._is_paused
+            self._is_paused = self._is_paused or pause
+            if self._waiting >= self._enough:
+                self._changed.notify()
+        if pause:
+            self._flow(False)
+        self._wake()
+
+    def end(self) -> None:
+        """Ends the body, which fails if it has another length than its head declares."""
+        try:
+            if self._length is not None:
+                require_length(self._received, self._length)
+        except Truncated as error:
+            self._finish(error)
+        else:
+            self._finish(None)
+
+    def fail(self, error: Exception) -> None:
+        """Breaks the body off: its reader receives the error after what arrived before it."""
+        self._finish(error)
+
+    async def more(self) -> bytes:
+        """Returns what arrives next; nothing at the end. Raises Truncated."""
+        while not self._waiting and not self.complete:
+            self._arrival = self._loop.create_future()
+            try:
+                await asyncio.wait_for(self._arrival, self._idle_seconds)
+            except TimeoutError:
+                raise self._idle() from None
+        return self._taken()
+
+    async def begin(self, is_enough: Callable[[bytes], bool]) -> None:
+        """Waits until `is_enough` says so of what has arrived, or to the end; that stays to be
+        taken. Not every piece is looked at, so that small ones do not cost much.
+        """
+        begun, looked_at = b"", 0
+        while chunk := await self.more():
+            begun += chunk
+            if len(begun) >= looked_at + looked_at // 4:
+                if is_enough(begun):
+                    break
+                looked_at = len(begun)
+        with self._changed:
+            self._chunks.appendleft(begun)
+            self._waiting += len(begun)
+
+    async def read(self, limit: int) -> bytes:
+        """Returns the whole body. Raises Invalid for one of more than `limit` bytes."""
+        chunks: list[bytes] = []
+        length = 0
+        while chunk := await self.more():
+            chunks.append(chunk)
+            length += len(chunk)
+            if length > limit:
+                raise Invalid(
+                    f"request body has an error: longer than {limit} bytes", kind="body_too_large"
+                )
+        return b"".join(chunks)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yields the body on a thread, in pieces that are worth waking it for; what has arrived
+        already is the first. Raises what broke it off.
+        """
+        while chunk := self._next():
+            yield chunk
+            self._enough = self._piece
+        if self._error is not None:
+            raise self._error
+
+    def _next(self) -> bytes:
+        with self._changed:
+            while self._waiting < self._enough and not self.complete:
+                received = self._received
+                if not self._changed.wait(self._idle_seconds) and received == self._received:
+                    raise self._idle()
+            chunk = self._take()
+            is_paused = self._is_paused
+        if is_paused:
+            self._loop.call_soon_threadsafe(self._resume)
+        return chunk
+
+    def _taken(self) -> bytes:
+        with self._changed:
+            chunk = self._take()
+        if not chunk and self._error is not None:
+            raise self._error
+        self._resume()
+        return chunk
+
+    def _take(self) -> bytes:
+        chunk = self._chunks.popleft() if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._chunks.clear()
+        self._waiting = 0
+        return chunk
+
+    def _resume(self) -> None:
+        if self._is_paused and self._waiting < self._max_waiting:
+            self._is_paused = False
+            self._flow(True)
+
+    def _finish(self, error: Exception | None) -> None:
+        with self._changed:
+            if self.complete:
+                return
+            self.complete = True
+            self._error = error
+            self._changed.notify()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
+    def _idle(self) -> Truncated:
+        return Truncated(
+            f"no byte of the body came for {self._idle_seconds:.0f} seconds", kind="idle"
+        )
+
+
+def require_length(received: int, length: int) -> None:
+    """Raises Truncated for a body of another length than its head declares."""
+    if received != length:
+        raise Truncated(f"the body has {received} bytes, its Content-Length is {length}")

@@ -1,0 +1,60 @@
+"""A response on its way to the client in pieces: read on threads, sent as fast as they are taken.
+
+No thread is held while a slow client takes a piece, and nothing more is read for one that is gone.
+The first piece is read before the response begins, so that lost data is reported by a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from anabranch.errors import AnabranchError
+from anabranch.http.response import Response
+from anabranch.server.execution.thread_pool import ThreadPool
+from anabranch.server.http.exchange import Exchange
+
+__all__ = ["Sink", "send_pieces"]
+
+
+class Sink(Protocol):
+    """The connection that a response is sent on."""
+
+    def send_first(self, exchange: Exchange, response: Response, body: bytes) -> None:
+        """Sends the head of a response, and what is there of its body."""
+
+    async def send_more(self, body: bytes) -> None:
+        """Sends more of the body, once the client has taken most of what was sent before."""
+
+
+async def send_pieces(
+    exchange: Exchange, response: Response, sink: Sink, pool: ThreadPool
+) -> Response:
+    """Sends a response with pieces, and returns it; one that reports an error takes its place, and
+    is not sent yet, if the first piece cannot be read. Raises what breaks the body off.
+    """
+    pieces = response.pieces or iter(())
+    try:
+        try:
+            piece = await pool.run(next, pieces, b"")
+        except AnabranchError as error:
+            refusal = exchange.request.refusal(error)
+            refusal.error = error
+            return refusal
+        sink.send_first(exchange, response, piece)
+        missing = response.length - len(piece)
+        while piece and not exchange.is_cut_off:
+            piece = await pool.run_admitted(next, pieces, b"")
+            await sink.send_more(piece)
+            missing -= len(piece)
+        if missing and not exchange.is_cut_off:
+            raise RuntimeError(f"the body differs from its length by {-missing} bytes")
+        return response
+    finally:
+        await pool.run_admitted(_close, pieces)
+
+
+def _close(pieces: Iterator[bytes]) -> None:
+    close = getattr(pieces, "close", None)
+    if close is not None:
+        close()

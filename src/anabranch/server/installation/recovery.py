@@ -1,0 +1,60 @@
+"""Recovery of the administrator with a server's settings, on the machine, without a server.
+
+A server may run meanwhile. Nothing is made that a server's first start would make: neither a
+database nor a key.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from anabranch.access.access import Access
+from anabranch.access.recovery import Recovered
+from anabranch.errors import Invalid, NotFound
+from anabranch.library import DATABASE_FILE
+from anabranch.server.config.settings import Settings
+from anabranch.server.installation.keys import missing_keys, with_keys
+from anabranch.server.installation.shared_settings import require_shared_settings
+from anabranch.server.stores.keyvalue_stores import open_keyvalue
+
+__all__ = ["recover_administrator"]
+
+
+def recover_administrator(settings: Settings, username: str = "") -> Recovered:
+    """Returns a new credential of the administrator; see `Recovery.run`.
+
+    Raises NotFound where there is no installation, Invalid for settings other than those of the
+    installation's servers, and what the key-value store raises.
+    """
+    _require_installation(settings)
+    settings = with_keys(settings, secrets.token_bytes)
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        # with another key than the servers have, they could not open the new secret
+        require_shared_settings(settings, keyvalue, secrets.token_bytes)
+        return Access(keyvalue, settings.auth.encrypt.secret_key).recovery.run(username)
+    finally:
+        keyvalue.close()
+
+
+def _require_installation(settings: Settings) -> None:
+    if settings.database.type == "mem":
+        raise Invalid(
+            "a database in memory ends with its server, so there is nothing to recover",
+            kind="invalid_settings",
+        )
+    database = settings.database.local.path / DATABASE_FILE
+    if settings.database.type == "local" and not database.exists():
+        raise NotFound(
+            f"{database} does not exist: there is no installation here",
+            kind="no_installation",
+            hint="Name the data folder that the server uses, with --data or the server's settings.",
+        )
+    missing = [f"{name} is neither set nor in {path}" for name, path in missing_keys(settings)]
+    if missing:
+        raise NotFound(
+            "; ".join(missing),
+            kind="key_missing",
+            hint="Give the settings of the server, or restore the file from a backup. Where the "
+            "key is lost for good: `anabranch migrate --adopt`, then this command again.",
+        )

@@ -1,0 +1,145 @@
+"""Numbers about the requests of a server, as Prometheus reads them, under lakeFS's names.
+
+One process keeps them in memory. Several write them to files of a folder that they share, and
+whichever is asked adds all of them up; prometheus_client decides so when it is imported, by the
+variable that `shared_among_processes` sets.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.process_collector import ProcessCollector
+
+from anabranch.work_folders import WorkFolder, hold
+
+__all__ = [
+    "CONTENT_TYPE",
+    "Metrics",
+    "Service",
+    "forget_process",
+    "join_shared",
+    "shared_among_processes",
+]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Service = Literal["api", "gateway"]
+
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+_API, _GATEWAY = "api_request_duration_seconds", "gateway_request_duration_seconds"
+_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+Observe = Callable[[float], None]
+
+
+class Metrics:
+    """The numbers of one process. `methods` tells the HTTP method of each operation of the API."""
+
+    def __init__(self, methods: Mapping[str, str]) -> None:
+        self._methods = methods
+        self._registry = CollectorRegistry()
+        self._durations: dict[Service, Histogram] = {
+            "api": self._histogram(_API, "Seconds that requests of the API took"),
+            "gateway": self._histogram(_GATEWAY, "Seconds that requests of S3 took"),
+        }
+        self._observers: dict[tuple[Service, str, int], Observe] = {}
+        self._running = Gauge(
+            "lakefs_concurrent_requests",
+            "Requests under way, those executed inline or batched left out",
+            ["service", "operation"],
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        self._connections = Counter(
+            "anabranch_connections_ended",
+            "Connections refused, or closed for their limits",
+            ["reason"],
+            registry=self._registry,
+        )
+        ProcessCollector(registry=self._registry)
+
+    def answered(self, service: Service, operation: str, status: int, began: float) -> None:
+        """Counts a request; `began` is when it came, by `time.perf_counter`."""
+        took = time.perf_counter() - began
+        key = service, operation, status
+        observe = self._observers.get(key)
+        if observe is None:
+            observe = self._durations[service].labels(operation, str(status)).observe
+            self._observers[key] = observe
+        observe(took)
+
+    @contextmanager
+    def running(self, service: Service, operation: str) -> Iterator[None]:
+        """Counts a request as under way meanwhile."""
+        gauge = self._running.labels(service, operation)
+        gauge.inc()
+        try:
+            yield
+        finally:
+            gauge.dec()
+
+    def connection_ended(self, reason: str) -> None:
+        """Counts a connection that was refused, or closed for its limits."""
+        self._connections.labels(reason).inc()
+
+    def text(self) -> bytes:
+        """Returns the numbers of all processes in Prometheus's text format."""
+        return generate_latest(self)
+
+    def collect(self) -> Iterable[Metric]:
+        """Yields the numbers, and those that follow from others."""
+        registry = self._registry
+        if _FOLDER in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        for family in registry.collect():
+            yield family
+            if family.name == _API:
+                yield self._totals(family)
+
+    def _totals(self, durations: Metric) -> Metric:
+        tally: Tally[tuple[str, str]] = Tally()
+        for sample in durations.samples:
+            if sample.name.endswith("_count"):
+                labels = sample.labels
+                tally[labels["code"], self._methods[labels["operation"]]] += int(sample.value)
+        family = CounterMetricFamily(
+            "api_requests", "Requests of the API", labels=["code", "method"]
+        )
+        for labels_of, count in sorted(tally.items()):
+            family.add_metric(labels_of, count)
+        return family
+
+    def _histogram(self, name: str, meaning: str) -> Histogram:
+        labels = ["operation", "code"]
+        return Histogram(name, meaning, labels, buckets=_BUCKETS, registry=self._registry)
+
+
+@contextmanager
+def shared_among_processes() -> Iterator[None]:
+    """Has the processes that are started meanwhile add up their numbers."""
+    with WorkFolder("metrics") as folder:
+        os.environ[_FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[_FOLDER]
+
+
+def join_shared() -> None:
+    """Keeps the folder of the numbers for this process, should the one that made it be killed."""
+    hold(os.environ[_FOLDER])
+
+
+def forget_process(pid: int) -> None:
+    """Takes a process that is no more out of what is counted as under way."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]

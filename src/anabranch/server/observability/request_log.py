@@ -1,0 +1,56 @@
+"""A line in the log for each request, at the level that the settings give it."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from anabranch.http.request_head import RequestHead
+from anabranch.server.observability.metrics import Service
+
+__all__ = ["RequestLog"]
+
+_log = logging.getLogger("anabranch.requests")
+
+
+class RequestLog:
+    """Writes what was asked and answered. Never a query, in which signatures may stand, nor a
+    header.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self.on = level <= logging.CRITICAL and _log.isEnabledFor(level)
+
+    def answered(
+        self,
+        service: Service,
+        operation: str,
+        status: int,
+        began: float,
+        head: RequestHead,
+        request_id: str,
+    ) -> None:
+        """Writes of a request; `began` is when it came, by `time.perf_counter`."""
+        took = time.perf_counter() - began
+        _log.log(
+            self._level,
+            "%s %s %s in %.1f ms (%s)",
+            head.method,
+            head.raw_path,
+            status,
+            took * 1000,
+            request_id,
+            extra={
+                "fields": {
+                    "request_id": request_id,
+                    "service_name": service,
+                    "operation_id": operation,
+                    "method": head.method,
+                    "path": head.raw_path,
+                    "status_code": status,
+                    "took_seconds": round(took, 6),
+                    "client": head.client,
+                }
+            },
+        )

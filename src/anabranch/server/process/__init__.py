@@ -1,0 +1,1 @@
+"""Processes of a server, and the sockets and files they hold."""

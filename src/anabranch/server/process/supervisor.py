@@ -1,0 +1,184 @@
+"""Several processes that serve one address: started, restarted when one dies, stopped together.
+
+Each has a listening socket of its own on the same port, and the system spreads connections over
+them (SO_REUSEPORT); on one shared socket, whichever process wakes first takes a whole burst. The
+parent keeps every socket open, so that connections wait while a process is replaced. Where the
+replacement does not start, its socket is closed, so that the other processes get the connections,
+and the next one has a new socket, which takes connections only when that process listens on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from anabranch.errors import Busy
+from anabranch.server.observability.metrics import forget_process
+from anabranch.server.process.sockets import bind_same
+
+__all__ = ["CANNOT_START", "supervise"]
+
+CANNOT_START = 3
+"""The exit status of a process whose stores or settings do not let it start."""
+
+STOP_SECONDS = 15
+PAUSE_SECONDS = 0.5
+MAX_PAUSE_SECONDS = 15.0
+MAX_FAILED_STARTS = 3
+"""So often in a row may each process fail to start, while none serves, before it is given up."""
+
+_log = logging.getLogger(__name__)
+_context = multiprocessing.get_context("spawn")
+
+Work = Callable[[socket.socket, Connection], None]
+
+
+class _Worker:
+    """One of the processes, and those that replace it."""
+
+    def __init__(self, work: Work, listening: socket.socket) -> None:
+        self._work = work
+        self._listening = listening
+        self._process: SpawnProcess | None = None
+        self._said: Connection | None = None
+        self._ready = False
+        self._start_at = 0.0
+        self.failed_starts = 0
+        self.cannot_start = False
+
+    @property
+    def serves(self) -> bool:
+        """Whether it answers requests."""
+        if not self._ready and self._said is not None and self._said.poll():
+            self._ready = self._has_spoken()
+        return self._ready and self._process is not None and self._process.is_alive()
+
+    @property
+    def events(self) -> list[Connection | int]:
+        """What becomes readable when it begins to serve or ends."""
+        if self._process is None or self._said is None:
+            return []
+        said: list[Connection | int] = [] if self._ready else [self._said]
+        return [*said, self._process.sentinel]
+
+    def look(self, now: float) -> None:
+        """Notes whether it serves or has ended, and starts another when it is time."""
+        if self._process is not None and not self._process.is_alive():
+            self._ended(now)
+        if self._process is None and now >= self._start_at:
+            self._start()
+        if self.serves:
+            self.failed_starts = 0
+
+    def close_socket(self) -> None:
+        """Leaves its socket to the process alone."""
+        self._listening.close()
+
+    def stop(self, deadline: float) -> None:
+        """Asks it to stop: after its start, since before it would not finish what waits for it."""
+        if self._process is None or self._said is None:
+            return
+        if not self._ready:
+            self._said.poll(max(0.0, deadline - time.monotonic()))
+        self._process.terminate()
+
+    def end(self, deadline: float) -> None:
+        """Waits for its end, and forces it after the deadline."""
+        if self._process is None:
+            return
+        self._process.join(max(0.0, deadline - time.monotonic()))
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _start(self) -> None:
+        self._said, says = _context.Pipe(duplex=False)
+        self._ready = False
+        self._process = _context.Process(target=self._work, args=(self._listening, says))
+        self._process.start()
+        says.close()
+
+    def _ended(self, now: float) -> None:
+        process, said = self._process, self._said
+        if process is None or said is None:
+            return
+        served = self._ready or self._has_spoken()
+        self.cannot_start = process.exitcode == CANNOT_START
+        _log.error("worker %s ended with status %s", process.pid, process.exitcode)
+        forget_process(process.pid or 0)
+        process.close()
+        said.close()
+        self._process = self._said = None
+        if served:
+            self.failed_starts = 0
+        else:
+            self.failed_starts += 1
+            # bound before the other is closed, so that the port stays ours
+            fresh = bind_same(self._listening)
+            self._listening.close()
+            self._listening = fresh
+        pause = min(PAUSE_SECONDS * 2**self.failed_starts, MAX_PAUSE_SECONDS)
+        self._start_at = now + pause
+
+    def _has_spoken(self) -> bool:
+        """Returns whether it has said that it serves; the end of a pipe is readable, too."""
+        try:
+            return bool(self._said and self._said.poll() and self._said.recv_bytes())
+        except (EOFError, OSError):
+            return False
+
+
+def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[], None]) -> None:
+    """Runs `work`, which must be picklable, in a process for each socket, until a signal to stop.
+    Each sends something when it serves; then `announce` is called. The sockets are closed.
+
+    A process that ends is replaced, after a pause that grows with each start that fails. Raises
+    Busy if one cannot be started at first, or if later none serves and none can be started.
+    """
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    workers = [_Worker(work, listening) for listening in sockets]
+    announced = False
+    try:
+        while not stopping.is_set():
+            for worker in workers:
+                worker.look(time.monotonic())
+            serving = sum(worker.serves for worker in workers)
+            if not announced and serving == len(workers):
+                announced = True
+                announce()
+            if _hopeless(workers, serving, announced=announced):
+                raise Busy(
+                    "the server ends: its workers cannot be started",
+                    kind="workers_cannot_start",
+                    hint="The log says why each of them has ended.",
+                )
+            wait([event for worker in workers for event in worker.events], timeout=PAUSE_SECONDS)
+    finally:
+        _stop(workers)
+
+
+def _hopeless(workers: Sequence[_Worker], serving: int, *, announced: bool) -> bool:
+    if not announced:
+        return any(worker.cannot_start for worker in workers)
+    failures = min(worker.failed_starts for worker in workers)
+    return not serving and failures >= MAX_FAILED_STARTS
+
+
+def _stop(workers: Sequence[_Worker]) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    # first, else the system keeps accepting connections that no process would answer
+    for worker in workers:
+        worker.close_socket()
+    for worker in sorted(workers, key=lambda worker: not worker.serves):
+        worker.stop(deadline)
+    for worker in workers:
+        worker.end(deadline)

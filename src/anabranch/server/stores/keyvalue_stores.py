@@ -1,0 +1,96 @@
+"""The key-value store that the settings ask for: opened, and prepared by `anabranch migrate`.
+
+PostgreSQL's client is imported only where it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from anabranch.errors import Invalid
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.library import DATABASE_FILE
+from anabranch.private_folders import make_private_folder
+from anabranch.server.config.settings import Database
+
+__all__ = [
+    "Migrated",
+    "connection_string",
+    "is_on_this_machine",
+    "migrate_keyvalue",
+    "open_keyvalue",
+]
+
+
+class Migrated(NamedTuple):
+    """What a migration did: the schema's version before, None for a new database, and now; both
+    None where there is nothing to migrate.
+    """
+
+    before: int | None
+    now: int | None
+
+
+def is_on_this_machine(database: Database) -> bool:
+    """Returns whether the store is on this machine, so that a look-up need not be waited for."""
+    return database.type != "postgres"
+
+
+def open_keyvalue(database: Database) -> KeyValueStore:
+    """Returns the store, opened. Raises Invalid for settings it cannot be opened with, and what
+    the store raises.
+    """
+    if database.type == "mem":
+        return MemoryStore()
+    if database.type == "local":
+        folder = database.local.path
+        make_private_folder(folder)
+        return SQLiteStore(folder / DATABASE_FILE)
+    url = connection_string(database)
+    from anabranch.keyvalue.caching.prefetch import PrefetchedReads  # noqa: PLC0415  an extra
+    from anabranch.keyvalue.postgres.store import PostgresStore  # noqa: PLC0415
+
+    return PrefetchedReads(
+        PostgresStore(
+            url,
+            max_open_connections=database.postgres.max_open_connections,
+            max_idle_connections=database.postgres.max_idle_connections,
+            connection_max_lifetime=database.postgres.connection_max_lifetime,
+        )
+    )
+
+
+def migrate_keyvalue(database: Database) -> Migrated:
+    """Makes what tables the store lacks, and returns what it did. Raises as `open_keyvalue`."""
+    if is_on_this_machine(database):
+        return Migrated(None, None)
+    url = connection_string(database)
+    from anabranch.keyvalue.postgres.database import SCHEMA_VERSION, PostgresDatabase  # noqa: PLC0415  an extra
+
+    return Migrated(PostgresDatabase(url).migrate(), SCHEMA_VERSION)
+
+
+def connection_string(database: Database) -> str:
+    """Returns where PostgreSQL is. Raises Invalid unless the settings and its client are there."""
+    url = database.postgres.connection_string.reveal()
+    if not url:
+        raise Invalid(
+            "database.type is postgres, which needs database.postgres.connection_string beside it",
+            kind="invalid_settings",
+            hint="Write it like postgres://user:password@host:5432/database.",
+        )
+    if database.postgres.max_open_connections < 1:
+        raise Invalid(
+            "database.postgres.max_open_connections must be at least 1", kind="invalid_settings"
+        )
+    try:
+        import psycopg  # noqa: F401, PLC0415  an extra
+    except ImportError as error:
+        raise Invalid(
+            f"PostgreSQL's client cannot be used: {error}",
+            kind="extra_missing",
+            hint="pip install 'anabranch[postgres]'",
+        ) from error
+    return url

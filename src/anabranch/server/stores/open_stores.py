@@ -1,0 +1,128 @@
+"""Long jobs over the stores of a server's settings, in a process beside its servers or without
+them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Invalid, NotFound
+from anabranch.library import DATABASE_FILE
+from anabranch.server.config.settings import Settings
+from anabranch.server.stores.block_stores import open_blocks
+from anabranch.server.stores.keyvalue_stores import open_keyvalue
+from anabranch.versioning.core import Core
+from anabranch.versioning.identifiers import Identifiers
+
+if TYPE_CHECKING:
+    from anabranch.pipelines.garbage.collector import Collector
+    from anabranch.pipelines.garbage.installations.requests import Asking
+    from anabranch.pipelines.garbage.installations.served import ServedInstallation
+    from anabranch.pipelines.garbage.sweeping.restore import Restorer
+    from anabranch.pipelines.jobs.progress import Progress
+
+__all__ = ["Stores", "open_collector", "open_restorer", "open_stores"]
+
+_MARKS = "gc"
+"""The folder of what a run leaves for later ones, in the folder of the cache."""
+
+
+class Stores(NamedTuple):
+    """The core, and the blocks beneath it."""
+
+    core: Core
+    blocks: BlockStore
+
+
+@contextmanager
+def open_stores(settings: Settings) -> Iterator[Stores]:
+    """Gives the settings' stores. Raises Invalid for stores in memory, NotFound where there is no
+    database yet.
+    """
+    if "mem" in (settings.database.type, settings.blockstore.type):
+        raise Invalid(
+            "what is kept in memory is nothing that another process could read",
+            kind="invalid_settings",
+        )
+    database = settings.database.local.path / DATABASE_FILE
+    if settings.database.type == "local" and not database.exists():
+        raise NotFound(
+            f"{database}: there is no such database",
+            kind="database_not_found",
+            hint="Name the server's data folder (--data) or its settings (--config).",
+        )
+    keyvalue = open_keyvalue(settings.database)
+    try:
+        with _opened_blocks(settings) as blocks:
+            yield Stores(Core(keyvalue, _tables(settings, blocks)), blocks)
+    finally:
+        keyvalue.close()
+
+
+@contextmanager
+def open_collector(
+    settings: Settings, progress: Progress, asking: Asking | None = None
+) -> Iterator[Collector]:
+    """Gives a collector over the settings' stores; with `asking`, a server tells what refers to
+    objects, and there need be no database. Raises what `open_stores` does, and Invalid without
+    the libraries that it needs.
+    """
+    with _libraries_of_collections():
+        from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
+    marks = settings.committed.local_cache.dir / _MARKS
+    if asking is None:
+        with open_stores(settings) as (core, blocks):
+            yield Collector(core, blocks, marks, clock=time.time, progress=progress)
+        return
+    with _opened_blocks(settings) as blocks:
+        installation = _served(settings, asking, blocks)
+        yield Collector(installation, blocks, marks, clock=time.time, progress=progress)
+
+
+@contextmanager
+def open_restorer(settings: Settings) -> Iterator[Restorer]:
+    """Gives what restores objects from quarantine, over the settings' stores. Raises what
+    `open_collector` does.
+    """
+    with _libraries_of_collections():
+        from anabranch.pipelines.garbage.sweeping.restore import Restorer  # noqa: PLC0415  an extra
+    with open_stores(settings) as (core, blocks):
+        yield Restorer(core, blocks, clock=time.time)
+
+
+@contextmanager
+def _libraries_of_collections() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise Invalid(
+            f"garbage collection needs more libraries: {error}",
+            kind="extra_missing",
+            hint="pip install 'anabranch[gc]'",
+        ) from error
+
+
+def _served(settings: Settings, asking: Asking, blocks: BlockStore) -> ServedInstallation:
+    from anabranch.pipelines.garbage.installations.served import ServedInstallation  # noqa: PLC0415  an extra
+
+    return ServedInstallation(asking, blocks, _tables(settings, blocks), Identifiers(time.time))
+
+
+@contextmanager
+def _opened_blocks(settings: Settings) -> Iterator[BlockStore]:
+    blocks = open_blocks(settings.blockstore)
+    try:
+        yield blocks
+    finally:
+        blocks.close()
+
+
+def _tables(settings: Settings, blocks: BlockStore) -> TableCache:
+    cache = settings.committed.local_cache
+    return TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)

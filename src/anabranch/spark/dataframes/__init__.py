@@ -1,0 +1,1 @@
+"""DataFrames of objects, differences, prefixes and listings."""

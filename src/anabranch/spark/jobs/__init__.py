@@ -1,0 +1,1 @@
+"""Jobs on Spark: imports, exports, images, garbage collection."""

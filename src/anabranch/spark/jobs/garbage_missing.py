@@ -1,0 +1,271 @@
+"""Missing objects, found by tasks: what is referred to, less what is listed, less what the store
+has when it is asked once more.
+
+Rows of entries stay in tasks. The driver reads staged changes, as a look does, and hands those
+whose objects are missing to tasks in files; it knows which active commits hold which range. The
+last task writes the report.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.garbage.addresses.anti_join import is_in
+from anabranch.pipelines.garbage.engine import Place
+from anabranch.pipelines.garbage.marking.missing import (
+    SHOWN_REFERENCES,
+    Missing,
+    MissingReference,
+    named_before,
+    staged_on,
+)
+from anabranch.pipelines.garbage.marking.needs import Need
+from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.run_files import MISSING_FILE
+from anabranch.spark.jobs.garbage_ranges import ROWS, RangeRead, read_rows, shares
+from anabranch.spark.jobs.garbage_report import FOUND, WRITTEN, absent_rows, write_report
+from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.sources.stores import Opener, open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Absent", "MissingSearch"]
+
+_NAMED = pa.list_(pa.struct([("rank", pa.int64()), ("place", pa.int64()), ("name", pa.string())]))
+_FIRST = pa.struct([("rank", pa.int64()), ("commit", pa.string())])
+_NEEDS_ARROW = pa.schema(
+    [
+        ("number", pa.int32()),
+        ("repository", pa.string()),
+        ("named", _NAMED),
+        ("first", _FIRST),
+        ("commits", pa.int64()),
+    ]
+)
+_NEEDS = (
+    "number INT, repository STRING, "
+    "named ARRAY<STRUCT<rank: BIGINT, place: BIGINT, name: STRING>>, "
+    "first STRUCT<rank: BIGINT, commit: STRING>, commits BIGINT"
+)
+"""What needs the rows of a range: the references that name its commits, in order; the first of
+these commits, and how many there are.
+"""
+
+_STAGED_ARROW = pa.schema(
+    [
+        ("repository", pa.string()),
+        ("path", pa.string()),
+        ("address", pa.string()),
+        ("rank", pa.int64()),
+        ("name", pa.string()),
+    ]
+)
+_STAGED = "repository STRING, path STRING, address STRING, rank BIGINT, name STRING"
+_TOGETHER = ("repository", "staged", "path", "address", "named", "first", "commits")
+_FILE_ROWS = 1 << 16
+_NEEDS_PER_FILE = 1 << 10
+
+
+class Absent(NamedTuple):
+    """Where hashes are that no listed object has: the numbers of the ranges that hold some, and
+    the sorted hashes of uploads in parts and staged changes.
+    """
+
+    numbers: frozenset[int]
+    uncommitted: Hashes
+
+
+class _OwnedRange(NamedTuple):
+    """A range by its repository's partition and its id."""
+
+    partition: str
+    id: str
+
+
+class MissingSearch:
+    """A search for missing objects of the run at `place`. `store` is how workers reach the store,
+    `entries` is how many a task reads.
+    """
+
+    def __init__(self, spark: SparkSession, store: Opener, place: Place, entries: int) -> None:
+        self._spark = spark
+        self._store = store
+        self._place = place
+        self._entries = entries
+        self._files = f"{place.stem}missing/"
+        self._written: list[str] = []
+
+    def find(
+        self,
+        absent: Absent,
+        listing: DataFrame,
+        reads: Mapping[int, tuple[str, RangeRead]],
+        living: Reachability,
+        before: int,
+    ) -> Missing:
+        """Returns the missing objects that were named before a time, in seconds since 1970, and
+        writes them to the run's files. `listing` has the hashes of all listed objects, `reads` the
+        ranges of active commits by number, each with its repository's partition.
+        """
+        missing = Missing(checked="all")
+        try:
+            frames = []
+            if len(absent.uncommitted):
+                staged = self._staged(absent.uncommitted, living, before)
+                if staged is None:
+                    missing.checked = "committed"
+                else:
+                    frames.append(staged)
+            if absent.numbers:
+                affected = {number: reads[number] for number in sorted(absent.numbers)}
+                frames.append(self._committed(affected, listing, living, before))
+            if frames:
+                self._report(frames, missing)
+        finally:
+            self._place.blocks.delete(self._written)
+        return missing
+
+    def _staged(self, absent: Hashes, living: Reachability, before: int) -> DataFrame | None:
+        """Returns the staged entries with absent hashes, None where they are not known."""
+        staged = living.staged()
+        if staged is None:
+            return None
+        ranks: dict[tuple[str, str], int] = {}
+        batches: list[pa.RecordBatch] = []
+        rows = 0
+        for found in staged:
+            wanted = named_before(found.addresses, before)
+            wanted &= is_in(hash_addresses(found.addresses), absent)
+            if not wanted.any():
+                continue
+            mask = pa.array(wanted)
+            paths, addresses = found.paths.filter(mask), found.addresses.filter(mask)
+            rank = ranks.setdefault((found.repository, found.branch), len(ranks))
+            columns = [
+                pa.array([found.repository] * len(paths)),
+                paths,
+                addresses,
+                pa.array(np.full(len(paths), rank)),
+                pa.array([staged_on(found.branch)] * len(paths)),
+            ]
+            batches.append(pa.RecordBatch.from_arrays(columns, schema=_STAGED_ARROW))
+            rows += len(paths)
+            if rows >= _FILE_ROWS:
+                self._write(batches)
+                batches, rows = [], 0
+        if batches:
+            self._write(batches)
+        files = in_tasks(self._spark, self._written[:], partial(_read, self._store), _STAGED)
+        return files.selectExpr(
+            *("repository", "true AS staged", "path", "address"),
+            "array(named_struct('rank', rank, 'place', 0L, 'name', name)) AS named",
+            "CAST(NULL AS STRUCT<rank: BIGINT, commit: STRING>) AS first",
+            "0L AS commits",
+        )
+
+    def _committed(
+        self,
+        reads: Mapping[int, tuple[str, RangeRead]],
+        listing: DataFrame,
+        living: Reachability,
+        before: int,
+    ) -> DataFrame:
+        """Returns the entries of ranges that are not listed, with what needs them."""
+        pieces = shares((read for _, read in reads.values()), self._entries)
+        rows = in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
+        unlisted = rows.join(listing.select("hash"), "hash", "left_anti")
+        numbers = {
+            _OwnedRange(partition, read.range.id): number
+            for number, (partition, read) in reads.items()
+        }
+        range_ids: dict[str, set[str]] = {}
+        for partition, range_id in numbers:
+            range_ids.setdefault(partition, set()).add(range_id)
+        first_file = len(self._written)
+        needs = [
+            _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
+            for repository, by_range in living.needs(range_ids)
+            for range_id, of_range in by_range.items()
+        ]
+        for start in range(0, len(needs), _NEEDS_PER_FILE):
+            part = needs[start : start + _NEEDS_PER_FILE]
+            self._write([pa.RecordBatch.from_pylist(part, schema=_NEEDS_ARROW)])
+        files = self._written[first_file:]
+        known = in_tasks(self._spark, files, partial(_read, self._store), _NEEDS)
+        return unlisted.join(known, "number").selectExpr(
+            *("repository", "false AS staged", "path", "address", "named", "first", "commits")
+        )
+
+    def _report(self, frames: Sequence[DataFrame], missing: Missing) -> None:
+        """Has the store asked for the objects, and the report written."""
+        from pyspark.sql import functions  # noqa: PLC0415  an extra
+
+        together = frames[0].select(*_TOGETHER)
+        for frame in frames[1:]:
+            together = together.unionAll(frame.select(*_TOGETHER))
+        references = together.groupBy("address", "repository", "staged", "path").agg(
+            functions.expr("array_distinct(array_sort(flatten(collect_list(named)))) AS named"),
+            functions.expr("min(first) AS first"),
+            functions.expr("sum(commits) AS commits"),
+        )
+        asked = references.selectExpr(
+            *("address", "repository", "path"),
+            "transform(named, each -> each.name) AS names",
+            "coalesce(first.commit, '') AS commit",
+            "commits",
+        ).repartition("address")
+        ask = partial(absent_rows, self._store, self._place.namespace.stem)
+        target = self._place.stem + MISSING_FILE
+        written = (
+            asked.mapInArrow(ask, FOUND)
+            .repartition(1)
+            .sortWithinPartitions("address", "repository", "path", "commit")
+            .mapInArrow(partial(write_report, self._store, target, SHOWN_REFERENCES), WRITTEN)
+        )
+        for row in written.collect():
+            missing.objects, missing.references = row["objects"], row["references"]
+            missing.shown = msgspec.json.decode(row["shown"], type=list[MissingReference])
+        if missing.references:
+            missing.location = self._place.blocks.qualify(target)
+
+    def _write(self, batches: Sequence[pa.RecordBatch]) -> None:
+        """Writes a file that a task reads."""
+        file = f"{self._files}{len(self._written)}.arrow"
+        raw = io.BytesIO()
+        with pa.ipc.new_file(raw, batches[0].schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        self._place.blocks.put(file, [raw.getvalue()])
+        self._written.append(file)
+
+
+def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, object]:
+    first = min(needs)
+    named = [
+        {"rank": need.order, "place": place, "name": name}
+        for need in needs
+        for place, name in enumerate(need.references)
+    ]
+    return {
+        "number": number,
+        "repository": repository,
+        "named": named,
+        "first": {"rank": first.order, "commit": first.commit},
+        "commits": len(needs),
+    }
+
+
+def _read(store: Opener, file: str) -> Iterator[pa.RecordBatch]:
+    with open_store(store) as blocks:
+        reader = pa.ipc.open_file(pa.py_buffer(blocks.read(file)))
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)

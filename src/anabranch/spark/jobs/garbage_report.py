@@ -1,0 +1,86 @@
+"""The report of missing objects, as tasks make it: the store is asked for each object, and what it
+does not have is written to one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
+from anabranch.pipelines.garbage.run_files import MISSING_FILE, file_pieces
+from anabranch.pipelines.jobs.parallel_map import parallel_map
+from anabranch.spark.sources.stores import Opener, open_store
+from anabranch.work_folders import WorkFolder
+
+__all__ = ["FOUND", "WRITTEN", "absent_rows", "write_report"]
+
+FOUND = (
+    "address STRING, repository STRING, path STRING, names ARRAY<STRING>, commit STRING, "
+    "commits BIGINT"
+)
+"""A `MissingReference`; `names` are its references."""
+
+WRITTEN = "objects BIGINT, references BIGINT, shown BINARY"
+"""How many objects and references the report has, and the first references, as JSON."""
+
+_WRITTEN_ARROW = pa.schema(
+    [("objects", pa.int64()), ("references", pa.int64()), ("shown", pa.binary())]
+)
+
+
+def absent_rows(
+    store: Opener, stem: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows whose objects the store does not have."""
+    with open_store(store) as blocks:
+
+        def is_absent(address: str) -> bool:
+            return blocks.stat(stem + address) is None
+
+        for batch in batches:
+            addresses = batch.column("address").to_pylist()
+            distinct = list(dict.fromkeys(addresses))
+            absent = dict(zip(distinct, parallel_map(is_absent, distinct), strict=True))
+            rows = batch.filter(pa.array([absent[address] for address in addresses], pa.bool_()))
+            if rows.num_rows:
+                yield rows
+
+
+def write_report(
+    store: Opener, target: str, sample: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Writes sorted rows to a file in the store, if there are any; yields how many there are, and
+    a sample of at most so many.
+    """
+    objects = references = 0
+    last = None
+    shown: list[MissingReference] = []
+    with WorkFolder("spark") as folder:
+        path = Path(folder, MISSING_FILE)
+        with pq.ParquetWriter(path, MISSING, compression="zstd") as writer:
+            for batch in batches:
+                columns = [
+                    column.cast(field.type)
+                    for column, field in zip(batch.columns, MISSING, strict=True)
+                ]
+                rows = pa.RecordBatch.from_arrays(columns, schema=MISSING)
+                writer.write_batch(rows)
+                references += rows.num_rows
+                for address in rows.column("address").to_pylist():
+                    objects += address != last
+                    last = address
+                if room := sample - len(shown):
+                    shown += msgspec.convert(rows[:room].to_pylist(), list[MissingReference])
+        if references:
+            with open_store(store) as blocks:
+                blocks.put(target, file_pieces(path))
+    values = [[objects], [references], [msgspec.json.encode(shown)]]
+    yield pa.RecordBatch.from_arrays(
+        [pa.array(value, field.type) for value, field in zip(values, _WRITTEN_ARROW, strict=True)],
+        schema=_WRITTEN_ARROW,
+    )

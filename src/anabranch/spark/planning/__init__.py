@@ -1,0 +1,1 @@
+"""How work is divided among Spark tasks."""

@@ -1,0 +1,21 @@
+"""The minimum version of Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anabranch.errors import NotSupported
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["require_version"]
+
+_OLDEST = (4, 1)
+
+
+def require_version(spark: SparkSession) -> None:
+    """Raises NotSupported for a session of a Spark before 4.1."""
+    version = tuple(int(part) for part in spark.version.split(".")[:2])
+    if version < _OLDEST:
+        raise NotSupported(f"Spark {spark.version} is too old", hint="Use Spark 4.1 or later.")

@@ -1,0 +1,1 @@
+"""Where the driver and its tasks read repositories: a server, or stores."""

@@ -1,0 +1,231 @@
+"""The branches, tags and commits of a repository, and changes of branches.
+
+There is one protocol: a lake implements it in the driver's process, a server over HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from anabranch.errors import AnabranchError
+from anabranch.model.branch import Branch
+from anabranch.model.commit import Commit
+from anabranch.model.page import MAX_AMOUNT, Page
+from anabranch.model.tag import Tag
+from anabranch.pipelines.jobs.leases import HeldPin, StoredPin
+from anabranch.spark.sources.repositories_client import RepositoriesClient
+from anabranch.spark.sources.server_pins import ServedPin
+from anabranch.versioning.history.log import log
+
+if TYPE_CHECKING:
+    from anabranch.library import Lake
+
+__all__ = ["LakeReferences", "Pointer", "References", "ServedReferences", "throw_away"]
+
+_COMMITTER = "spark"
+
+
+class Pointer(NamedTuple):
+    """A branch or a tag: its name and its commit."""
+
+    id: str
+    commit_id: str
+
+
+class References(Protocol):
+    """The references of one repository. All methods raise NotFound."""
+
+    def commit(self, reference: str) -> Commit:
+        """Returns the commit that a reference means."""
+
+    def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
+        """Yields a commit and its ancestors, as `anabranch.versioning.history.log` orders them."""
+
+    def branch(self, name: str) -> Pointer:
+        """Returns a branch."""
+
+    def branches(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields branches by name, without hidden ones."""
+
+    def tags(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields tags by name."""
+
+    def create_hidden(self, name: str, source: str) -> None:
+        """Creates a hidden branch, which listings omit, at the commit of `source`."""
+
+    def delete_branch(self, name: str) -> None:
+        """Deletes a branch and its uncommitted changes."""
+
+    def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
+        """Commits the uncommitted changes of a branch. Raises NoChanges."""
+
+    def merge(
+        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+    ) -> None:
+        """Merges a branch into another. Raises MergeConflict, NoChanges."""
+
+    def new_pin(self, name: str = "") -> HeldPin:
+        """Returns a new pin, which pins nothing yet; the default name is a random one."""
+
+
+class LakeReferences:
+    """The references of a repository of a lake."""
+
+    def __init__(self, lake: Lake, repository: str) -> None:
+        self._lake = lake
+        self._repository = repository
+
+    def commit(self, reference: str) -> Commit:
+        """Returns the commit that a reference means."""
+        return self._lake.commits.get(self._repository, reference)
+
+    def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
+        """Yields a commit and its ancestors."""
+        repository = self._lake.repositories.get(self._repository)
+        read = self._lake.core.commits.reader(repository)
+        return log(read, self.commit(reference), first_parent=first_parent)
+
+    def branch(self, name: str) -> Pointer:
+        """Returns a branch."""
+        found = self._lake.branches.get(self._repository, name)
+        return Pointer(found.id, found.commit_id)
+
+    def branches(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields branches by name."""
+        return _pointers(
+            lambda after: self._lake.branches.list(
+                self._repository, prefix=prefix, after=after, amount=MAX_AMOUNT
+            )
+        )
+
+    def tags(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields tags by name."""
+        return _pointers(
+            lambda after: self._lake.tags.list(
+                self._repository, prefix=prefix, after=after, amount=MAX_AMOUNT
+            )
+        )
+
+    def create_hidden(self, name: str, source: str) -> None:
+        """Creates a branch that listings leave out."""
+        self._lake.branches.create(self._repository, name, source, hidden=True)
+
+    def delete_branch(self, name: str) -> None:
+        """Deletes a branch."""
+        self._lake.branches.delete(self._repository, name)
+
+    def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
+        """Commits what is staged."""
+        self._lake.commits.commit(
+            self._repository, branch, message=message, committer=_COMMITTER, metadata=metadata
+        )
+
+    def merge(
+        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+    ) -> None:
+        """Merges a branch into another."""
+        self._lake.refs.merge(
+            self._repository,
+            source,
+            destination,
+            committer=_COMMITTER,
+            message=message,
+            metadata=metadata,
+        )
+
+    def new_pin(self, name: str = "") -> HeldPin:
+        """Returns a pin in the key-value store."""
+        repository = self._lake.core.repositories.get(self._repository)
+        return StoredPin(self._lake.core, repository, name)
+
+
+class ServedReferences:
+    """The references of a repository of a server; the committer is the user of the key pair."""
+
+    def __init__(self, calls: RepositoriesClient, repository: str) -> None:
+        self._calls = calls
+        self._repository = repository
+
+    def commit(self, reference: str) -> Commit:
+        """Returns the commit that a reference means."""
+        return _parse_commit(self._calls.get(self._repository, "commits", reference))
+
+    def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
+        """Yields a commit and its ancestors."""
+        found = self._calls.items(
+            self._repository, "refs", reference, "commits", first_parent=str(first_parent).lower()
+        )
+        return map(_parse_commit, found)
+
+    def branch(self, name: str) -> Pointer:
+        """Returns a branch."""
+        found = self._calls.get(self._repository, "branches", name)
+        return Pointer(found["id"], found["commit_id"])
+
+    def branches(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields branches by name."""
+        return self._pointers("branches", prefix)
+
+    def tags(self, prefix: str = "") -> Iterator[Pointer]:
+        """Yields tags by name."""
+        return self._pointers("tags", prefix)
+
+    def create_hidden(self, name: str, source: str) -> None:
+        """Creates a branch that listings leave out."""
+        body = {"name": name, "source": source, "hidden": True}
+        self._calls.change("POST", self._repository, "branches", body=body)
+
+    def delete_branch(self, name: str) -> None:
+        """Deletes a branch."""
+        self._calls.change("DELETE", self._repository, "branches", name)
+
+    def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
+        """Commits what is staged."""
+        self._calls.change(
+            "POST",
+            *(self._repository, "branches", branch, "commits"),
+            body={"message": message, "metadata": dict(metadata)},
+        )
+
+    def merge(
+        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+    ) -> None:
+        """Merges a branch into another."""
+        self._calls.change(
+            "POST",
+            *(self._repository, "refs", source, "merge", destination),
+            body={"message": message, "metadata": dict(metadata)},
+        )
+
+    def new_pin(self, name: str = "") -> HeldPin:
+        """Returns a pin of the server."""
+        return ServedPin(self._calls, self._repository, name)
+
+    def _pointers(self, kind: str, prefix: str) -> Iterator[Pointer]:
+        for found in self._calls.items(self._repository, kind, prefix=prefix):
+            yield Pointer(found["id"], found["commit_id"])
+
+
+def _pointers(list_after: Callable[[str], Page[Branch] | Page[Tag]]) -> Iterator[Pointer]:
+    """Yields the results of a listing, of all pages."""
+    after, more = "", True
+    while more:
+        page = list_after(after)
+        yield from (Pointer(found.id, found.commit_id) for found in page.items)
+        after, more = page.next_offset, page.has_more
+
+
+def _parse_commit(told: Mapping[str, object]) -> Commit:
+    """Returns a commit from its JSON, where the tree has another name."""
+    return msgspec.convert({**told, "metarange_id": told["meta_range_id"]}, Commit)
+
+
+def throw_away(references: References, name: str, error: BaseException) -> None:
+    """Deletes a branch after an error. A failure to delete it becomes a note of that error."""
+    try:
+        references.delete_branch(name)
+    except AnabranchError as second:
+        error.add_note(f"The hidden branch {name} could not be deleted: {second}")

@@ -1,0 +1,66 @@
+"""Pins of a job that reads commits through a server."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch.errors import NotFound
+from anabranch.spark.sources.repositories_client import RepositoriesClient
+
+__all__ = ["NO_OPERATION", "ServedPin"]
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT_SECONDS = 60.0
+_RELEASE_SECONDS = 5.0
+"""The release timeout is short, because a pin that is not released expires."""
+
+NO_OPERATION = "invalid API endpoint"
+"""The message of servers without this operation: lakeFS, and Anabranch before it had pins."""
+
+
+class ServedPin:
+    """A pin in a repository of a server. It does nothing if the server does not support pins."""
+
+    def __init__(self, calls: RepositoriesClient, repository: str, name: str = "") -> None:
+        self._calls = calls
+        self._place = (repository, "gc", "pins", name or str(uuid.uuid4()))
+        self._supported = True
+
+    def pin(self, commit_ids: Sequence[str], seconds: int) -> None:
+        """Pins commits."""
+        try:
+            self._change("PUT", body={"commits": list(commit_ids), "seconds": seconds})
+        except NotFound as error:
+            if NO_OPERATION not in error.message:
+                raise
+            self._supported = False
+            _log.warning(
+                "%s: this server cannot pin commits: garbage collection may remove objects of "
+                "commits that expire while they are read",
+                self._calls.url,
+            )
+
+    def renew(self, seconds: int) -> None:
+        """Renews the pin."""
+        self._change("POST", "renew", query={"seconds": str(seconds)})
+
+    def release(self) -> None:
+        """Removes the pin."""
+        self._change("DELETE", timeout=_RELEASE_SECONDS)
+
+    def _change(
+        self,
+        method: str,
+        *segments: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, str] | None = None,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> None:
+        if self._supported:
+            self._calls.change(
+                *(method, *self._place, *segments), body=body, query=query, timeout=timeout
+            )

@@ -1,0 +1,81 @@
+"""A server as a source: commits and tables are read over HTTP.
+
+Workers need the address of the server and a key pair, but no access to its stores.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Corrupt, Gone, Invalid, NotFound
+from anabranch.spark.sources.repositories_client import RepositoriesClient
+from anabranch.work_folders import WorkFolder
+
+__all__ = ["ServedTables", "Server"]
+
+
+class Server:
+    """A server at `url`, such as `http://HOST:8000`, with the key pair of a user."""
+
+    def __init__(self, url: str, access_key_id: str, secret_access_key: str) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise Invalid(f"{url}: not a server's address", hint="Begin it with http(s)://.")
+        self.url = url.rstrip("/")
+        self.calls = RepositoriesClient(self.url, access_key_id, secret_access_key)
+
+    def __repr__(self) -> str:
+        return f"Server({self.url!r})"
+
+    def storage_namespace(self, repository: str) -> str:
+        """Returns the storage namespace of a repository. Raises NotFound."""
+        return str(self.calls.get(repository)["storage_namespace"])
+
+    def tables(self, repository: str) -> ServedTables:
+        """Returns a repository's tables."""
+        return ServedTables(self, repository)
+
+    def fetch(self, repository: str, table_id: str, path: Path) -> None:
+        """Writes the file of a table. Raises Gone if it is missing on the server, and Corrupt if
+        the content received is not that table.
+        """
+        location = (repository, "metadata", "object", "range", table_id)
+        try:
+            with self.calls.download(*location) as content, path.open("wb") as file:
+                file.writelines(content.chunks)
+        except NotFound as error:
+            raise Gone(
+                f"{self.url}: the table {table_id} is missing", kind="metadata_missing"
+            ) from error
+        try:
+            received_id = kernel.verify_table(str(path))
+        except kernel.CorruptTable as error:
+            raise Corrupt(f"{self.url}: the table {table_id}: {error.reason}") from error
+        if received_id != table_id:
+            raise Corrupt(f"{self.url}: received {received_id} instead of the table {table_id}")
+
+
+class ServedTables:
+    """The tables of a repository of a server; each task downloads those that it reads."""
+
+    def __init__(self, server: Server, repository: str) -> None:
+        self._server = server
+        self._repository = repository
+
+    @contextmanager
+    def located(self) -> Iterator[Callable[[str], str]]:
+        """Gives a function that returns the path of a table; files exist until the context ends."""
+        with WorkFolder("spark") as folder:
+
+            def locate(table_id: str) -> str:
+                path = Path(folder, table_id)
+                if not path.exists():
+                    coming = path.with_name(f"{table_id}-{secrets.token_hex(8)}")
+                    self._server.fetch(self._repository, table_id, coming)
+                    coming.replace(path)
+                return str(path)
+
+            yield locate

@@ -1,0 +1,147 @@
+"""Stores: how a worker reaches the object store of a repository.
+
+    store = anabranch.spark.S3Store(region="eu-west-1")
+    anabranch.spark.import_listing(server, "sea", "main", listing, store=store)
+
+Each is a small thing that goes to workers with the job, keys included, and is called there; where
+no keys are given, each worker has those of its own environment, as a machine's role.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import NotSupported
+from anabranch.model.secret import Secret
+
+__all__ = [
+    "AzureStore",
+    "GoogleStore",
+    "Opener",
+    "S3Store",
+    "open_store",
+    "store_opener",
+    "unreachable",
+]
+
+Opener: TypeAlias = Callable[[], BlockStore]
+"""Opens a store; it can be pickled."""
+
+
+class S3Store:
+    """S3, or an S3-compatible service at `endpoint`. Without an access key, credentials come from
+    the sources that AWS's own tools use.
+    """
+
+    def __init__(
+        self,
+        *,
+        endpoint: str = "",
+        region: str = "",
+        access_key_id: str = "",
+        secret_access_key: str = "",
+        session_token: str = "",
+        path_style: bool = False,
+    ) -> None:
+        self.endpoint = endpoint
+        self.region = region
+        self._path_style = path_style
+        self._access_key_id = access_key_id
+        self._secret = Secret(secret_access_key)
+        self._token = Secret(session_token)
+
+    def __repr__(self) -> str:
+        return f"S3Store(endpoint={self.endpoint!r}, region={self.region!r})"
+
+    def __call__(self) -> BlockStore:
+        """Opens the store and returns it."""
+        from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
+        from anabranch.blocks.s3.endpoint import S3Access  # noqa: PLC0415  slow to import
+        from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
+
+        region = self.region or os.environ.get("AWS_REGION", "")
+        credentials = find_credentials(
+            access_key_id=self._access_key_id,
+            secret_access_key=self._secret,
+            session_token=self._token,
+            region=region,
+        )
+        return s3_blocks(
+            S3Access(
+                credentials, endpoint=self.endpoint, region=region, path_style=self._path_style
+            )
+        )
+
+
+class GoogleStore:
+    """Google Cloud Storage, with the key of a service account as JSON; without it, with the default
+    credentials of Google's tools. An `endpoint` is that of an emulator.
+    """
+
+    def __init__(self, *, credentials_json: str = "", endpoint: str = "") -> None:
+        self.endpoint = endpoint
+        self._key = Secret(credentials_json)
+
+    def __repr__(self) -> str:
+        return f"GoogleStore(endpoint={self.endpoint!r})"
+
+    def __call__(self) -> BlockStore:
+        """Returns the store, opened."""
+        from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415  slow to import
+
+        file = "" if self._key else os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
+        return gcs_blocks(credentials_json=self._key, credentials_file=file, endpoint=self.endpoint)
+
+
+class AzureStore:
+    """Azure Blob Storage, with an account's key; without it, with the identity that azure-identity
+    finds on each machine. An `endpoint` is that of an emulator, with its account.
+    """
+
+    def __init__(self, *, account: str = "", access_key: str = "", endpoint: str = "") -> None:
+        self.account = account
+        self.endpoint = endpoint
+        self._key = Secret(access_key)
+
+    def __repr__(self) -> str:
+        return f"AzureStore(account={self.account!r}, endpoint={self.endpoint!r})"
+
+    def __call__(self) -> BlockStore:
+        """Returns the store, opened."""
+        from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415  slow to import
+
+        return azure_blocks(account=self.account, access_key=self._key, endpoint=self.endpoint)
+
+
+def store_opener(blocks: BlockStore, store: Opener | None, namespace: str) -> Opener:
+    """Returns the store of a namespace for workers: `store`, or the folder of the namespace. Raises
+    NotSupported if workers cannot reach it.
+    """
+    if store is not None:
+        return store
+    if isinstance(blocks, LocalBlocks):
+        return blocks.opener()
+    raise unreachable(namespace)
+
+
+def unreachable(namespace: str) -> NotSupported:
+    """Returns the error for a store that workers cannot reach."""
+    return NotSupported(
+        f"{namespace}: workers need a store for this namespace",
+        hint="Pass it as `store`, such as anabranch.spark.S3Store(…).",
+    )
+
+
+@contextmanager
+def open_store(store: Opener) -> Iterator[BlockStore]:
+    """Gives an open store, and closes it."""
+    blocks = store()
+    try:
+        yield blocks
+    finally:
+        blocks.close()

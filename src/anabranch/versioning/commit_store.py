@@ -1,0 +1,110 @@
+"""The commit store: reads commits, finds them by a prefix of their id, adds new ones."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from anabranch import _kernel as kernel
+from anabranch.errors import NotFound
+from anabranch.keyvalue.contract import KeyValueStore, Write
+from anabranch.model.commit import Commit
+from anabranch.model.page import upper_bound
+from anabranch.model.repository import Repository
+from anabranch.versioning.records import keys, references
+
+__all__ = ["ID_LENGTH", "Commits"]
+
+ID_LENGTH = 64
+_CACHE_SIZE = 50_000
+_HEX = frozenset("0123456789abcdef")
+
+
+class Commits:
+    """The commits of all repositories. They never change, so those that were read are cached."""
+
+    def __init__(self, keyvalue: KeyValueStore, clock: Callable[[], float]) -> None:
+        self._keyvalue = keyvalue
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._cache: OrderedDict[tuple[str, str], Commit] = OrderedDict()
+
+    def get(self, repository: Repository, commit_id: str) -> Commit:
+        """Returns a commit by its full id. Raises NotFound."""
+        commit = self.find(repository, commit_id)
+        if commit is None:
+            raise NotFound("commit not found", kind="commit_not_found")
+        return commit
+
+    def find(self, repository: Repository, commit_id: str) -> Commit | None:
+        """Returns a commit by its full id, or None."""
+        if len(commit_id) != ID_LENGTH:
+            return None
+        cached = self._cache.get((repository.partition, commit_id))
+        if cached is not None:
+            return cached
+        raw = self._keyvalue.get(repository.partition, keys.commit(commit_id))
+        if raw is None:
+            return None
+        commit = references.commit_from(raw)
+        self.remember(repository, commit)
+        return commit
+
+    def remember(self, repository: Repository, commit: Commit) -> None:
+        """Puts a stored commit into the cache."""
+        with self._lock:
+            self._cache[repository.partition, commit.id] = commit
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
+
+    def reader(self, repository: Repository) -> Callable[[str], Commit]:
+        """Returns a function that reads a repository's commits, for walks over its history."""
+        return lambda commit_id: self.get(repository, commit_id)
+
+    def with_prefix(self, repository: Repository, prefix: str) -> Commit | None:
+        """Returns the only commit whose id has this prefix; None if there is none or several."""
+        if not prefix or len(prefix) > ID_LENGTH or not _HEX.issuperset(prefix):
+            return None
+        start = keys.commit(prefix)
+        rows = list(self._keyvalue.scan(repository.partition, start, upper_bound(start), limit=2))
+        return references.commit_from(rows[0][1]) if len(rows) == 1 else None
+
+    def all(self, repository: Repository) -> Iterator[Commit]:
+        """Yields all commits of a repository, by id; does not cache them."""
+        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_commits()):
+            yield references.commit_from(raw)
+
+    def make(
+        self,
+        *,
+        committer: str,
+        message: str,
+        metarange_id: str,
+        metadata: Mapping[str, str],
+        parents: Sequence[Commit],
+        date: int | None = None,
+    ) -> Commit:
+        """Returns a new commit, which is not stored yet. `date` is in seconds since 1970, None for
+        the current time.
+        """
+        now = self._clock() if date is None else date
+        seconds = int(now)
+        parent_ids = tuple(parent.id for parent in parents)
+        return Commit(
+            id=kernel.commit_id(
+                committer, message, metarange_id, seconds, metadata, list(parent_ids)
+            ),
+            committer=committer,
+            message=message,
+            creation_date=seconds,
+            nanos=int((now - seconds) * 1e9),
+            metarange_id=metarange_id,
+            metadata=dict(metadata),
+            parents=parent_ids,
+            generation=1 + max((parent.generation for parent in parents), default=0),
+        )
+
+    def write(self, repository: Repository, commit: Commit) -> Write:
+        """Returns the write that adds a commit."""
+        return Write(repository.partition, keys.commit(commit.id), references.commit_bytes(commit))

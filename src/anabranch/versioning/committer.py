@@ -1,0 +1,246 @@
+"""The committer: turns a branch's staged changes into a tree and a commit, and moves the branch.
+
+It first seals the staging area, so that new changes go to a new one; then it applies the sealed
+changes to the head's tree; then it moves the branch by compare-and-set. If the branch has changed
+meanwhile, it starts again from the new head and reuses the tables that the failed attempt wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.table_addresses import table_address
+from anabranch.errors import DirtyBranch, Gone, NoChanges, NotFound
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.branch import Branch
+from anabranch.model.commit import Commit
+from anabranch.model.repository import Repository
+from anabranch.versioning.branch_locks import BranchLocks
+from anabranch.versioning.branches import Branches, StoredBranch
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.diff import Differ
+from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.staging.area import Staging
+from anabranch.versioning.staging.cleanup import discard
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.tree_addresses import TreeAddresses
+from anabranch.versioning.trees import Trees
+
+__all__ = ["Committer"]
+
+_DIRTY = "uncommitted changes (dirty branch)"
+
+
+class Committer:
+    """Moves branches: to commits of their staged changes, and to commits made elsewhere.
+
+    `clock` returns seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        branches: Branches,
+        commits: Commits,
+        staging: Staging,
+        trees: Trees,
+        differ: Differ,
+        admission: TreeAdmission,
+        addresses: TreeAddresses,
+        clock: Callable[[], float],
+    ) -> None:
+        self._branches = branches
+        self._commits = commits
+        self._staging = staging
+        self._trees = trees
+        self._differ = differ
+        self._admission = admission
+        self._addresses = addresses
+        self._clock = clock
+        self._locks = BranchLocks()
+
+    def commit(
+        self,
+        repository: Repository,
+        branch: str,
+        *,
+        committer: str,
+        message: str,
+        metadata: Mapping[str, str],
+        date: int | None = None,
+        allow_empty: bool = False,
+        source_metarange: str = "",
+        since: int | None = None,
+        known: StoredBranch | None = None,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
+    ) -> Commit:
+        """Commits the staged changes of a branch or, given `source_metarange`, that tree. `known`
+        is the branch, if the caller has read it already; `extra_writes` adds writes to the
+        commit's; `since` is the number of sweeps that had begun when the tree's entries were read,
+        if known.
+
+        Raises NoChanges when the tree equals the head's (unless `allow_empty`), DirtyBranch when
+        changes are staged and a source metarange is given, NotFound when that metarange is not in
+        the repository's store, and Denied (kind address_forbidden) when it adds an address that no
+        object of the repository may have.
+        """
+        checked = ""
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            if source_metarange:
+                self.require_clean(
+                    repository,
+                    stored.branch,
+                    "cannot use source MetaRange on a branch with uncommitted changes",
+                )
+                metarange_id = self._require_tree(repository, source_metarange)
+                nonlocal checked
+                if checked != metarange_id:  # check once, not at each attempt
+                    self._addresses.require_admitted(repository, head.metarange_id, metarange_id)
+                    checked = metarange_id
+            else:
+                metarange_id = self._apply_staged(repository, stored.branch, head)
+            if metarange_id == head.metarange_id and not allow_empty:
+                raise NoChanges("commit: no changes")
+            return self._commits.make(
+                committer=committer,
+                message=message,
+                metarange_id=metarange_id or self._empty_tree(repository),
+                metadata=metadata,
+                parents=[head],
+                date=date,
+            )
+
+        return self.move_branch(
+            *(repository, branch, make, extra_writes, known),
+            trusts_tree=not source_metarange,
+            since=since,
+        )
+
+    def _require_tree(self, repository: Repository, metarange_id: str) -> str:
+        """Returns the id of a tree that a client has named, if the repository's store has it.
+
+        Raises Invalid for a malformed id, NotFound.
+        """
+        table_address(repository.storage_namespace, metarange_id)
+        try:
+            return self._trees.open(repository, metarange_id).metarange_id
+        except Gone as error:
+            raise NotFound(
+                f"the tree {metarange_id} is not in the repository's store",
+                kind="metarange_not_found",
+            ) from error
+
+    def move_branch(
+        self,
+        repository: Repository,
+        branch: str,
+        make: Callable[[StoredBranch, Commit], Commit],
+        extra_writes: ExtraWritesFor[Commit] | None = None,
+        known: StoredBranch | None = None,
+        *,
+        trusts_tree: bool = True,
+        since: int | None = None,
+    ) -> Commit:
+        """Moves a branch to the commit that `make` returns, and returns that commit.
+
+        `make` receives the branch, with all its staged changes sealed, and its head; it is called
+        again when the branch has changed meanwhile. The sealed areas are dropped: their changes are
+        in the new commit, or differ in nothing from it. `extra_writes` adds writes for the commit
+        to the same step. `known` is the branch, if the caller has read it already. Without
+        `trusts_tree`, the commit's tree may name any objects, and garbage collection must admit it;
+        `since` is the number of sweeps that had begun when the tree was read.
+
+        Raises what `make` and `extra_writes` raise, and Conflict; then the branch has not moved,
+        and its staged changes remain.
+        """
+        result: list[Commit | NoChanges] = []
+
+        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+            head = self._commits.get(repository, stored.branch.commit_id)
+            writes: list[Write] = []
+            expect: list[Expect] = []
+            try:
+                commit = make(stored, head)
+            except NoChanges as no_changes:
+                # the sealed changes have no effect: drop them, and do not move the branch
+                result[:], moved = [no_changes], stored.branch
+                if not stored.branch.sealed_tokens:
+                    return [], []
+            else:
+                result[:] = [commit]
+                moved = msgspec.structs.replace(stored.branch, commit_id=commit.id)
+                writes.append(self._commits.write(repository, commit))
+                additions = [] if extra_writes is None else [extra_writes(commit)]
+                if not trusts_tree:
+                    additions.append(
+                        self._admission.admit(
+                            repository, head.metarange_id, commit.metarange_id, since
+                        )
+                    )
+                for extra, expected in additions:
+                    writes += extra
+                    expect += expected
+            moved = msgspec.structs.replace(moved, sealed_tokens=())
+            writes.append(self._branches.write(repository, moved))
+            return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect
+
+        with self._locks.acquire((repository.partition, branch)) as waited:
+            sealed = self._seal(repository, branch, None if waited else known)
+            self._branches.update(repository, branch, step, sealed)
+        if isinstance(result[0], NoChanges):
+            raise result[0]
+        self._commits.remember(repository, result[0])
+        return result[0]
+
+    def require_clean(
+        self,
+        repository: Repository,
+        branch: Branch,
+        message: str = _DIRTY,
+    ) -> None:
+        """Raises DirtyBranch if a sealed change differs from the branch's head."""
+        if self._differ.is_dirty(repository, branch.commit_id, branch.sealed_tokens):
+            raise DirtyBranch(message)
+
+    def require_unstaged(self, repository: Repository, branch: Branch) -> None:
+        """Raises DirtyBranch if a staged change, sealed or not, differs from the branch's head."""
+        if self._differ.is_dirty(repository, branch.commit_id, branch.tokens):
+            raise DirtyBranch(_DIRTY)
+
+    def _seal(
+        self, repository: Repository, branch: str, known: StoredBranch | None
+    ) -> StoredBranch:
+        """Seals the active staging area unless it is empty; returns the branch afterwards."""
+        result: list[StoredBranch] = []
+
+        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+            if self._staging.is_empty([stored.branch.staging_token]):
+                result[:] = [stored]
+                return [], []
+            sealed = self._branches.seal(repository, stored.branch)
+            write = self._branches.write(repository, sealed)
+            result[:] = [StoredBranch(sealed, write.value or b"")]
+            return [write], []
+
+        self._branches.update(repository, branch, step, known)
+        return result[0]
+
+    def _empty_tree(self, repository: Repository) -> str:
+        """Writes the tree without objects and returns its id."""
+        written = self._trees.write(
+            repository, lambda folder: kernel.write_tree([], folder), lambda written: written
+        )
+        return written.metarange_id
+
+    def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
+        if not branch.sealed_tokens:
+            return head.metarange_id
+        tree = self._trees.open(repository, head.metarange_id)
+
+        def apply(folder: str) -> kernel.Written:
+            return tree.apply_staged(self._staging.rows(branch.sealed_tokens), folder)
+
+        return self._trees.write(repository, apply, lambda written: written).metarange_id

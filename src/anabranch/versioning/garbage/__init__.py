@@ -1,0 +1,1 @@
+"""What garbage collection needs of versioning: retention, sweeps under way, pins."""

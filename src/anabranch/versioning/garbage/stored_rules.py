@@ -1,0 +1,81 @@
+"""The rules of retention as they are stored.
+
+They are in the repository's storage namespace, as lakeFS 1.84 has them: a protobuf record, whatever
+the name of its file says, and an empty file where rules were deleted.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Corrupt, Gone
+from anabranch.model.repository import Repository
+from anabranch.model.retention import RetentionRules
+from anabranch.model.uri import IMAGES
+from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.branches import Branches
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
+from anabranch.versioning.tags import Tags
+
+__all__ = ["RETENTION", "StoredRules", "rules_address"]
+
+RETENTION = "_lakefs/retention/gc"
+"""The folder of everything about garbage collection, in a storage namespace."""
+
+_RULES = f"{RETENTION}/rules/config.json"
+_IMAGE_DAYS = 1
+"""One that is being built has a commit before it has a tag."""
+
+
+class StoredRules:
+    """The rules of all repositories, and what has expired by them."""
+
+    def __init__(
+        self, blocks: BlockStore, branches: Branches, tags: Tags, commits: Commits
+    ) -> None:
+        self._blocks = blocks
+        self._branches = branches
+        self._tags = tags
+        self._commits = commits
+
+    def find(self, repository: Repository) -> RetentionRules | None:
+        """Returns a repository's rules, or None. That of images always has some: an image lives as
+        long as its tag, and a day longer. Raises Corrupt.
+        """
+        if repository.id == IMAGES and repository.read_only:
+            return RetentionRules(_IMAGE_DAYS)
+        address = rules_address(repository)
+        try:
+            raw = self._blocks.read(address)
+        except Gone:
+            return None
+        message = records.GarbageCollectionRules()
+        try:
+            message.ParseFromString(raw)
+        except DecodeError as error:
+            raise Corrupt(
+                f"{address}: the rules of garbage collection cannot be read: {error}", path=address
+            ) from error
+        if not raw:
+            return None
+        return RetentionRules(message.default_retention_days, dict(message.branch_retention_days))
+
+    def expired_commits(self, repository: Repository, commit_id: str, now: float) -> bool:
+        """Returns whether a commit has expired by the rules, so that objects of it may be removed
+        already, or be about to be; `now` in seconds since 1970. Raises Corrupt.
+        """
+        rules = self.find(repository)
+        if rules is None:
+            return False
+        branches = list(self._branches.all(repository))
+        tagged = [tag.commit_id for tag in self._tags.all(repository)]
+        # commits last: every commit that a branch or a tag named is among them
+        lines = load_commit_graph(self._commits, repository)
+        return commit_id not in active_commits(lines, branches, tagged, rules, now)
+
+
+def rules_address(repository: Repository) -> str:
+    """Returns where a repository's rules are stored."""
+    return f"{repository.storage_namespace.rstrip('/')}/{_RULES}"

@@ -1,0 +1,1 @@
+"""Commit graphs: ancestor walks, the log, merge bases."""

@@ -1,0 +1,128 @@
+"""The log: a commit and its ancestors, the newest first.
+
+A priority queue holds the commits whose children have been returned; the newest of them is returned
+next, and only then are its parents read. So a page of a long history reads about as many commits as
+it returns.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from anabranch.errors import Invalid
+from anabranch.model.commit import Commit
+from anabranch.model.page import Page
+from anabranch.versioning.history.revision_walk import ReadCommit
+
+__all__ = ["Changed", "log", "log_page"]
+
+Changed = Callable[[Commit, Commit], bool]
+"""Returns whether a commit changed the selected paths, compared with its parent."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def log(
+    read: ReadCommit,
+    start: Commit,
+    *,
+    first_parent: bool = False,
+    since: datetime | None = None,
+    stop_at: str | None = None,
+    after: str | None = None,
+    changed: Changed | None = None,
+) -> Iterator[Commit]:
+    """Yields `start` and its ancestors, each once, by creation date descending, then by id
+    descending; if dates are not in order, a commit still follows at least one of its children.
+
+    `first_parent` follows only the first parent of a merge. `since`, a time with a zone, omits
+    older commits and those reached only through them. `stop_at` is the last commit returned.
+    `after` omits everything up to and including that commit; if it is not in the log, the result is
+    empty. `changed` selects the commits for which it returns true; it is called only for commits
+    with one parent: merges and the initial commit are omitted (as in lakeFS 1.84).
+
+    Raises Invalid (kind invalid_time), and during iteration what `read` raises.
+    """
+    commits = _walk_newest_first(read, start, first_parent, since, stop_at)
+    if after is not None:
+        commits = itertools.islice(
+            itertools.dropwhile(lambda commit: commit.id != after, commits), 1, None
+        )
+    return commits if changed is None else _filter_changed(read, commits, changed)
+
+
+def log_page(commits: Iterable[Commit], amount: int, *, limit: bool = False) -> Page[Commit]:
+    """Returns the first `amount` (at least 1) commits; the offset of the next page is the `after`
+    of the next `log`.
+
+    With `limit`, no further page is needed: whether there are more commits is not determined, which
+    avoids a search of the remaining history for a rare change.
+    """
+    source = iter(commits)
+    items = list(itertools.islice(source, amount))
+    if limit or len(items) < amount or next(source, None) is None:
+        return Page(items)
+    return Page(items, has_more=True, next_offset=items[-1].id)
+
+
+class _Newest:
+    """Orders a commit before those that are older."""
+
+    __slots__ = ("_key", "commit")
+
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        self._key = (commit.creation_date, commit.nanos, commit.id)
+
+    def __lt__(self, other: _Newest) -> bool:
+        return self._key > other._key
+
+
+def _walk_newest_first(
+    read: ReadCommit,
+    start: Commit,
+    first_parent: bool,
+    since: datetime | None,
+    stop_at: str | None,
+) -> Iterator[Commit]:
+    seen = {start.id}
+    queue: list[_Newest] = []
+    oldest = None if since is None else _seconds_and_nanos(since)
+
+    def push(commit: Commit) -> None:
+        if oldest is None or (commit.creation_date, commit.nanos) >= oldest:
+            heapq.heappush(queue, _Newest(commit))
+
+    push(start)
+    while queue:
+        commit = heapq.heappop(queue).commit
+        yield commit
+        if commit.id == stop_at:
+            return
+        for parent in commit.parents[:1] if first_parent else commit.parents:
+            if parent not in seen:
+                seen.add(parent)
+                push(read(parent))
+
+
+def _filter_changed(
+    read: ReadCommit, commits: Iterator[Commit], changed: Changed
+) -> Iterator[Commit]:
+    for commit in commits:
+        if len(commit.parents) == 1 and changed(commit, read(commit.parents[0])):
+            yield commit
+
+
+def _seconds_and_nanos(moment: datetime) -> tuple[int, int]:
+    if moment.tzinfo is None:
+        raise Invalid(
+            f"since {moment.isoformat()}: no time zone: invalid value: validation error",
+            kind="invalid_time",
+            hint="Add the time zone, as in 2024-02-29T12:00:00Z.",
+        )
+    # datetime.timestamp() is a float, too coarse for equality below a second
+    elapsed = moment - _EPOCH
+    return elapsed.days * 86400 + elapsed.seconds, elapsed.microseconds * 1000

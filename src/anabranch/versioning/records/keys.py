@@ -1,0 +1,97 @@
+"""The partitions and keys of the key-value store, in lakeFS's layout."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CLEANUP",
+    "FINISHED_UPLOADS",
+    "GRAVELER",
+    "METADATA",
+    "PROTECTION",
+    "UPLOADS",
+    "all_branches",
+    "all_commits",
+    "all_tags",
+    "all_tasks",
+    "all_uploads",
+    "branch",
+    "commit",
+    "repository",
+    "tag",
+    "task",
+    "upload",
+    "upload_key",
+    "upload_parts",
+]
+
+GRAVELER = "graveler"
+CLEANUP = "cleanup-tokens"
+METADATA = b"repo-metadata"
+PROTECTION = b"settings/protected_branches"
+UPLOADS = "multiparts"
+FINISHED_UPLOADS = "multiparts-finished"
+
+
+def repository(name: str) -> bytes:
+    """Returns the key of a repository in the partition GRAVELER."""
+    return b"repos/" + name.encode()
+
+
+def branch(name: str) -> bytes:
+    """Returns the key of a branch in its repository's partition."""
+    return b"branches/" + name.encode("utf-8", "surrogateescape")
+
+
+def tag(name: str) -> bytes:
+    """Returns the key of a tag in its repository's partition."""
+    return b"tags/" + name.encode("utf-8", "surrogateescape")
+
+
+def commit(commit_id: str) -> bytes:
+    """Returns the key of a commit in its repository's partition."""
+    return b"commits/" + commit_id.encode("utf-8", "surrogateescape")
+
+
+def all_branches() -> tuple[bytes, bytes]:
+    """Returns the bounds of the branches' keys."""
+    return b"branches/", b"branches0"
+
+
+def all_tags() -> tuple[bytes, bytes]:
+    """Returns the bounds of the tags' keys."""
+    return b"tags/", b"tags0"
+
+
+def all_commits() -> tuple[bytes, bytes]:
+    """Returns the bounds of the commits' keys."""
+    return b"commits/", b"commits0"
+
+
+def task(task_id: str) -> bytes:
+    """Returns the key of a task in its repository's partition."""
+    return b"tasks/" + task_id.encode()
+
+
+def all_tasks(prefix: str) -> tuple[bytes, bytes]:
+    """Returns the bounds of the keys of tasks whose ids have this prefix."""
+    return task(prefix), task(prefix) + b"\xff"
+
+
+def upload(position: bytes) -> bytes:
+    """Returns the key under which an upload is listed in its repository's partition."""
+    return b"uploads/" + position
+
+
+def upload_key(key: bytes) -> bytes:
+    """Returns the listing position of an upload, given the key under which it is listed."""
+    return key.removeprefix(b"uploads/")
+
+
+def upload_parts(upload_id: str) -> str:
+    """Returns the partition of the records of an upload's parts."""
+    return f"multiparts-parts:{upload_id}"
+
+
+def all_uploads() -> tuple[bytes, bytes]:
+    """Returns the bounds of the uploads' keys."""
+    return b"uploads/", b"uploads0"

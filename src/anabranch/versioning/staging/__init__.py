@@ -1,0 +1,1 @@
+"""Staging areas of branches: their uncommitted changes."""

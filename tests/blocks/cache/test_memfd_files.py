@@ -1,0 +1,56 @@
+"""Files in memory that are given out for some time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from anabranch.blocks.cache.memfd_files import MemfdFiles, is_full
+
+
+def ours():
+    """Returns what is open of such files."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            found.append(str(link.readlink()))
+        except FileNotFoundError:
+            continue
+    return sorted(each for each in found if each.startswith("/memfd:passing-"))
+
+
+def bring(files, name):
+    return files.materialize(
+        f"passing-{name}", lambda descriptor: os.write(descriptor, name.encode()), lambda _: None
+    )
+
+
+def test_a_file_is_there_for_its_time_and_as_long_as_it_is_open():
+    files = MemfdFiles(grace_seconds=0.05)
+    with Path(bring(files, "a")).open("rb") as file:
+        time.sleep(0.1)
+        assert Path(bring(files, "b")).read_bytes() == b"b"
+        assert file.read() == b"a"
+    assert [name.partition(" ")[0] for name in ours()] == ["/memfd:passing-b"]
+
+
+def test_what_fails_leaves_nothing():
+    files = MemfdFiles(grace_seconds=60)
+    before = ours()
+
+    def fail(_: object) -> None:
+        raise ConnectionError
+
+    for fill, check in ((fail, lambda _: None), (lambda _: None, fail)):
+        with pytest.raises(ConnectionError):
+            files.materialize("passing-c", fill, check)
+    assert ours() == before
+
+
+def test_is_full_recognises_errors_of_a_full_disk():
+    assert all(is_full(OSError(code, "")) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+    assert not any(is_full(OSError(code, "")) for code in (errno.EACCES, errno.EIO, errno.ENOENT))

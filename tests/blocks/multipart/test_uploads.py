@@ -1,0 +1,432 @@
+"""Multipart uploads, which every block store must take alike; and what is special in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from anabranch.blocks.local.paths import TEMPORARY
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import AnabranchError, Busy, Gone, Invalid, NotFound
+
+MIB = 1 << 20
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "faulty",
+        "local",
+        "named_local",
+        "s3_store",
+        "gcs_store",
+        "azure_store",
+        "unsigning_gcs_store",  # uploads whose parts are objects, for stores that cannot sign
+    ]
+)
+def store(request):
+    return request.getfixturevalue(request.param)
+
+
+def md5(body):
+    return hashlib.md5(body).hexdigest()
+
+
+def whole_md5(bodies):
+    digests = b"".join(hashlib.md5(body).digest() for body in bodies)
+    return f"{md5(digests)}-{len(bodies)}"
+
+
+def put_all(store, address, upload, bodies):
+    """Puts parts 1, 2, …; returns what completes them."""
+    return [
+        (number, store.put_part(address, upload, number, [body]).checksum)
+        for number, body in enumerate(bodies, 1)
+    ]
+
+
+def numbers(store, address, upload):
+    return [part.number for part in store.parts(address, upload)]
+
+
+class TestParts:
+    def test_become_a_block(self, store, at, enough):
+        bodies = [enough(os.urandom(size)) for size in (3 * MIB + 5, 0, 1)] + [os.urandom(70_000)]
+        upload = store.open_upload(at("data/a"))
+        listed = put_all(store, at("data/a"), upload, bodies)
+        assert store.stat(at("data/a")) is None
+        assert list(store.list(at(""))) == []
+        stored = store.complete_upload(at("data/a"), upload, listed)
+        assert stored[:2] == (sum(map(len, bodies)), whole_md5(bodies))
+        assert store.read(at("data/a")) == b"".join(bodies)
+        store.abort_upload(at("data/a"), upload)
+        assert store.read(at("data/a")) == b"".join(bodies)
+        assert [info.address for info in store.list(at(""))] == [at("data/a")]
+
+    def test_are_listed_by_number(self, store, at):
+        upload = store.open_upload(at("a"))
+        assert list(store.parts(at("a"), upload)) == []
+        part = store.put_part(at("a"), upload, 10_000, [b"te", b"", b"a"])
+        assert (part.number, part.size, part.checksum) == (10_000, 3, md5(b"tea"))
+        store.put_part(at("a"), upload, 1, [])
+        told = store.parts(at("a"), upload)[1]
+        assert (told.number, told.size, told.checksum) == (10_000, 3, md5(b"tea"))
+        assert abs(told.mtime - part.mtime) <= 1  # a store elsewhere has a clock of its own
+        assert numbers(store, at("a"), upload) == [1, 10_000]
+
+    def test_may_be_chosen_from(self, store, at, enough):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [enough(b"one"), b"two", b"three"])
+        store.complete_upload(at("a"), upload, [listed[0], listed[2]])
+        assert store.read(at("a")) == enough(b"one") + b"three"
+
+    def test_one_alone_is_a_block(self, store, at):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [b"one"])
+        assert store.complete_upload(at("a"), upload, listed).checksum == whole_md5([b"one"])
+        assert store.read(at("a")) == b"one"
+
+    def test_the_last_of_a_number_counts(self, store, at, enough):
+        upload, body = store.open_upload(at("a")), enough(b"") + b"second, longer"
+        first = put_all(store, at("a"), upload, [enough(b"first"), b"b"])
+        second = put_all(store, at("a"), upload, [body])
+        assert [part.size for part in store.parts(at("a"), upload)] == [len(body), 1]
+        with pytest.raises(Invalid) as error:
+            store.complete_upload(at("a"), upload, first)
+        assert error.value.kind == "part_not_found"
+        assert store.stat(at("a")) is None
+        store.complete_upload(at("a"), upload, [*second, first[1]])
+        assert store.read(at("a")) == body + b"b"
+
+    def test_put_back_to_what_it_was(self, store, at):
+        upload = store.open_upload(at("a"))
+        for body in (b"x", b"y", b"x"):
+            listed = put_all(store, at("a"), upload, [body])
+        assert len(store.parts(at("a"), upload)) == 1
+        store.complete_upload(at("a"), upload, listed)
+        assert store.read(at("a")) == b"x"
+
+    def test_that_are_cut_off_change_nothing(self, store, at):
+        def cut_off():
+            yield b"x" * 100_000
+            raise ConnectionError
+
+        upload = store.open_upload(at("a"))
+        for _ in range(2):
+            with pytest.raises(ConnectionError):
+                store.put_part(at("a"), upload, 1, cut_off())
+        assert list(store.parts(at("a"), upload)) == []
+        listed = put_all(store, at("a"), upload, [b"good"])
+        with pytest.raises(ConnectionError):
+            store.put_part(at("a"), upload, 1, cut_off())
+        store.complete_upload(at("a"), upload, listed)
+        assert store.read(at("a")) == b"good"
+
+    def test_with_another_md5_change_nothing(self, store, at):
+        upload = store.open_upload(at("a"))
+        store.put_part(at("a"), upload, 1, [b"tea"], md5=md5(b"tea"))
+        with pytest.raises(Invalid) as error:
+            store.put_part(at("a"), upload, 1, [b"coffee"], md5=md5(b"tea"))
+        assert error.value.kind == "checksum_mismatch"
+        assert [part.checksum for part in store.parts(at("a"), upload)] == [md5(b"tea")]
+
+    def test_come_from_many_threads(self, store, at, enough):
+        upload = store.open_upload(at("a"))
+        bodies = {number: enough(os.urandom(number * 1_000)) for number in range(1, 25)}
+        order = list(bodies)
+        random.Random(1).shuffle(order)
+        threads = [
+            threading.Thread(
+                target=store.put_part, args=(at("a"), upload, number, [bodies[number]])
+            )
+            for number in order
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        listed = [(part.number, part.checksum) for part in store.parts(at("a"), upload)]
+        stored = store.complete_upload(at("a"), upload, listed)
+        assert stored.checksum == whole_md5(list(bodies.values()))
+        assert store.read(at("a")) == b"".join(bodies.values())
+
+
+class TestCopies:
+    BODY = bytes(range(256)) * 10_000
+
+    @pytest.fixture(autouse=True)
+    def source(self, store, at):
+        store.put(at("source"), [self.BODY])
+
+    @pytest.mark.parametrize(
+        ("start", "length"), [(0, None), (0, 2_560_000), (5, 1), (1_000_000, None), (7, 1_500_000)]
+    )
+    def test_are_parts(self, store, at, enough, start, length):
+        wanted = self.BODY[start : None if length is None else start + length]
+        upload = store.open_upload(at("a"))
+        store.put_part(at("a"), upload, 1, [enough(b"first")])
+        part = store.copy_part(at("a"), upload, 2, at("source"), start, length)
+        assert (part.size, part.checksum) == (len(wanted), md5(wanted))
+        listed = [(part.number, part.checksum) for part in store.parts(at("a"), upload)]
+        store.delete([at("source")])
+        store.complete_upload(at("a"), upload, listed)
+        assert store.read(at("a")) == enough(b"first") + wanted
+
+    @pytest.mark.parametrize(("start", "length"), [(0, 2_560_001), (2_560_001, None), (-1, 1)])
+    def test_of_what_is_too_short_are_refused(self, store, at, start, length):
+        upload = store.open_upload(at("a"))
+        with pytest.raises(Gone):
+            store.copy_part(at("a"), upload, 1, at("source"), start, length)
+        with pytest.raises(Gone):
+            store.copy_part(at("a"), upload, 1, at("nothing"))
+        assert list(store.parts(at("a"), upload)) == []
+
+
+class TestUploads:
+    def test_do_not_know_each_other(self, store, at):
+        one, other = store.open_upload(at("a")), store.open_upload(at("a"))
+        assert one != other
+        listed = put_all(store, at("a"), one, [b"tea"])
+        with pytest.raises(Invalid):
+            store.complete_upload(at("a"), other, listed)
+        store.abort_upload(at("a"), other)
+        store.complete_upload(at("a"), one, listed)
+
+    @pytest.mark.parametrize(
+        "odd", ["", "x", "..", "../../space", "0" * 32, "0" * 32 + "-" + "0" * 16]
+    )
+    def test_that_are_not_known_are_refused(self, store, at, odd):
+        for use in (
+            lambda: store.put_part(at("a"), odd, 1, [b"x"]),
+            lambda: store.copy_part(at("a"), odd, 1, at("source")),
+            lambda: store.parts(at("a"), odd),
+            lambda: store.complete_upload(at("a"), odd, [(1, md5(b""))]),
+        ):
+            store.put(at("source"), [b""])
+            with pytest.raises(NotFound) as error:
+                use()
+            assert error.value.kind == "upload_not_found"
+        store.abort_upload(at("a"), odd)
+        assert [info.address for info in store.list(at(""))] == [at("source")]
+
+    def test_are_of_one_address(self, store, at):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [b"x"])
+        for use in (
+            lambda: store.put_part(at("b"), upload, 1, [b"y"]),
+            lambda: store.parts(at("b"), upload),
+            lambda: store.complete_upload(at("b"), upload, listed),
+        ):
+            with pytest.raises(NotFound):
+                use()
+        store.abort_upload(at("b"), upload)
+        store.complete_upload(at("a"), upload, listed)
+        assert store.stat(at("b")) is None
+
+    def test_that_are_aborted_are_gone(self, store, at):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [b"x", b"y"])
+        store.abort_upload(at("a"), upload)
+        store.abort_upload(at("a"), upload)
+        with pytest.raises(NotFound):
+            store.parts(at("a"), upload)
+        with pytest.raises(NotFound):
+            store.put_part(at("a"), upload, 1, [b"x"])
+        with pytest.raises(NotFound):
+            store.complete_upload(at("a"), upload, listed)
+        assert store.stat(at("a")) is None
+
+    def test_that_are_aborted_meanwhile_take_no_part(self, store, at):
+        upload = store.open_upload(at("a"))
+
+        def chunks():
+            yield b"x"
+            store.abort_upload(at("a"), upload)
+
+        with pytest.raises(NotFound):
+            store.put_part(at("a"), upload, 1, chunks())
+        with pytest.raises(NotFound):
+            store.parts(at("a"), upload)
+
+    def test_survive_cleaning(self, store, at, enough):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [enough(b"x"), b"y"])
+        store.clean_temporaries(-10)
+        store.complete_upload(at("a"), upload, listed)
+        assert store.read(at("a")) == enough(b"x") + b"y"
+
+    def test_of_other_stores_are_refused(self, store):
+        for use in (
+            lambda: store.open_upload("other://bucket/a"),
+            lambda: store.put_part("other://bucket/a", "x", 1, []),
+            lambda: store.copy_part("other://bucket/a", "x", 1, "other://bucket/b"),
+            lambda: store.parts("other://bucket/a", "x"),
+            lambda: store.complete_upload("other://bucket/a", "x", []),
+        ):
+            with pytest.raises(AnabranchError):
+                use()
+
+
+class TestCompletion:
+    def test_may_be_asked_again(self, store, at, enough):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [enough(b"x" * 100), b"y"])
+        first = store.complete_upload(at("a"), upload, listed)
+        again = store.complete_upload(at("a"), upload, listed)
+        assert first[:2] == again[:2]
+        assert len(list(store.list(at("")))) == 1
+
+    def test_with_other_parts_has_lost(self, store, at, enough):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [enough(b"x"), b"y"])
+        store.complete_upload(at("a"), upload, listed)
+        with pytest.raises(NotFound):
+            store.complete_upload(at("a"), upload, listed[:1])
+        assert store.read(at("a")) == enough(b"x") + b"y"
+
+    @pytest.mark.parametrize("wrong", [(3, md5(b"x")), (1, md5(b"y")), (2, md5(b"x"))])
+    def test_with_unknown_parts_changes_nothing(self, store, at, enough, wrong):
+        upload = store.open_upload(at("a"))
+        listed = put_all(store, at("a"), upload, [enough(b"x"), b"y"])
+        with pytest.raises(Invalid) as error:
+            store.complete_upload(at("a"), upload, sorted([listed[0], wrong]))
+        assert error.value.kind == "part_not_found"
+        assert store.stat(at("a")) is None
+        store.complete_upload(at("a"), upload, listed)
+        assert store.read(at("a")) == enough(b"x") + b"y"
+
+    def test_of_different_parts_has_one_winner(self, store, at, enough):
+        for attempt in range(3 if enough(b"") else 10):
+            address = at(f"race-{attempt}")
+            upload = store.open_upload(address)
+            bodies = [enough(b"%d" % number * 50_000) for number in range(4)]
+            listed = put_all(store, address, upload, bodies)
+            start = threading.Barrier(8)
+            won, lost = [], []
+
+            def race(
+                number,
+                address=address,
+                upload=upload,
+                listed=listed,
+                start=start,
+                won=won,
+                lost=lost,
+            ):
+                start.wait()
+                try:
+                    won.append(store.complete_upload(address, upload, listed[: number % 4 + 1]))
+                except NotFound:
+                    lost.append(number)
+
+            threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len({stored.checksum for stored in won}) == 1
+            assert (len(won), len(lost)) == (2, 6)
+            kept = bodies[: int(won[0].checksum.rpartition("-")[2])]
+            assert store.read(address) == b"".join(kept)
+
+
+class TestInAFolder:
+    ADDRESS = "local://space/data/a"
+
+    @pytest.fixture(params=["local", "named_local"])
+    def folder(self, request):
+        return request.getfixturevalue(request.param)
+
+    def files(self, root):
+        return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
+
+    def test_another_process_continues_an_upload(self, folder, root):
+        upload = folder.open_upload(self.ADDRESS)
+        listed = put_all(folder, self.ADDRESS, upload, [b"x"])
+        other = LocalBlocks(root)
+        listed.append((2, other.put_part(self.ADDRESS, upload, 2, [b"y"]).checksum))
+        LocalBlocks(root).complete_upload(self.ADDRESS, upload, listed)
+        assert folder.read(self.ADDRESS) == b"xy"
+        assert LocalBlocks(root).complete_upload(self.ADDRESS, upload, listed).size == 2
+
+    def test_nothing_is_left(self, folder, root):
+        upload = folder.open_upload(self.ADDRESS)
+        listed = put_all(folder, self.ADDRESS, upload, [b"x", b"y", b"z"])
+        put_all(folder, self.ADDRESS, upload, [b"x"])
+        assert len(self.files(root)) == 3
+        folder.complete_upload(self.ADDRESS, upload, listed)
+        folder.abort_upload(self.ADDRESS, upload)
+        assert self.files(root) == ["space/data/a"]
+        assert list((root / TEMPORARY / "uploads").iterdir()) == []
+
+    def test_one_part_is_not_copied(self, folder, root):
+        upload = folder.open_upload(self.ADDRESS)
+        listed = put_all(folder, self.ADDRESS, upload, [b"x"])
+        (part,) = (root / TEMPORARY / "uploads" / upload).iterdir()
+        inode = part.stat().st_ino
+        folder.complete_upload(self.ADDRESS, upload, listed)
+        assert Path(folder.local_path(self.ADDRESS)).stat().st_ino == inode
+
+    def test_a_clock_that_stands_still_or_goes_back_does_no_harm(self, root):
+        now = [1_700_000_000.0]
+        store = LocalBlocks(root, clock=lambda: now[0])
+        upload = store.open_upload(self.ADDRESS)
+        for body in (b"a", b"c", b"b", b"d", b"a"):
+            put_all(store, self.ADDRESS, upload, [body])
+            assert [part.checksum for part in store.parts(self.ADDRESS, upload)] == [md5(body)]
+            now[0] -= 0.5
+
+    @pytest.mark.parametrize("step", ["os.link", "os.fsync", "os.fdatasync"])
+    def test_a_completion_that_fails_anywhere_may_be_repeated(
+        self, folder, root, monkeypatch, step
+    ):
+        upload = folder.open_upload(self.ADDRESS)
+        listed = put_all(folder, self.ADDRESS, upload, [b"x", b"y"])
+        real = getattr(os, step.removeprefix("os."))
+        for failing in range(6):
+            calls = []
+
+            def fail(*args, failing=failing, calls=calls, **named):
+                calls.append(args)
+                if len(calls) == failing + 1:
+                    raise OSError(5, "the disk says no")
+                return real(*args, **named)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(step, fail)
+                try:
+                    folder.complete_upload(self.ADDRESS, upload, listed)
+                except Busy:
+                    assert len(calls) == failing + 1
+        assert folder.complete_upload(self.ADDRESS, upload, listed).size == 2
+        assert folder.read(self.ADDRESS) == b"xy"
+        folder.abort_upload(self.ADDRESS, upload)
+        assert self.files(root) == ["space/data/a"]
+
+    def test_a_folder_removed_meanwhile_is_made_again(self, folder, root):
+        folder.put(self.ADDRESS, [b"x"])
+        upload = folder.open_upload(self.ADDRESS + "2")
+        listed = put_all(folder, self.ADDRESS + "2", upload, [b"x"])
+        (root / "space/data/a").unlink()
+        (root / "space/data").rmdir()
+        folder.complete_upload(self.ADDRESS + "2", upload, listed)
+        assert folder.read(self.ADDRESS + "2") == b"x"
+
+    def test_descriptors_do_not_leak(self, folder):
+        folder.put("local://space/source", [b"x" * 1000])
+        before = set(Path("/proc/self/fd").iterdir())
+        upload = folder.open_upload(self.ADDRESS)
+        listed = put_all(folder, self.ADDRESS, upload, [b"x", b"y"])
+        folder.copy_part(self.ADDRESS, upload, 3, "local://space/source", 1, 5)
+        with pytest.raises(Gone):
+            folder.copy_part(self.ADDRESS, upload, 3, "local://space/source", 999, 5)
+        with pytest.raises(Invalid):
+            folder.complete_upload(self.ADDRESS, upload, [*listed, (4, md5(b""))])
+        folder.complete_upload(self.ADDRESS, upload, listed)
+        folder.abort_upload(self.ADDRESS, upload)
+        assert set(Path("/proc/self/fd").iterdir()) == before

@@ -1,0 +1,154 @@
+"""Every operation that refers anew to what a sweep removes, requested from a server in a process of
+its own ahead of the steps of a sweep by each engine. What could be read then is read again after
+the run, and after another one.
+
+`tests/spark/test_garbage_attacks.py` does the same with executors of Spark.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from support.attacks.attacks import ATTACKS
+from support.attacks.campaign import REFUSALS, Campaign, make_victims
+from support.attacks.strikes import AttackedCalls, Strikes, WatchedBlocks
+from support.attacks.target import Target
+from support.garbage import aged
+
+import anabranch
+from anabranch import _kernel as kernel
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.installations.served import ServedInstallation
+from anabranch.pipelines.garbage.sweeping import sweep
+from anabranch.spark.sources.server_source import Server
+from anabranch.testing.server import running_server
+from anabranch.testing.stores import FaultyStore
+from anabranch.versioning.core import Core
+from anabranch.versioning.identifiers import Identifiers
+
+HOUR = 3600
+BATCH = 150
+
+
+def settings(data):
+    """A server that may import from its own store."""
+    return {
+        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(data / "block"),
+    }
+
+
+def local_collector(_, lake, blocks, strikes, folder, clock):
+    """A collector in the database."""
+    store = FaultyStore(lake.keyvalue, strikes.at_step)
+    tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
+    return Collector(Core(store, tables, clock=clock), blocks, folder, clock=clock)
+
+
+def served_collector(served, _, blocks, strikes, folder, clock):
+    """A collector that knows the address of the server."""
+    tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
+    asked = AttackedCalls(Server(*served).calls, strikes.at)
+    installation = ServedInstallation(asked, blocks, tables, Identifiers(clock))
+    return Collector(installation, blocks, folder, clock=clock)
+
+
+ENGINES = {"local": local_collector, "served": served_collector}
+
+
+def attacked(engine, folder, most, strikes, ahead=0):
+    """Runs a sweep under attack, with so many strikes, by a collector whose clock is so many
+    seconds ahead of the server's; returns the campaign, and the attempts that were lost after that
+    sweep and another one.
+    """
+    # to a clock that is behind everything is young
+    due = {"grace_seconds": -5 + min(0, ahead), "window_seconds": -5}
+    data, strikes_folder = folder / "data", folder / "strikes"
+    strikes_folder.mkdir()
+    blocks = WatchedBlocks(data / "block")
+    with (
+        running_server(data, env=settings(data)) as server,
+        anabranch.open(data) as lake,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(sweep, "BATCH", BATCH)
+        served = Target(server.url, *server.auth)
+        victims = make_victims(lake, served, strikes * len(ATTACKS))
+        random.Random(0).shuffle(victims)
+        aged(lake, "local://sea")
+        struck = Strikes(most)
+        blocks.before = struck.at
+        collector = ENGINES[engine](
+            *(served, lake, blocks, struck, folder / "gc"), lambda: time.time() + ahead
+        )
+        campaign = Campaign(str(strikes_folder), served, victims)
+        with collector.mark("sea", **due) as run:
+            struck.campaign = campaign
+            summary = run.sweep()
+            struck.campaign = None
+        lost = campaign.lost()
+        time.sleep(1.1)  # runs of one second do not know each other's order
+        with collector.mark("sea", **due) as run:
+            run.sweep()
+        lost += campaign.lost()
+        assert lake.core.sweeps.under_way()[0] == []
+        # only those of references are left: the user of their names is empty
+        assert all(b"//" in key for key, _ in lake.keyvalue.scan("anabranch-pins"))
+    assert summary.state == "swept"
+    assert summary.swept.objects
+    return campaign, lost
+
+
+def wide(engine):
+    return pytest.param((engine, 6, 30), id=f"{engine}-wide", marks=pytest.mark.slow)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        *(pytest.param((engine, 1, 7), id=engine) for engine in ENGINES),
+        *map(wide, ENGINES),
+    ],
+)
+def campaign(request, tmp_path_factory):
+    """All attacks ahead of the first steps of each kind, or of several."""
+    engine, most, strikes = request.param
+    return attacked(engine, tmp_path_factory.mktemp(engine), most, strikes)
+
+
+def test_nothing_is_lost(campaign):
+    campaign, lost = campaign
+    assert lost == []
+    attempts = campaign.attempts()
+    assert [each.refusal for each in attempts if each.refusal.startswith("unexpected")] == []
+    assert "removal" in {attempt.moment for attempt in attempts}
+    assert {attempt.refusal for attempt in attempts} >= {"", *REFUSALS}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_attack(campaign, attack):
+    campaign, lost = campaign
+    assert [attempt for attempt in lost if attempt.attack == attack.__name__] == []
+    attempts = campaign.attempts(attack.__name__)
+    assert len({attempt.moment for attempt in attempts}) > 3
+    assert any(attempt.place for attempt in attempts)
+
+
+@pytest.mark.parametrize(
+    ("engine", "ahead"),
+    [
+        ("served", 60 - HOUR),
+        pytest.param("served", HOUR, marks=pytest.mark.slow),
+        pytest.param("local", 60 - HOUR, marks=pytest.mark.slow),
+        pytest.param("local", HOUR, marks=pytest.mark.slow),
+    ],
+)
+def test_clocks_of_servers_and_collectors_may_be_an_hour_apart(tmp_path, engine, ahead):
+    campaign, lost = attacked(engine, tmp_path, most=1, strikes=7, ahead=ahead)
+    assert lost == []
+    attempts = campaign.attempts()
+    assert [each.refusal for each in attempts if each.refusal.startswith("unexpected")] == []
+    assert {attempt.refusal for attempt in attempts} >= {"", *REFUSALS}

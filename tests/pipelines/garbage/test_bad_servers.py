@@ -1,0 +1,130 @@
+"""Sweeps through a server in a process of its own, which is killed; or the collector never comes
+back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import time
+
+import pytest
+from support.attacks.strikes import AttackedCalls
+from support.attacks.target import Refused, Target
+from support.garbage import aged
+
+import anabranch
+from anabranch import _kernel as kernel
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Busy
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.library import DATABASE_FILE, Lake
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.installations.served import ServedInstallation
+from anabranch.spark.sources.server_source import Server
+from anabranch.testing.server import running_server
+from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.identifiers import Identifiers
+
+NOW = {"grace_seconds": -5, "window_seconds": -5}
+EXPIRY = LEASE_SECONDS + CLOCK_SECONDS + 1
+CHECKSUM = hashlib.md5(b"old", usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A lake's folder, the address of an object that is due to be removed, and the expired commit
+    that it is in.
+    """
+    data = tmp_path / "data"
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.garbage_rules.set("sea", RetentionRules(1))
+        stats, commits = [], []
+        for number, body in enumerate((b"old", b"kept")):
+            stats.append(lake.objects.upload("sea", "main", "a", [body]))
+            options = {"committer": "me", "message": "m", "date": 1_600_000_000 + number}
+            commits.append(lake.commits.commit("sea", "main", **options).id)
+        aged(lake, "local://sea")
+    return data, stats[0].physical_address, commits[0]
+
+
+def installation_of(server, data, folder, before=lambda _: None):
+    blocks = LocalBlocks(data / "block")
+    tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
+    calls = AttackedCalls(Server(server.url, *server.auth).calls, before)
+    return ServedInstallation(calls, blocks, tables, Identifiers(time.time)), blocks
+
+
+def require_forbidden(server, dead, expired):
+    """Requires that neither the object nor the commit can be referred to."""
+    target = Target(server.url, *server.auth)
+    body = {"physical_address": dead, "checksum": CHECKSUM, "size_bytes": 3}
+    requests = (
+        ("PUT", "/repositories/sea/branches/main/objects", body, {"path": "again"}),
+        ("POST", "/repositories/sea/tags", {"id": "v1", "ref": expired}, {}),
+    )
+    kinds = []
+    for method, path, sent, query in requests:
+        with pytest.raises(Refused) as refused:
+            target.call(method, path, sent, **query)
+        assert (refused.value.status, bool(refused.value.hint)) == (409, True)
+        kinds.append(refused.value.kind)
+    assert kinds == ["being_removed", "commit_expired"]
+
+
+def require_allowed_later(data, folder, dead, expired):
+    """Requires that both can be referred to once the lease has ended, and are kept then."""
+    with Lake(
+        SQLiteStore(data / "metadata" / DATABASE_FILE),
+        LocalBlocks(data / "block"),
+        cache_folder=folder / "cache",
+        signing_secret=b"a secret of tests",
+        clock=lambda: time.time() + EXPIRY,
+    ) as lake:
+        lake.staging.stage("sea", "main", "again", address=dead, checksum=CHECKSUM, size=3)
+        lake.tags.create("sea", "v1", expired)
+        collector = Collector(lake.core, lake.blocks, folder / "later", clock=time.time)
+        with collector.mark("sea", **NOW) as run:
+            assert run.sweep().missing.objects == 0
+        for reference, path in (("main", "again"), ("v1", "a")):
+            assert lake.objects.open("sea", reference, path).read_bytes() == b"old"
+        assert lake.core.sweeps.under_way()[0] == []
+
+
+def test_a_server_that_is_killed_between_tombstones_and_removal(data, tmp_path):
+    data, dead, expired = data
+    made = []
+
+    def before(moment):
+        if "POST tombstones" in made and server.process.poll() is None:
+            os.kill(server.pid, signal.SIGKILL)
+            server.process.wait()
+        made.append(moment)
+
+    with running_server(data) as server:
+        installation, blocks = installation_of(server, data, tmp_path / "gc", before)
+        collector = Collector(installation, blocks, tmp_path / "gc", clock=time.time)
+        with collector.mark("sea", **NOW) as run:
+            assert run.summary.due.objects == 1
+            with pytest.raises(Busy):
+                run.sweep()
+            assert (run.summary.state, run.summary.swept.objects) == ("failed", 0)
+    assert blocks.read(blocks.unqualify(dead)) == b"old"
+    with running_server(data) as server:
+        require_forbidden(server, dead, expired)
+    require_allowed_later(data, tmp_path, dead, expired)
+
+
+def test_a_collector_that_never_comes_back(data, tmp_path):
+    data, dead, expired = data
+    with running_server(data) as server:
+        installation, blocks = installation_of(server, data, tmp_path / "gc")
+        sea, killed = installation.repository("sea"), installation.run_id()
+        installation.begin_sweep(sea, killed)
+        installation.condemn(sea, killed, [blocks.unqualify(dead)])
+        require_forbidden(server, dead, expired)
+    require_allowed_later(data, tmp_path, dead, expired)

@@ -1,0 +1,131 @@
+"""Sweeps, or rounds of them, that begin and end between two steps of a reference to an address."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+
+import pytest
+from support.stepped_sea import Sea
+
+from anabranch.errors import Conflict, Invalid
+from anabranch.keyvalue.contract import Write
+from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+
+HOUR = 3600
+
+
+@pytest.fixture
+def sea(tmp_path):
+    sea = Sea(tmp_path)
+    with sea.lake:
+        yield sea
+
+
+def link(sea, address):
+    checksum = hashlib.md5(b"linked").hexdigest()
+    place = {"address": address, "checksum": checksum, "size": 6}
+    sea.lake.staging.link("sea", "main", "linked", **place)
+
+
+def attempt(sea, address):
+    """Returns "linked", or the kind of the error that a link raises."""
+    try:
+        link(sea, address)
+    except (Conflict, Invalid) as error:
+        return error.kind
+    return "linked"
+
+
+def linkable(folder):
+    """Returns a sea, and an address where a client has stored an object an hour ago."""
+    folder.mkdir()
+    sea = Sea(folder)
+    address = sea.lake.staging.new_address("sea", "main", "linked")
+    sea.lake.blocks.put(address, [b"linked"])
+    sea.clock.advance(HOUR)
+    return sea, address
+
+
+def test_a_whole_sweep_between_two_steps_of_a_link(tmp_path):
+    outcomes = set()
+    for number in itertools.count():
+        sea, address = linkable(tmp_path / str(number))
+        with sea.lake, sea.collector.mark("sea", grace_seconds=0, window_seconds=0) as run:
+            sea.steps.arm(number, run.sweep)
+            outcomes.add(outcome := attempt(sea, address))
+            if outcome == "linked":
+                found = sea.lake.objects.open("sea", "main", "linked")
+                assert found.read_bytes() == b"linked", f"lost at step {number}"
+            if sea.steps.left >= 0:
+                break
+    assert number > 3
+    assert outcomes == {"link_address_empty", "linked"}
+
+
+def test_links_and_sweeps_take_turns_at_random(tmp_path):
+    outcomes = set()
+    for seed in range(40):
+        sea, address = linkable(tmp_path / str(seed))
+        made = []
+
+        def act(sea=sea, address=address, made=made):
+            made.append(attempt(sea, address))
+
+        with sea.lake, sea.collector.mark("sea", grace_seconds=0, window_seconds=0) as run:
+            sea.steps.take_turns(random.Random(seed), [act, run.sweep])
+            outcomes.update(made)
+            if made == ["linked"]:
+                found = sea.lake.objects.open("sea", "main", "linked")
+                assert found.read_bytes() == b"linked", seed
+    assert outcomes <= {"linked", "being_removed", "link_address_empty"}
+    assert len(outcomes) > 1
+
+
+@pytest.mark.parametrize("ahead_of", ["renew", "condemn"])
+def test_what_was_admitted_ahead_of_a_whole_round_is_refused(sea, ahead_of):
+    """The round begins and ends within one second, and its tombstones are gone again."""
+    records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
+    records.begin(sweep)
+    _, conditions = records.admit_addresses([address])
+    records.renew(sweep)
+    if ahead_of == "condemn":
+        _, conditions = records.admit_addresses([address])
+    records.condemn(sweep, [address])
+    records.spare(sweep)
+    assert not sea.lake.keyvalue.apply([Write("test", b"reference", b"")], conditions)
+
+
+@pytest.mark.parametrize("end", ["end", "spare", "lose"])
+def test_no_step_of_an_end_lets_through_what_was_admitted_ahead_of_it(tmp_path, end):
+    for number in itertools.count():
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        sea = Sea(folder)
+        with sea.lake:
+            records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
+            records.begin(sweep)
+            _, conditions = records.admit_addresses([address])
+            records.condemn(sweep, [address])
+            applied = []
+
+            def refer(sea=sea, conditions=conditions, applied=applied):
+                written = [Write("test", b"reference", b"")]
+                applied.append(sea.lake.keyvalue.apply(written, conditions))
+
+            sea.steps.arm(number, refer)
+            if end == "end":
+                records.end(sweep)
+            elif end == "spare":
+                records.spare(sweep)
+            else:
+                sea.clock.advance(LEASE_SECONDS + CLOCK_SECONDS + 1)
+                records.begin("t" * 20)
+                records.end("t" * 20)
+            if not applied:
+                refer()
+                break
+            assert applied == [False], f"let through at step {number}"
+    assert set(applied) == {False}
+    assert number > 2

@@ -1,0 +1,202 @@
+"""Quarantine between any two steps: killed processes, and others at work."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from contextlib import suppress
+
+import pytest
+from support.garbage import DAY, addresses
+from support.quarantine import NOW, Killed
+
+from anabranch.errors import AnabranchError, Conflict, NotFound
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
+from anabranch.pipelines.garbage.sweeping.restore import KEPT_SECONDS
+
+
+@pytest.fixture(params=[11, pytest.param(1, marks=pytest.mark.slow)])
+def steps(request):
+    """The steps ahead of which something happens: every one, or some."""
+    return lambda: itertools.count(0, request.param)
+
+
+def test_a_sweep_that_is_killed_ahead_of_any_step_loses_nothing(make_sea, steps):
+    for number in steps():
+        sea = make_sea(f"sea{number}")
+        with sea.mark() as run:
+            sea.steps.arm(number)
+            with suppress(Killed):
+                run.sweep()
+            if sea.steps.left >= 0:
+                break
+        sea.steps.arm(-1)
+        sea.end_leases()
+        for each in sea.restorer.runs("sea"):
+            assert sea.restorer.restore("sea", each.run_id).failed == 0
+        assert {name: sea.read(name) for name in sea.dead} == sea.dead, number
+        sea.clock.advance(KEPT_SECONDS + 2 * CLOCK_SECONDS)
+        sea.sweep()
+        assert sea.data() == {sea.kept}
+    assert number > 10
+
+
+def test_a_restoration_that_is_killed_ahead_of_any_step_is_repeated(make_sea, steps):
+    for number in steps():
+        sea = make_sea(f"sea{number}")
+        run = sea.sweep().run_id
+        sea.steps.arm(number)
+        with suppress(Killed):
+            sea.restorer.restore("sea", run)
+        if sea.steps.left >= 0:
+            break
+        sea.steps.arm(-1)
+        assert sea.sweep().quarantined.objects == 0, number
+        sea.restorer.restore("sea", run)
+        assert {name: sea.read(name) for name in sea.dead} == sea.dead, number
+    assert number > 5
+
+
+def test_a_purge_that_is_killed_ahead_of_any_step_is_done_by_the_next(make_sea, steps):
+    for number in steps():
+        sea = make_sea(f"sea{number}")
+        sea.sweep(DAY)
+        needed = min(sea.dead)
+        sea.stage(needed)
+        sea.clock.advance(2 * DAY)
+        sea.steps.arm(number)
+        with suppress(Killed):
+            sea.collector.purge("sea")
+        if sea.steps.left >= 0:
+            break
+        sea.steps.arm(-1)
+        sea.end_leases()
+        sea.collector.purge("sea")
+        (run,) = sea.restorer.runs("sea")
+        assert sea.restorer.restore("sea", run.run_id).restored.objects == 1
+        assert sea.read(needed) == sea.dead[needed]
+        assert sea.data() == {sea.kept, needed}
+    assert number > 10
+
+
+def attempt(act):
+    """Returns what an act returns, None where a sweep or a purge has kept it from that."""
+    try:
+        return act()
+    except (Conflict, NotFound):
+        return None
+
+
+def test_a_restoration_ahead_of_any_step_of_a_purge(make_sea, steps):
+    """What was said to be restored is there afterwards."""
+    outcomes = set()
+    for number in steps():
+        sea = make_sea(f"sea{number}")
+        run, made = sea.sweep(DAY).run_id, []
+        sea.clock.advance(2 * DAY)
+        sea.steps.arm(
+            number,
+            lambda sea=sea, made=made, run=run: made.append(
+                attempt(lambda: sea.restorer.restore("sea", run))
+            ),
+        )
+        sea.collector.purge("sea")
+        if not made:
+            break
+        (done,) = made
+        there = done.restored.objects + done.present if done else 0
+        outcomes.add(there)
+        assert sum(sea.read(name) == body for name, body in sea.dead.items()) == there, number
+    assert outcomes == {0, 3}
+
+
+def test_a_restoration_ahead_of_any_step_of_a_sweep(make_sea, steps):
+    """Another collector has listed the objects before the first one removed them."""
+    outcomes = set()
+    for number in steps():
+        sea, made = make_sea(f"sea{number}"), []
+        with sea.collector.mark("sea", **NOW) as second:
+            assert set(sea.dead) <= addresses(second.candidates())
+            run = sea.sweep().run_id
+            sea.steps.arm(
+                number,
+                lambda sea=sea, made=made, run=run: made.append(sea.restorer.restore("sea", run)),
+            )
+            second.sweep()  # for good
+        if not made:
+            break
+        (done,) = made
+        outcomes.add(done.restored.objects)
+        there = sum(sea.read(name) == body for name, body in sea.dead.items())
+        assert there == done.restored.objects == 3 - done.failed, number
+        assert len(done.busy) == done.failed
+        # what was refused is still in quarantine
+        assert sea.restorer.restore("sea", run).failed == 0
+        assert {name: sea.read(name) for name in sea.dead} == sea.dead
+    assert outcomes == {0, 3}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sweeps_purges_and_restorations_take_turns_at_random(local_sea, seed):
+    sea, made = local_sea(), []
+    other = Collector(sea.lake.core, sea.lake.blocks, sea.folder / "gc2", clock=sea.clock)
+    run = sea.sweep(DAY).run_id
+    needed = min(sea.dead)
+    sea.clock.advance(2 * DAY)
+
+    def restore():
+        with suppress(NotFound):
+            made.append(sea.restorer.restore("sea", run, prefixes=[needed]))
+
+    def sweep():
+        with other.mark("sea", quarantine_seconds=DAY, **NOW) as again:
+            again.sweep()
+
+    sea.steps.take_turns(
+        random.Random(seed), [restore, restore, sweep, lambda: sea.collector.purge("sea")]
+    )
+    there = any(done.restored.objects or done.present for done in made)
+    assert (sea.read(needed) == sea.dead[needed]) == there
+    assert sea.read(sea.kept) == b"kept"
+
+
+def test_a_swept_object_that_the_store_refuses_to_move_stays(local_sea):
+    sea = local_sea()
+
+    def refuse(operation, _subject):
+        if operation == "remove":
+            raise AnabranchError("no")
+
+    with sea.mark() as run:
+        sea.blocks.before = refuse
+        with pytest.raises(AnabranchError, match="no"):
+            run.sweep()
+        sea.blocks.before = sea.steps
+    assert sea.data() == {sea.kept, *sea.dead}
+    sea.end_leases()
+    assert sea.sweep().quarantined.objects == 3
+    (newer, older) = sea.restorer.runs("sea")
+    done = sea.restorer.restore("sea", newer.run_id)
+    assert (done.restored.objects, done.failed) == (3, 0)
+    done = sea.restorer.restore("sea", older.run_id)
+    assert (done.restored.objects, done.present) == (0, 3)
+
+
+def test_the_earlier_time_of_a_killed_sweep_does_not_purge_what_a_later_one_removed(make_sea):
+    sea = make_sea()
+
+    def kill(operation, _subject):
+        if operation == "remove":
+            raise Killed
+
+    with sea.mark(DAY) as run:
+        sea.blocks.before = kill
+        with pytest.raises(Killed):
+            run.sweep()
+        sea.blocks.before = sea.steps
+    sea.end_leases()
+    later = sea.sweep(DAY).run_id
+    sea.clock.advance(DAY)  # the first part's time is over, the second one's is not
+    assert sea.collector.purge("sea").purged.objects == 0
+    assert sea.restorer.restore("sea", later).restored.objects == 3

@@ -1,0 +1,190 @@
+"""What an import refers to is there when its commit is, whatever sweeps run between reading the
+rows and the commit; and what it has written by then is never removed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+from support.garbage import addresses, aged, put, stored
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Conflict
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.library import Lake
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.pipelines.imports.listings.import_listing import LakeTarget, ListingRequest
+from anabranch.pipelines.imports.listings.local_engine import import_listing
+from anabranch.pipelines.imports.listings.row_validation import LISTED
+from anabranch.testing.stores import FaultyBlocks, FaultyStore
+
+NOW = {"grace_seconds": -5, "window_seconds": -5}
+
+
+def passing(_operation, _subject):
+    """Lets every step pass."""
+
+
+class Sea:
+    """Repositories `sea` and `land`; an object of `sea` is referred to by nothing."""
+
+    def __init__(self, folder):
+        self.keyvalue = FaultyStore(MemoryStore(), passing)
+        blocks = LocalBlocks(
+            folder / "blocks", import_enabled=True, external_prefixes=[str(folder / "blocks")]
+        )
+        self.blocks = FaultyBlocks(blocks, passing)
+        self.lake = Lake(
+            self.keyvalue, self.blocks, cache_folder=folder / "cache", signing_secret=b"secret"
+        )
+        for name in ("sea", "land"):
+            self.lake.repositories.create(name, f"local://{name}")
+        put(self.lake, "kept")
+        self.lake.commits.commit("sea", "main", message="m", committer="c")
+        self.left = put(self.lake, "left", body=b"left")
+        self.address = self.lake.objects.stat("sea", "main", "left").physical_address
+        self.lake.objects.delete("sea", "main", "left")
+        aged(self.lake, "local://sea")
+        self.collector = Collector(self.lake.core, self.blocks, folder / "gc", clock=time.time)
+
+    def sweep(self):
+        with self.collector.mark("sea", **NOW) as run:
+            assert addresses(run.candidates()) == {self.left}
+            return run.sweep().swept.objects
+
+    def rows(self, *acts, address=None):
+        """Gives a listing of the object, and acts when it has been read."""
+
+        def read(_folder):
+            row = {"path": "left", "physical_address": address or self.address, "size": 4}
+            yield pa.RecordBatch.from_pylist([row], schema=LISTED)
+            for act in acts:
+                act()
+
+        return read
+
+    def import_listed(self, rows, repository="land"):
+        ground = LakeTarget(self.lake.core, repository)
+        request = ListingRequest(branch="main", verify="none")  # a sample would find it by chance
+        return import_listing(ground, self.blocks, rows, request)
+
+    def import_prefix(self):
+        """Imports the data of `sea` into `land` as a server does; returns the error, "" if none."""
+        source = ImportSource(
+            type="common_prefix",
+            path=self.address.rpartition("/data/")[0] + "/data/",
+            destination="",
+        )
+        request = ImportRequest(branch="main", sources=[source], committer="c")
+        import_id = self.lake.imports.start("land", request)
+        until = time.monotonic() + 60
+        while not (status := self.lake.imports.status("land", "main", import_id)).ended:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return status.error
+
+    @property
+    def imported(self):
+        return [item.path for item in self.lake.objects.listing("land", "main", amount=9).items]
+
+
+@pytest.fixture
+def sea(tmp_path):
+    sea = Sea(tmp_path)
+    with sea.lake:
+        yield sea
+
+
+def test_rows_that_were_read_before_a_sweep_are_refused(sea):
+    with pytest.raises(Conflict) as refused:
+        sea.import_listed(sea.rows(sea.sweep))
+    assert refused.value.kind == "swept_meanwhile"
+    assert refused.value.hint
+    assert sea.imported == []
+
+
+def test_rows_of_an_object_that_a_sweep_has_left_are_imported(sea):
+    kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
+    assert sea.import_listed(sea.rows(sea.sweep, address=kept)).objects == 1
+
+
+def test_an_import_of_too_many_objects_to_look_up_is_refused(sea, monkeypatch):
+    monkeypatch.setattr("anabranch.versioning.garbage.tree_admission._MAX_CHECKED", 0)
+    kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
+    with pytest.raises(Conflict) as refused:
+        sea.import_listed(sea.rows(sea.sweep, address=kept))
+    assert refused.value.kind == "swept_meanwhile"
+    assert sea.import_listed(sea.rows(address=kept)).objects == 1
+
+
+def test_rows_of_an_object_outside_all_data_are_imported_whatever_is_swept(sea, tmp_path):
+    (tmp_path / "blocks" / "raw").write_bytes(b"left")
+    rows = sea.rows(sea.sweep, address="local://raw")
+    assert sea.import_listed(rows).objects == 1
+
+
+def test_an_import_before_the_sweep_keeps_its_objects(sea):
+    with sea.collector.mark("sea", **NOW) as run:
+        assert sea.import_listed(sea.rows()).objects == 1
+        assert run.sweep().swept.objects == 0
+    assert sea.lake.objects.open("land", "main", "left").read_bytes() == b"left"
+
+
+def test_an_import_during_a_sweep_is_refused_and_works_again_after_it(sea):
+    refused = []
+
+    def during(operation, _subject):
+        if operation == "delete" and not refused:
+            with pytest.raises(Conflict) as error:
+                sea.import_listed(sea.rows())
+            refused.append(error.value.kind)
+            refused.append(sea.import_prefix())
+
+    sea.blocks.before = during
+    assert sea.sweep() == 1
+    assert refused[0] == "sweep_under_way"
+    assert "garbage collection is removing objects" in refused[1]
+    assert sea.import_prefix() == ""
+    assert len(sea.imported) == 1
+
+
+def test_an_import_by_prefix_that_a_sweep_overtakes_is_refused(sea):
+    swept = []
+
+    def before(operation, subject):
+        work = threading.current_thread().name.startswith("import-work")
+        if work and operation == "apply" and subject == land.partition and not swept:
+            swept.append(0)
+            swept.append(sea.sweep())
+
+    land = sea.lake.core.repositories.get("land")
+    sea.keyvalue.before = before
+    assert "import" in sea.import_prefix()
+    assert swept == [0, 1]
+    assert sea.imported == []
+
+
+def test_tables_of_an_import_that_has_not_committed_are_never_candidates(sea):
+    lake, core = sea.lake, sea.lake.core
+    repository = core.repositories.get("sea")
+    ground = LakeTarget(core, "sea", adopted=True)
+    with ground.folder() as folder:
+        tree = core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
+        columns = pa.RecordBatchReader.from_stream(tree.scan()).read_all()
+        (rows,) = columns.to_batches()
+        names = pa.array(["new"] * rows.num_rows)
+        rows = rows.set_column(rows.schema.get_field_index("path"), "path", names)
+        reader = pa.RecordBatchReader.from_batches(rows.schema, [rows])
+        written = kernel.write_arrow(reader, folder)
+        core.trees.adopt(repository, folder, written)
+        kept = {f"_lakefs/{name}" for name in written.tables}
+        aged(lake, "local://sea")
+        assert kept <= stored(lake, "local://sea")
+        assert sea.sweep() == 1
+    assert kept <= stored(lake, "local://sea")

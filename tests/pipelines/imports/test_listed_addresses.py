@@ -1,0 +1,152 @@
+"""Addresses of listings: those that staging by address takes, in every kind of store."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.services.s3_service import CREDENTIALS
+
+from anabranch.blocks.admitted_addresses import admitted_address
+from anabranch.blocks.azure.store import azure_blocks
+from anabranch.blocks.gcs.store import gcs_blocks
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.blocks.memory import MemoryBlocks
+from anabranch.blocks.s3.endpoint import S3Access
+from anabranch.blocks.s3.store import s3_blocks
+from anabranch.errors import Denied, Invalid
+from anabranch.model.secret import Secret
+from anabranch.pipelines.imports.listings import address_check
+from anabranch.pipelines.imports.listings.address_check import AddressCheck
+from anabranch.pipelines.imports.listings.columns import to_listed
+
+ANOTHER = "an address of another store"
+OUTSIDE = "an address outside the folders that imports may read"
+IMPOSSIBLE = "an address that no object of the store can have"
+
+NAMES = st.sampled_from(
+    [
+        *("a", "b.csv", "é x", "", ".", "..", ".hidden", "end.", "back\\slash", "zero\0", "new\nl"),
+        *(".anabranch-temporary", "x" * 201, "x" * 256, "\U0001f30a" * 60),
+    ]
+)
+PATHS = st.lists(NAMES, max_size=4).map("/".join)
+
+
+def listing(addresses):
+    rows = [
+        {"path": f"{n:05}", "physical_address": address, "size": 1}
+        for n, address in enumerate(addresses)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    """A store of each kind, and how addresses in it, and beside it, begin."""
+    folder = tmp_path_factory.mktemp("stores")
+    key = Secret("a2V5")
+    return [
+        (
+            LocalBlocks(
+                folder / "blocks", external_prefixes=[f"{folder}/raw", f"{folder}/blocks/x"]
+            ),
+            [f"local://{folder}/{name}" for name in ("", "raw", "raw/", "blocks/", "blocks/x/")],
+        ),
+        (MemoryBlocks(), []),
+        (s3_blocks(S3Access(lambda: CREDENTIALS, region="eu-west-1")), []),
+        (gcs_blocks(endpoint="http://127.0.0.1:9"), []),
+        (
+            azure_blocks(account="lake", access_key=key),
+            ["https://lake.blob.core.windows.net/box/", "https://lake.example/box/"],
+        ),
+    ]
+
+
+@settings(max_examples=40)
+@given(data=st.data(), few=st.sampled_from([0, 1, 64]))
+def test_the_check_of_folders_is_that_of_each_address(stores, data, few):
+    starts = [
+        "local://",
+        "local:///",
+        "mem://",
+        "s3://",
+        "s3a://",
+        "gs://",
+        "gs://b/",
+        "",
+        "/",
+        "x:",
+    ]
+    starts += [start for _, own in stores for start in own]
+    addresses = data.draw(
+        st.lists(st.builds(str.__add__, st.sampled_from(starts), PATHS), min_size=1, max_size=40)
+    )
+    batch = to_listed(listing(addresses).combine_chunks().to_batches()[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(address_check, "_FEW_FOLDERS", few)
+        for blocks, _ in stores:
+            checked = AddressCheck(blocks)(batch)
+            kept = checked.batch.column("physical_address").to_pylist()
+            for number, address in enumerate(addresses):
+                try:
+                    expected = admitted_address(blocks, address)
+                except Invalid:
+                    assert number in checked.problems, (blocks, address)
+                else:
+                    assert number not in checked.problems, (blocks, address)
+                    assert kept[number] == expected
+
+
+def test_rows_with_other_addresses_are_left_out(lake, outside, tmp_path):
+    (outside / "a").write_bytes(b"1")
+    lake.blocks.put("local://raw/b", [b"1"])
+    good = [f"local://{outside}/a", "local://raw/b", lake.blocks.qualify("local://raw/b")]
+    bad = {
+        "local:///etc/passwd": OUTSIDE,
+        f"local://{outside}": IMPOSSIBLE,
+        f"local://{outside}/": IMPOSSIBLE,
+        f"local://{outside}-2/a": OUTSIDE,
+        f"local://{outside}/../b": OUTSIDE,
+        "s3://other/bucket": ANOTHER,
+        "local://raw/../../x": IMPOSSIBLE,
+        "local://raw//x": IMPOSSIBLE,
+        "local://": IMPOSSIBLE,
+        "LOCAL://raw/b": ANOTHER,
+        "/etc/passwd": ANOTHER,
+    }
+    rows = listing([*good, *bad])
+    before = lake.branches.get("sea", "main")
+    with pytest.raises(Invalid, match="11 rows of the listing are invalid") as caught:
+        lake.import_listing("sea", "main", rows)
+    assert caught.value.kind == "unfit_rows"
+    assert lake.branches.get("sea", "main") == before
+    left = tmp_path / "left.csv"
+    made = lake.import_listing("sea", "main", rows, unfit="skip", left_out=left)
+    assert (made.objects, sum(made.skipped.values())) == (3, 11)
+    found = pa_csv.read_csv(left).to_pylist()
+    assert {each["physical_address"]: each["reason"] for each in found} == bad
+    kept = [lake.objects.stat("sea", "main", f"{n:05}").entry.address for n in range(3)]
+    assert kept == [f"local://{outside}/a", "local://raw/b", "local://raw/b"]
+    for number in range(3):
+        assert lake.objects.open("sea", "main", f"{number:05}").read_bytes() == b"1"
+    for address in bad:  # as staging says
+        with pytest.raises(Denied):
+            lake.staging.stage("sea", "main", "x", address=address, checksum="c", size=1)
+
+
+def test_a_row_with_another_address_does_not_replace_an_older_one(lake):
+    lake.blocks.put("local://raw/a", [b"1"])
+    rows = pa.table(
+        {
+            "path": ["a", "a"],
+            "physical_address": ["s3://other/a", "local://raw/a"],
+            "size": [1, 1],
+            "last_modified": ["2024-01-02T00:00:00Z", "2024-01-01T00:00:00Z"],
+        }
+    )
+    made = lake.import_listing("sea", "main", rows, unfit="skip")
+    assert (made.objects, made.skipped) == (1, {ANOTHER: 1})
+    assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"

@@ -1,0 +1,69 @@
+"""Pins over HTTP: written, renewed, released; and what is refused."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+
+@pytest.fixture
+def pin(repository):
+    return f"/repositories/{repository}/gc/pins/{uuid.uuid4()}"
+
+
+@pytest.fixture
+def head(api, repository):
+    return api.get(f"/repositories/{repository}/branches/main").json()["commit_id"]
+
+
+def test_a_pin_is_written_renewed_and_released_each_again(api, pin, head):
+    body = {"commits": [head], "seconds": 60}
+    for _ in range(2):
+        assert api.put(pin, json=body).status_code == 204
+    for _ in range(2):
+        assert api.post(f"{pin}/renew", params={"seconds": 3600}).status_code == 204
+    assert api.post(f"{pin}/renew").status_code == 204
+    for _ in range(2):
+        assert api.delete(pin).status_code == 204
+    lost = api.post(f"{pin}/renew")
+    assert lost.status_code == 409
+    assert lost.headers["X-Anabranch-Kind"] == "pin_lost"
+    assert lost.headers["X-Anabranch-Hint"]
+
+
+def test_what_is_refused(api, pin, head, repository):
+    assert api.put(pin, json={"commits": [head], "seconds": 3601}).status_code == 400
+    assert api.put(pin, json={"commits": [head], "seconds": 1.5}).status_code == 400
+    assert api.put(pin, json={"commits": []}).status_code == 400
+    assert api.put(pin, json={"commits": "x"}).status_code == 400
+    assert api.put(pin, json={"commits": ["main"]}).status_code == 404
+    assert api.put(pin, content=b"").status_code == 400
+    assert api.post(f"{pin}/renew", params={"seconds": "0"}).status_code == 400
+    short = f"/repositories/{repository}/gc/pins/short"
+    assert api.put(short, json={"commits": [head]}).status_code == 400
+    elsewhere = pin.replace(repository, "nowhere")
+    assert api.put(elsewhere, json={"commits": [head]}).status_code == 404
+    assert api.delete(elsewhere).status_code == 404
+    assert api.post(f"{pin}/renew").status_code == 409
+    with_no_keys = api.put(pin, json={"commits": [head]}, auth=("no", "body"))
+    assert with_no_keys.status_code == 401
+
+
+def test_a_tree_is_committed_whose_rows_were_read_before_or_after_a_sweep(api, repository, head):
+    sweeps = f"/repositories/{repository}/gc/sweeps"
+    begun = api.get(sweeps).json()["begun"]
+    sweep = f"{sweeps}/{uuid.uuid4().hex[:20]}"
+    assert api.put(sweep).status_code == 204
+    assert api.put(sweep, params={"renew": "true"}).status_code == 204
+    assert api.delete(sweep).status_code == 204
+    assert api.get(sweeps).json() == {"begun": begun + 1}
+    tree = api.get(f"/repositories/{repository}/commits/{head}").json()["meta_range_id"]
+    commits = f"/repositories/{repository}/branches/main/commits"
+    body = {"message": "m", "allow_empty": True}
+    for number in (begun, begun + 1):
+        params = {"source_metarange": tree, "sweeps_begun": number}
+        assert api.post(commits, params=params, json=body).status_code == 201
+    params = {"source_metarange": tree, "sweeps_begun": "x"}
+    assert api.post(commits, params=params, json=body).status_code == 400
+    assert api.get("/repositories/nowhere/gc/sweeps").status_code == 404

@@ -1,0 +1,113 @@
+"""Threads and the limit on what waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from anabranch.errors import Busy
+from anabranch.server.execution.thread_pool import ThreadPool
+
+
+def test_beyond_the_limit_calls_are_refused_and_let_in_again_afterwards():
+    release = threading.Event()
+
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=2, waiting=1)
+        calls = [asyncio.ensure_future(workers.run(release.wait, 10)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(Busy):
+            await workers.run(int)
+        release.set()
+        assert await asyncio.gather(*calls) == [True, True, True]
+        assert await workers.run(int, "7") == 7
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_a_call_raises_is_raised_and_frees_its_place():
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=1, waiting=0)
+        for _ in range(3):
+            with pytest.raises(ValueError, match="tea"):
+                await workers.run(int, "tea")
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+def test_threads_are_started_as_they_are_needed_and_used_again():
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=4, waiting=4)
+        names = {await workers.run(lambda: threading.current_thread().name) for _ in range(20)}
+        assert names == {"test-0"}
+        barrier = threading.Barrier(4)
+        await asyncio.gather(*[workers.run(barrier.wait) for _ in range(4)])
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_nobody_waits_for_any_more_harms_no_other():
+    begun, release = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def work() -> None:
+        begun.set()
+        release.wait()
+
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=1, waiting=1)
+        running = asyncio.ensure_future(workers.run(work))
+        waiting = asyncio.ensure_future(workers.run(done.append, "waiting"))
+        while not begun.is_set():  # noqa: ASYNC110  it is set on another thread
+            await asyncio.sleep(0.001)
+        running.cancel()
+        waiting.cancel()
+        await asyncio.wait([running, waiting])
+        release.set()
+        assert await workers.run(int, "7") == 7
+        assert not done, "nobody waited for it when its turn came"
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_end_of_an_iterator_cannot_pass_for_an_answer():
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=1, waiting=1)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await workers.run(next, iter(()))
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+def test_closing_waits_for_what_runs_and_drops_what_waits():
+    begun, release = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def work(name: str) -> None:
+        begun.set()
+        release.wait()
+        done.append(name)
+
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=1, waiting=2)
+        calls = [asyncio.ensure_future(workers.run(work, name)) for name in "abc"]
+        while not begun.is_set():  # noqa: ASYNC110  it is set on another thread
+            await asyncio.sleep(0.001)
+        closing = threading.Thread(target=workers.close)
+        closing.start()
+        while workers._queue.qsize() != 1:  # noqa: ASYNC110  instead of two that wait, the end
+            await asyncio.sleep(0.001)
+        release.set()
+        closing.join()
+        assert done == ["a"]
+        for call in calls:
+            call.cancel()
+
+    asyncio.run(scenario())

@@ -1,0 +1,237 @@
+"""Clients that keep connections open, or heads unfinished, do not keep others out."""
+
+from __future__ import annotations
+
+import resource
+import select
+import socket
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support.clients.raw_connection import Wire
+
+from anabranch.errors import Invalid
+from anabranch.server.http.client_address import TrustedProxies, address_group
+from anabranch.testing.server import running_server
+
+HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
+HALF = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Slow: "
+UPLOAD = (
+    b"POST /api/v1/repositories/sea/branches/main/objects?path=a HTTP/1.1\r\n"
+    b"Host: sea\r\nAuthorization: Basic YTpi\r\nContent-Length: 1000000\r\n\r\n"
+)
+
+
+def connect(server, source=""):
+    place = urlsplit(server.url)
+    address = (place.hostname, place.port)
+    return Wire(
+        socket.create_connection(
+            address, timeout=30, source_address=(source, 0) if source else None
+        )
+    )
+
+
+def ended(server, reason):
+    """Returns how many connections were ended for a reason."""
+    text = httpx2.get(f"{server.url}/metrics", timeout=30).text
+    return sum(
+        sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "anabranch_connections_ended_total" and sample.labels["reason"] == reason
+    )
+
+
+def is_open(wire):
+    """Returns whether the server has sent nothing, not even its end."""
+    return not select.select([wire.socket], [], [], 0)[0]
+
+
+def limits(**values):
+    return {f"ANABRANCH_HTTP_{name.upper()}": str(value) for name, value in values.items()}
+
+
+@pytest.fixture
+def wires():
+    with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(closing(connect(*arguments)))
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    env = limits(head_timeout="1s")
+    with running_server(tmp_path_factory.mktemp("impatient"), env=env) as server:
+        yield server
+
+
+@pytest.mark.parametrize("dribbling", [False, True])
+def test_heads_that_are_not_complete_in_time_end_their_connections(impatient, wires, dribbling):
+    before = ended(impatient, "slow_head")
+    slow = [wires(impatient) for _ in range(20)]
+    began = time.monotonic()
+    for wire in slow:
+        wire.send(HALF)
+    while dribbling and time.monotonic() - began < 0.9:
+        for wire in slow:
+            wire.send(b"x")
+        time.sleep(0.1)
+    for wire in slow:
+        answer = wire.answer()
+        assert (answer[0], answer[1]["connection"]) == (408, "close")
+        assert wire.at_end()
+    assert time.monotonic() - began >= 1
+    assert ended(impatient, "slow_head") == before + len(slow)
+    assert "slow_head" in impatient.log.read_text()
+
+
+def test_a_slow_head_behind_a_request_ends_its_connection(impatient, wires):
+    wire = wires(impatient)
+    wire.send(HEALTH, HALF)
+    assert wire.answer()[0] == 200
+    assert wire.answer()[0] == 408
+    assert wire.at_end()
+
+
+def test_a_connection_on_which_nothing_is_asked_ends(impatient, wires):
+    assert wires(impatient).at_end()
+
+
+def test_a_connection_between_requests_stays_longer(impatient, wires):
+    wire = wires(impatient)
+    for _ in range(2):
+        wire.send(HEALTH)
+        assert wire.answer()[0] == 200
+        assert not select.select([wire.socket], [], [], 1.5)[0]
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("narrow")
+    env = limits(max_connections=10, max_connections_per_address=10)
+    with running_server(folder, env=env) as server:
+        yield server
+
+
+def test_the_longest_idle_make_room_for_new_ones(narrow, wires):
+    idle = [wires(narrow) for _ in range(10)]
+    for wire in idle:
+        wire.send(HEALTH)
+        assert wire.answer()[0] == 200
+    idle[0].send(HEALTH)  # it is not the longest idle any more
+    assert idle[0].answer()[0] == 200
+    for closed in idle[1:4]:
+        new = wires(narrow)
+        new.send(HEALTH)
+        assert new.answer()[::2] == (200, b"alive!")
+        assert closed.at_end()
+    assert is_open(idle[0])
+    assert all(is_open(wire) for wire in idle[4:])
+
+
+def test_unfinished_heads_make_room_for_new_ones(narrow, wires):
+    slow = [wires(narrow) for _ in range(30)]
+    for wire in slow[20:]:
+        wire.send(HALF)
+    new = wires(narrow)
+    new.send(HEALTH)
+    assert new.answer()[::2] == (200, b"alive!")
+    assert sum(not is_open(wire) for wire in slow) >= 20
+
+
+def test_what_is_under_way_is_not_closed_for_new_ones(narrow, wires):
+    busy = [wires(narrow) for _ in range(10)]
+    for wire in busy:
+        wire.send(UPLOAD)
+    deadline = time.monotonic() + 30
+    while (answer := attempt(narrow)) != 503:
+        assert answer in {200, 0}
+        assert time.monotonic() < deadline
+    assert sum(is_open(wire) for wire in busy) > 5
+    busy[-1].close()
+    while attempt(narrow) != 200:
+        assert time.monotonic() < deadline
+    assert ended(narrow, "address_limit") > 0  # it is as low as the other one
+    assert "connections refused or closed" in narrow.log.read_text()
+
+
+def attempt(server):
+    """Returns the status of a health check; 0 if the connection ended without one."""
+    with closing(connect(server)) as wire:
+        try:
+            wire.send(HEALTH)
+            return wire.answer()[0]
+        except (OSError, AssertionError):
+            return 0
+
+
+def test_one_address_cannot_take_all(tmp_path, wires):
+    env = limits(max_connections=20, max_connections_per_address=5)
+    with running_server(tmp_path, env=env) as server:
+        of_one = [wires(server, "127.0.0.2") for _ in range(10)]
+        for wire in of_one:
+            wire.send(HALF)
+        others = [wires(server, "127.0.0.3") for _ in range(5)]
+        for wire in others:
+            wire.send(HEALTH)
+            assert wire.answer()[0] == 200
+        assert sum(not is_open(wire) for wire in of_one) == 5
+        assert all(is_open(wire) for wire in others)
+
+
+def test_connections_of_a_trusted_proxy_count_for_all_clients(tmp_path, wires):
+    env = limits(max_connections=20, max_connections_per_address=5, trusted_proxies="127.0.0.0/30")
+    with running_server(tmp_path, env=env) as server:
+        of_proxy = [wires(server, "127.0.0.2") for _ in range(10)]
+        for wire in of_proxy:
+            wire.send(HEALTH)
+            assert wire.answer()[0] == 200
+        assert all(is_open(wire) for wire in of_proxy)
+
+
+def test_a_thousand_slow_heads_do_not_exhaust_the_files(tmp_path, wires):
+    within = ("prlimit", "--nofile=1024:1024")
+    with running_server(tmp_path, within=within) as server:
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 1500:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (1500, resource.RLIM_INFINITY))
+        slow = [wires(server) for _ in range(1100)]
+        for wire in slow:
+            try:
+                wire.send(HALF)
+            except OSError:
+                continue
+        assert httpx2.get(f"{server.url}/_health", timeout=30).text == "alive!"
+        assert "no file can be opened" not in server.log.read_text()
+
+
+def test_a_process_without_files_logs_it(tmp_path, wires, eventually):
+    with running_server(tmp_path) as server:
+        used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 3, used + 3))
+        held = [wires(server) for _ in range(3)]
+        for wire in held:
+            wire.send(HEALTH)
+        eventually(lambda: "no file can be opened" in server.log.read_text())
+
+
+def test_clients_are_told_apart_by_their_address():
+    assert address_group("10.0.0.1") == address_group("::ffff:10.0.0.1") == "10.0.0.1"
+    assert address_group("2001:db8::1") == address_group("2001:db8::ffff:2")
+    assert address_group("2001:db8::1") != address_group("2001:db8:0:1::1")
+    assert address_group("fe80::1%eth0") == address_group("fe80::2")
+
+
+def test_proxies_are_trusted_by_address_or_network():
+    proxies = TrustedProxies(["10.0.0.5", "192.168.0.0/24", "2001:db8::/32"])
+    for host in ("10.0.0.5", "::ffff:10.0.0.5", "192.168.0.77", "2001:db8::1"):
+        assert proxies.trust(host)
+    for host in ("10.0.0.6", "", "unix", "2001:db9::1"):
+        assert not proxies.trust(host)
+    assert not TrustedProxies().trust("127.0.0.1")
+    with pytest.raises(Invalid, match="trusted_proxies"):
+        TrustedProxies(["nginx"])

@@ -1,0 +1,89 @@
+"""Heads of requests have limits, which hold while they are read."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing, suppress
+
+import pytest
+from support.clients.raw_connection import Wire
+
+FIRST = b"GET /_health HTTP/1.1\r\nHost: sea\r\n"
+END = b"\r\n"
+KIB = 1024
+
+
+def long_head(size):
+    return FIRST + b"a: " + b"b" * (size - len(FIRST) - 7) + END + END
+
+
+def many_lines(count, line=b"a: b\r\n"):
+    return FIRST + line * (count - 1) + END
+
+
+@pytest.fixture
+def wire(house):
+    with closing(Wire(house.connect())) as wire:
+        yield wire
+
+
+def send_all(wire, data):
+    with suppress(OSError):  # the server refuses it before it was all sent
+        wire.send(data)
+
+
+@pytest.mark.parametrize("head", [long_head(64 * KIB), many_lines(200)], ids=["bytes", "lines"])
+@pytest.mark.parametrize("size", [1 << 20, 1000], ids=["whole", "pieces"])
+def test_the_largest_head(wire, head, size):
+    for start in range(0, len(head), size):
+        wire.send(head[start : start + size])
+    assert wire.answer()[::2] == (200, b"alive!")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        long_head(64 * KIB + 1),
+        many_lines(201),
+        long_head(64 * KIB).removesuffix(END),
+        FIRST + b"a" * 100_000,
+        b"GET /" + b"a" * 100_000,
+        many_lines(100_000),
+        many_lines(100_000, b"cookie: a=b\r\n"),
+        many_lines(100_000, b"%d: b\r\n" % 1),
+        long_head(60_000_000),
+    ],
+    ids=[
+        "bytes",
+        "lines",
+        "not-ended",
+        "header-not-ended",
+        "target-not-ended",
+        "bomb",
+        "cookies",
+        "numbers",
+        "60-mb",
+    ],
+)
+def test_a_head_beyond_the_limits_is_refused_at_once(house, wire, head):
+    before = house.memory()
+    if not head.endswith(END + END):
+        head += b"a" * 64 * KIB
+    began = time.monotonic()
+    send_all(wire, head)
+    answer = wire.answer()
+    assert (answer[0], answer[1]["connection"]) == (431, "close")
+    assert wire.at_end()
+    assert time.monotonic() - began < 5
+    assert house.memory() - before < 20 << 20
+
+
+def test_header_bombs_do_not_keep_others_waiting(house):
+    """What a bomb costs the server is a matter of microseconds, whatever the machine is doing."""
+    bomb = many_lines(100_000)
+    took = house.processor_seconds()
+    for _ in range(20):
+        with closing(Wire(house.connect())) as wire:
+            send_all(wire, bomb)
+            assert wire.answer()[0] == 431
+    assert house.processor_seconds() - took < 2

@@ -1,0 +1,183 @@
+"""What is not a request, or could be read in two ways, is refused and ends its connection; and what
+came before it on the connection has its own response.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import closing, suppress
+
+import pytest
+from support.clients.raw_connection import Wire
+
+HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+@pytest.fixture
+def wire(house):
+    with closing(Wire(house.connect())) as wire:
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield wire
+
+
+def get(*lines, first="GET /_health HTTP/1.1", host="Host: sea"):
+    return "\r\n".join([first, *([host] if host else []), *lines, "", ""]).encode("latin-1")
+
+
+def upload(house, path, *headers):
+    return house.request("POST", f"branches/main/objects?path={path}", *headers)
+
+
+def exists(house, path):
+    params = {"path": path}
+    return house.api.get("/repositories/sea/refs/main/objects/stat", params=params).is_success
+
+
+REFUSED = {
+    "no-version": (b"GET /_health\r\n", 400),
+    "no-version-with-end": (b"GET /_health\r\n\r\n", 400),
+    "old-version": (get(first="GET /_health HTTP/0.9"), 505),
+    "http-2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    "tls": (b"\x16\x03\x01\x02\x00\x01\x00", 400),
+    "no-colon": (get("Host sea"), 400),
+    "no-host": (get(host=""), 400),
+    "two-hosts": (get("Host: sea"), 400),
+    "invalid-host": (get(host="Host: sea/lake"), 400),
+    "folded": (get("a: b", " c"), 400),
+    "bare-lf": (b"GET /_health HTTP/1.1\nHost: sea\n\n", 400),
+    "bare-lf-later": (get("a: b\nc: d"), 400),
+    "bare-cr": (get("a: b\rc: d"), 400),
+    "nul": (get("a: \0"), 400),
+    "blank-before-colon": (get("Content-Length : 0"), 400),
+    "two-lengths": (get("Content-Length: 0", "Content-Length: 0"), 400),
+    "two-lengths-in-one": (get("Content-Length: 0, 0"), 400),
+    "signed-length": (get("Content-Length: +1"), 400),
+    "long-length": (get("Content-Length: 99999999999999999999"), 400),
+    "length-and-chunks": (get("Content-Length: 5", CHUNKED) + b"0\r\n\r\n", 400),
+    "chunks-twice": (get(CHUNKED, CHUNKED) + b"0\r\n\r\n", 400),
+    "unknown-coding": (get("Transfer-Encoding: gzip, chunked"), 501),
+    "chunks-in-1.0": (get(CHUNKED, first="GET /_health HTTP/1.0"), 400),
+    "expectation": (get("Expect: 200-maybe"), 417),
+    "asterisk": (get(first="OPTIONS * HTTP/1.1"), 400),
+    "tunnel": (get(first="CONNECT sea:80 HTTP/1.1"), 400),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("bytewise", [False, True], ids=["whole", "bytewise"])
+def test_what_is_no_request_is_refused(wire, name, bytewise):
+    data, status = REFUSED[name]
+    if bytewise:
+        with suppress(OSError):  # it is refused before its end
+            for byte in data:
+                wire.send(bytes([byte]))
+    else:
+        wire.send(data)
+    answer = wire.answer()
+    assert (answer[0], answer[1]["connection"]) == (status, "close")
+    assert wire.at_end()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_before_what_is_none_has_its_own_response(wire, name):
+    data, status = REFUSED[name]
+    wire.send(HEALTH, data)
+    assert wire.answer()[::2] == (200, b"alive!")
+    assert wire.answer()[0] == status
+    assert wire.at_end()
+
+
+@pytest.mark.parametrize("stray", [b"\0", b"stray", b"\r\n\r\n\r\n\r\n\r\n\r\n", b"} {"])
+def test_an_upload_with_stray_bytes_behind_it_has_its_own_response(house, wire, stray):
+    path = f"stray-{stray.hex()}.csv"
+    wire.send(upload(house, path, "Content-Length: 2") + b"1\n" + stray + b"\r\n")
+    assert wire.answer()[0] == 201
+    assert wire.answer()[0] == 400
+    assert wire.at_end()
+    assert exists(house, path)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://lake/_health", "Host: sea", 200),
+        ("HTTP://lake:80/_health?a=b", "Host: lake:80", 200),
+        ("http://lake/_health", "", 400),
+        ("http://sea@lake/_health", "Host: lake", 400),
+    ],
+)
+def test_absolute_targets(wire, target, host, status):
+    wire.send(get(first=f"GET {target} HTTP/1.1", host=host))
+    assert wire.answer()[0] == status
+
+
+def test_an_old_request_needs_no_host(wire):
+    wire.send(get(first="GET /_health HTTP/1.0", host=""))
+    assert wire.answer()[::2] == (200, b"alive!")
+    assert wire.at_end()
+
+
+def test_a_method_that_nothing_has(wire):
+    wire.send(get(first="BREW /_health HTTP/1.1"))
+    assert 400 <= wire.answer()[0] < 500
+
+
+BROKEN_CHUNKS = {
+    "no-size": b"2\r\n1\n\r\n\r\n",
+    "no-end": b"2\r\n1\nxx",
+    "overflow": b"2\r\n1\n\r\n10000000000000001\r\n",
+    "extensions": b"2\r\n1\n\r\n2;" + b"a" * 9000 + b"\r\n",
+    "many-extensions": b"2;abcdefgh\r\n1\n\r\n" * 1200,
+    "trailers": b"2\r\n1\n\r\n0\r\n" + b"a: b\r\n" * 2500,
+    "bare-lf": b"2\n1\n\n0\n\n",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CHUNKS)
+@pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
+def test_an_upload_in_broken_chunks_is_refused(house, wire, name, apart):
+    path = f"chunks-{name}-{apart}.csv"
+    before = house.files()
+    wire.send(upload(house, path, CHUNKED))
+    if apart:
+        time.sleep(0.05)
+    wire.send(BROKEN_CHUNKS[name])
+    answer = wire.answer()
+    assert (answer[0], answer[1]["connection"]) == (400, "close")
+    assert wire.at_end()
+    assert not exists(house, path)
+    assert house.files() == before
+
+
+def test_chunks_with_a_few_extensions_and_trailers(house, wire):
+    body = b'2;a="b"\r\n1\n\r\n0;c\r\nx-checksum: d\r\n\r\n'
+    wire.send(upload(house, "extended.csv", CHUNKED) + body, HEALTH)
+    assert wire.answer()[0] == 201
+    assert wire.answer()[::2] == (200, b"alive!")
+    assert exists(house, "extended.csv")
+
+
+def test_what_comes_behind_the_last_request_is_not_carried_out(house, wire):
+    last = upload(house, "last.csv", "Connection: close", "Content-Length: 2") + b"1\n"
+    wire.send(last, upload(house, "behind.csv", "Content-Length: 2") + b"1\n")
+    assert wire.answer()[0] == 201
+    assert wire.at_end()
+    assert not exists(house, "behind.csv")
+
+
+def test_a_flood_of_requests_is_read_as_it_is_answered(house):
+    """A client that sends thousands of requests costs memory for one segment of them."""
+    before = house.memory()
+    wires = [Wire(house.connect()) for _ in range(10)]
+    for wire in wires:
+        wire.socket.settimeout(0.2)
+        with suppress(TimeoutError):
+            wire.send(house.request("GET", "branches?amount=1") * 20_000)
+    with closing(Wire(house.connect())) as other:
+        other.send(HEALTH)
+        assert other.answer()[::2] == (200, b"alive!")
+    assert house.memory() - before < 100 << 20
+    for wire in wires:
+        wire.close()

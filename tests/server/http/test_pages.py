@@ -1,0 +1,43 @@
+"""What the server answers outside of the API."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+
+@pytest.fixture
+def web(house):
+    with httpx2.Client(base_url=house.server.url) as client:
+        yield client
+
+
+def test_a_page_says_what_this_is(web):
+    answer = web.get("/")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "Anabranch" in answer.text
+    assert "server" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/nope", "/repositories/x", "/api", "/api/v2/x"])
+def test_other_paths_lead_to_a_page_that_says_so(web, path):
+    answer = web.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", ["iceberg/api/v1/x", "iceberg/relative_to/x", "mds/iceberg/api/x"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_what_only_the_enterprise_edition_has(web, method, path):
+    answer = web.request(method, f"/{path}")
+    assert answer.status_code == 501
+    assert answer.text == "Not Implemented\n"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_the_openapi_document_is_served(web):
+    document = web.get("/openapi.json").json()
+    assert document["openapi"].startswith("3.")
+    ours = {path for path in document["paths"] if path.startswith("/images")}
+    assert (len(document["paths"]) - len(ours), len(ours)) == (96, 4)

@@ -1,0 +1,235 @@
+"""Bodies as they arrive: whole, broken off, slow, too long, on the loop and on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.errors import Invalid, Truncated
+from anabranch.server.http.request_body import RequestBody
+
+GONE = Truncated("the client is gone")
+
+
+class Client:
+    """Feeds a body in pieces, and reads no faster than the body allows."""
+
+    def __init__(
+        self,
+        pieces: Iterable[bytes],
+        *,
+        length: int | None = None,
+        error: Truncated | None = None,
+        stays: bool = False,
+        **options: Any,
+    ) -> None:
+        self.body = RequestBody(length, self._flow, **options)
+        self._pieces = pieces
+        self._error = error
+        self._stays = stays
+        self._may_send = asyncio.Event()
+        self._may_send.set()
+        self.sent = 0
+        self.task = asyncio.ensure_future(self._send())
+
+    def _flow(self, more: bool) -> None:
+        if more:
+            self._may_send.set()
+        else:
+            self._may_send.clear()
+
+    async def _send(self) -> None:
+        for piece in self._pieces:
+            await self._may_send.wait()
+            await asyncio.sleep(0)
+            self.sent += len(piece)
+            self.body.feed(piece)
+        if self._error is not None:
+            self.body.fail(self._error)
+        elif not self._stays:
+            self.body.end()
+
+
+def run(scenario: Callable[[], Any]) -> Any:
+    return asyncio.run(scenario())
+
+
+async def on_a_thread(client: Client, use: Callable[[RequestBody], Any]) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(None, use, client.body)
+
+
+@given(st.lists(st.binary(max_size=5)))
+def test_a_whole_body_is_whole(pieces):
+    async def scenario() -> bytes:
+        return await Client(pieces).body.read(1000)
+
+    assert run(scenario) == b"".join(pieces)
+
+
+def test_a_body_that_breaks_off_is_truncated():
+    async def scenario() -> None:
+        with pytest.raises(Truncated, match="gone"):
+            await Client([b"a", b"b"], error=GONE).body.read(1000)
+
+    run(scenario)
+
+
+def test_a_body_that_stops_arriving_is_truncated():
+    async def scenario() -> None:
+        with pytest.raises(Truncated, match="no byte"):
+            await Client([b"a"], stays=True, idle_seconds=0.01).body.read(1000)
+
+    run(scenario)
+
+
+def test_a_body_that_stops_arriving_is_truncated_on_a_thread():
+    async def scenario() -> None:
+        client = Client([b"a"], stays=True, idle_seconds=0.01)
+        with pytest.raises(Truncated, match="no byte"):
+            await on_a_thread(client, list)
+
+    run(scenario)
+
+
+def test_a_thread_waits_as_long_as_bytes_arrive():
+    async def scenario() -> list[bytes]:
+        client = Client([b"a"], stays=True, idle_seconds=0.3, piece=100)
+        reading = asyncio.ensure_future(on_a_thread(client, list))
+        for _ in range(5):
+            await asyncio.sleep(0.1)
+            client.body.feed(b"b")
+        client.body.end()
+        return await reading
+
+    assert b"".join(run(scenario)) == b"abbbbb"
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_ends():
+    async def scenario() -> None:
+        with pytest.raises(Invalid) as caught:
+            await Client([b"x" * 10] * 5, stays=True).body.read(45)
+        assert caught.value.kind == "body_too_large"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 400])
+@pytest.mark.parametrize("pieces", [(b"te",), (b"t", b"e"), (b"te", b"")])
+def test_a_body_of_another_length_than_its_head_says_is_truncated(pieces, length):
+    """Whatever the server made of the request: nothing that reads a body gets its end."""
+
+    async def whole() -> bytes:
+        return await Client(pieces, length=length).body.read(1000)
+
+    async def begun() -> bytes:
+        body = Client(pieces, length=length).body
+        await body.begin(lambda begun: len(begun) > 2)
+        return await body.read(1000)
+
+    async def iterated() -> list[bytes]:
+        return await on_a_thread(Client(pieces, length=length), list)
+
+    for scenario in (whole, begun, iterated):
+        with pytest.raises(Truncated, match=f"has 2 bytes, its Content-Length is {length}"):
+            run(scenario)
+
+
+@pytest.mark.parametrize("length", [2, None])
+def test_a_body_of_the_length_that_its_head_says_is_whole(length):
+    async def scenario() -> bytes:
+        return await Client([b"t", b"e"], length=length).body.read(1000)
+
+    assert run(scenario) == b"te"
+
+
+@given(st.lists(st.binary(max_size=3)), st.integers(0, 20))
+def test_what_the_beginning_was_judged_by_is_read_again(pieces, enough):
+    looked_at: list[bytes] = []
+
+    def is_enough(begun: bytes) -> bool:
+        looked_at.append(begun)
+        return len(begun) >= enough
+
+    async def scenario() -> bytes:
+        body = Client(pieces).body
+        await body.begin(is_enough)
+        return await body.read(1000)
+
+    content = run(scenario)
+    assert content == b"".join(pieces)
+    assert all(content.startswith(begun) for begun in looked_at)
+    assert [len(begun) >= enough for begun in looked_at].count(True) <= 1
+
+
+@given(st.lists(st.binary(max_size=30), max_size=50), st.integers(1, 100), st.integers(1, 100))
+def test_a_thread_gets_every_byte_in_order(pieces, piece, limit):
+    async def scenario() -> list[bytes]:
+        return await on_a_thread(Client(pieces, piece=piece, max_waiting=limit), list)
+
+    received = run(scenario)
+    assert b"".join(received) == b"".join(pieces)
+    assert all(len(part) >= min(piece, limit) for part in received[1:-1])
+
+
+def test_a_thread_is_told_of_a_break_after_what_came_before_it():
+    received: list[bytes] = []
+
+    async def scenario() -> None:
+        with pytest.raises(Truncated, match="gone"):
+            await on_a_thread(Client([b"a", b"b"], error=GONE), received.extend)
+
+    run(scenario)
+    assert b"".join(received) == b"ab"
+
+
+def test_no_more_is_taken_than_may_wait():
+    resume = threading.Event()
+
+    def use(body: RequestBody) -> int:
+        resume.wait(60)
+        return sum(len(chunk) for chunk in body)
+
+    async def scenario() -> int:
+        client = Client([b"x" * 10] * 100, max_waiting=50)
+        reading = asyncio.ensure_future(on_a_thread(client, use))
+        await asyncio.sleep(0.1)
+        assert client.sent == 50
+        resume.set()
+        return await reading
+
+    assert run(scenario) == 1000
+
+
+def test_a_thread_that_has_enough_leaves_the_rest():
+    async def scenario() -> bytes:
+        client = Client([b"x" * 10] * 100, max_waiting=20)
+        first = await on_a_thread(client, lambda body: next(iter(body)))
+        client.body.fail(GONE)
+        client.task.cancel()
+        return first
+
+    assert run(scenario).startswith(b"x" * 10)
+
+
+def test_a_body_that_is_given_up_releases_the_thread():
+    def use(body: RequestBody) -> None:
+        with pytest.raises(Truncated):
+            list(body)
+
+    async def scenario() -> None:
+        client = Client([b"a"], stays=True)
+        thread = asyncio.ensure_future(on_a_thread(client, use))
+        await asyncio.sleep(0.05)
+        client.body.fail(GONE)
+        started = time.monotonic()
+        await thread
+        assert time.monotonic() - started < 30
+
+    run(scenario)

@@ -1,0 +1,102 @@
+"""Requests that offer to speak another protocol are answered as if they did not, body and all."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from contextlib import closing
+
+import pytest
+from support.clients.raw_connection import Wire
+from support.clients.s3_client import s3_client
+
+BODY = b"Java,7290\n"
+OFFERS = {
+    "java": ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAEAAA"),
+    "websocket": ("Connection: Upgrade", "Upgrade: websocket"),
+    "no-connection": ("Upgrade: h2c",),
+    "twice": (
+        "Connection: keep-alive",
+        "Connection: upgrade",
+        "Upgrade: h2c",
+        "Upgrade: websocket",
+    ),
+}
+
+
+@pytest.fixture
+def wire(house):
+    with closing(Wire(house.connect())) as wire:
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield wire
+
+
+def content_of(house, path):
+    return house.api.get("/repositories/sea/refs/main/objects", params={"path": path}).content
+
+
+def send_apart(wire, *pieces):
+    """Sends pieces so that the server reads each by itself."""
+    for piece in pieces:
+        wire.send(piece)
+        time.sleep(0.05)  # a server that reads them together is not wrong, only less tested
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+@pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
+def test_an_upload_that_offers_an_upgrade_keeps_its_body(house, wire, offer, apart, chunked):
+    path = f"{offer}-{apart}-{chunked}.csv"
+    framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(BODY)}"
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY) if chunked else BODY
+    target = f"branches/main/objects?path={path}"
+    head = house.request("POST", target, framing, *OFFERS[offer])
+    send_apart(wire, *([head, body] if apart else [head + body]))
+    status, _, described = wire.answer()
+    assert (status, json.loads(described)["size_bytes"]) == (201, len(BODY))
+    assert content_of(house, path) == BODY
+    # the connection still speaks HTTP/1.1
+    wire.send(house.request("GET", f"refs/main/objects/stat?path={path}", *OFFERS[offer]))
+    assert wire.answer()[0] == 200
+
+
+def test_the_body_of_an_upgrade_request_is_not_the_next_request(house, wire):
+    hidden = house.request("POST", "branches/main/objects?path=hidden.csv", "Content-Length: 0")
+    head = house.request(
+        "GET", "refs/main/objects?path=none", f"Content-Length: {len(hidden)}", *OFFERS["java"]
+    )
+    send_apart(wire, head, hidden)
+    assert wire.answer()[0] == 404
+    wire.send(house.request("GET", "refs/main/objects/stat?path=hidden.csv"))
+    assert wire.answer()[0] == 404
+
+
+def test_a_presigned_put_that_offers_an_upgrade_keeps_its_body(house, wire):
+    target = "branches/main/staging/backing?path=direct.csv&presign=true"
+    place = house.api.get(f"/repositories/sea/{target}").json()
+    url = place["presigned_url"].split("/", 3)[3]
+    lines = [f"PUT /{url} HTTP/1.1", "Host: sea", f"Content-Length: {len(BODY)}", *OFFERS["java"]]
+    send_apart(wire, "\r\n".join([*lines, "", ""]).encode(), BODY)
+    assert wire.answer()[0] == 200
+    link = {"staging": place, "checksum": "0" * 32, "size_bytes": len(BODY)}
+    answer = house.api.put(
+        "/repositories/sea/branches/main/staging/backing",
+        params={"path": "direct.csv"},
+        json=link,
+    )
+    assert answer.status_code == 200, answer.text
+    assert content_of(house, "direct.csv") == BODY
+
+
+def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(house, wire):
+    client = s3_client(house.server)
+    params = {"Bucket": "sea", "Key": "main/signed.csv"}
+    url = client.generate_presigned_url("put_object", Params=params)
+    target = url.split("/", 3)[3]
+    place = url.split("/", 3)[2]
+    lines = [f"PUT /{target} HTTP/1.1", f"Host: {place}", f"Content-Length: {len(BODY)}"]
+    head = "\r\n".join([*lines, *OFFERS["java"], "", ""]).encode()
+    send_apart(wire, head, BODY)
+    assert wire.answer()[0] == 200
+    assert content_of(house, "signed.csv") == BODY

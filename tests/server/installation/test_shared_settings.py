@@ -1,0 +1,187 @@
+"""Servers of one database are set alike, or are told in what they differ."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anabranch.errors import Corrupt, Invalid
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.model.secret import Secret
+from anabranch.server.config.field import build, declared
+from anabranch.server.installation.shared_settings import adopt_settings, require_shared_settings
+from anabranch.testing.server import running_server, shared_environment
+from anabranch.testing.stores import FaultyStore
+
+SHARED = {
+    "auth.encrypt.secret_key": Secret("seals"),
+    "blockstore.azure.storage_account": "",
+    "blockstore.s3.endpoint": "",
+    "blockstore.signing.secret_key": Secret("signs"),
+    "blockstore.local.path": Path("/srv/block"),
+    "blockstore.type": "local",
+    "database.type": "postgres",
+}
+
+
+def check(store, **changed):
+    settings = build(SHARED | {name.replace("__", "."): value for name, value in changed.items()})
+    require_shared_settings(settings, store, os.urandom)
+
+
+def refusal(store, **changed):
+    with pytest.raises(Invalid) as caught:
+        check(store, **changed)
+    assert caught.value.kind == "different_settings"
+    return caught.value.message.partition("its database: ")[2]
+
+
+@pytest.fixture
+def store():
+    """The store of a database that one server has been started on."""
+    store = MemoryStore()
+    check(store)
+    return store
+
+
+def test_the_shared_settings_are_these():
+    shared = {name for name, setting in declared().items() if setting.means.shared}
+    assert shared == SHARED.keys() - {"database.type"}
+
+
+def test_servers_that_are_set_alike_start_in_any_number(store):
+    before = list(store.scan("anabranch"))
+    for _ in range(3):
+        check(store)
+    assert list(store.scan("anabranch")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("auth__encrypt__secret_key", Secret("other"), "auth.encrypt.secret_key is another"),
+        (
+            "blockstore__signing__secret_key",
+            Secret("other"),
+            "blockstore.signing.secret_key is another",
+        ),
+        (
+            "blockstore__local__path",
+            Path("/mnt/block"),
+            "blockstore.local.path is '/mnt/block' here and '/srv/block' there",
+        ),
+        ("blockstore__type", "mem", "blockstore.type is 'mem' here and 'local' there"),
+    ],
+)
+def test_each_difference_is_named(store, name, value, words):
+    before = list(store.scan("anabranch"))
+    assert refusal(store, **{name: value}) == words
+    assert list(store.scan("anabranch")) == before
+    check(store)
+
+
+def test_all_differences_are_named_at_once(store):
+    said = refusal(
+        store, auth__encrypt__secret_key=Secret("other"), blockstore__local__path=Path("/other")
+    )
+    assert said.split("; ") == [
+        "blockstore.local.path is '/other' here and '/srv/block' there",
+        "auth.encrypt.secret_key is another",
+    ]
+
+
+def test_other_settings_may_differ(store):
+    check(store, workers=4, auth__login_duration=1.0, data=Path("/elsewhere"))
+
+
+def test_a_folder_with_all_in_it_may_be_moved():
+    store = MemoryStore()
+    check(store, database__type="local")
+    check(store, database__type="local", blockstore__local__path=Path("/moved"))
+    refusal(store, database__type="local", auth__encrypt__secret_key=Secret("other"))
+
+
+def test_no_secret_is_in_the_database_nor_twice_the_same_text(store):
+    other = MemoryStore()
+    check(other)
+    (one,), (two,) = ([value for _, value in each.scan("anabranch")] for each in (store, other))
+    assert b"seals" not in one
+    assert b"signs" not in one
+    assert not set(one.split(b'"')) & {word for word in two.split(b'"') if b"sha256" in word}
+
+
+def test_a_setting_that_a_later_version_shares_does_not_hinder_the_earlier(store):
+    ((key, value),) = store.scan("anabranch")
+    earlier = value.replace(b'"blockstore.type":"local",', b"")
+    assert earlier != value
+    store.apply([Write("anabranch", key, earlier)])
+    check(store)
+    assert refusal(store, blockstore__type="mem"), "it was added by the one that knows it"
+    later = value.replace(b'"values":{', b'"values":{"blockstore.colour":"blue",')
+    store.apply([Write("anabranch", key, later)])
+    check(store)
+    assert list(store.scan("anabranch")) == [(key, later)]
+
+
+def test_of_two_that_start_at_once_one_is_refused():
+    inner = MemoryStore()
+    others = iter([lambda: check(inner, auth__encrypt__secret_key=Secret("other"))])
+
+    def before(step, _partition):
+        if step == "apply":
+            next(others, lambda: None)()
+
+    assert refusal(FaultyStore(inner, before)) == "auth.encrypt.secret_key is another"
+
+
+def test_what_cannot_be_read_is_corrupt_and_adopted_anew(store):
+    ((key, _),) = store.scan("anabranch")
+    store.apply([Write("anabranch", key, b"{")])
+    with pytest.raises(Corrupt, match="cannot be read"):
+        check(store)
+    assert adopt_settings(build(SHARED), store, os.urandom) == []
+    check(store)
+
+
+def test_adopting_says_what_has_changed(store):
+    settings = build(SHARED | {"blockstore.local.path": Path("/new")})
+    assert adopt_settings(settings, store, os.urandom) == [
+        "blockstore.local.path is '/new' here and '/srv/block' there"
+    ]
+    assert adopt_settings(settings, store, os.urandom) == []
+    refusal(store)
+
+
+def test_a_server_with_keys_of_its_own_is_refused_until_they_are_adopted(
+    postgres_database, tmp_path
+):
+    first, second = tmp_path / "first", tmp_path / "second"
+    block = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(tmp_path / "block")}
+    env = {"database": postgres_database, "env": block}
+    with running_server(first, **env):
+        with pytest.raises(AssertionError) as caught, running_server(second, **env):
+            pass
+        said = str(caught.value)
+        assert "auth.encrypt.secret_key is another" in said
+        assert "blockstore.signing.secret_key is another" in said
+        assert "Traceback" not in said
+        assert "--adopt" in said
+    common = shared_environment(tmp_path)
+    command = [sys.executable, "-m", "anabranch", "migrate", "--data", str(second), "--adopt"]
+    database = {
+        "ANABRANCH_DATABASE_TYPE": "postgres",
+        "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING": postgres_database,
+    }
+    done = subprocess.run(
+        command, env=os.environ | database | common, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "The database is up to date, schema version 4\n"
+    assert "changed: auth.encrypt.secret_key is another" in done.stderr
+    for data in (first, second):
+        with running_server(data, database=postgres_database, env=common):
+            pass

@@ -1,0 +1,149 @@
+"""What `/metrics` tells, read with Prometheus's own parser, against requests that were counted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support.clients.s3_client import s3_client
+
+from anabranch.testing.server import running_server
+from anabranch.work_folders import remove_abandoned
+
+REPOSITORY = {"name": "sea", "storage_namespace": "local://sea"}
+
+
+def scrape(server):
+    """Returns every sample, by its name and labels."""
+    answer = httpx2.get(f"{server.url}/metrics", timeout=30)
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def value(samples, name, **labels):
+    return samples.get((name, frozenset(labels.items())))
+
+
+def client(server):
+    return httpx2.Client(base_url=server.api, auth=server.auth, timeout=30)
+
+
+def s3_of(server):
+    return s3_client(server, retries={"max_attempts": 0})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_request_is_counted_once(tmp_path, workers):
+    with running_server(tmp_path, workers=workers) as server:
+        with client(server) as api:
+            assert api.post("/repositories", json=REPOSITORY).status_code == 201
+        for number in range(20):  # a connection each, so that every process has some
+            with client(server) as api:
+                url = "/repositories/sea/branches/main/objects"
+                assert api.post(url, params={"path": f"{number}"}, content=b"x").is_success
+                url = "/repositories/sea/refs/main/objects/stat"
+                assert api.get(url, params={"path": f"{number}"}).is_success
+                assert api.get(url, params={"path": "none"}).status_code == 404
+                assert api.get("/nonsense").status_code == 404
+            s3 = s3_of(server)
+            assert s3.get_object(Bucket="sea", Key=f"main/{number}")["Body"].read() == b"x"
+        samples = scrape(server)
+        last = "gateway_request_duration_seconds_count"
+        deadline = time.monotonic() + 60
+        while value(samples, last, operation="GetObject", code="200") != 20:
+            assert time.monotonic() < deadline  # a request is counted after its answer
+            samples = scrape(server)
+    name = "api_request_duration_seconds_count"
+    assert value(samples, name, operation="statObject", code="200") == 20
+    assert value(samples, name, operation="statObject", code="404") == 20
+    assert value(samples, name, operation="uploadObject", code="201") == 20
+    assert value(samples, "api_requests_total", code="404", method="GET") == 20
+    assert value(samples, "api_requests_total", code="201", method="POST") == 21
+    name = "gateway_request_duration_seconds_count"
+    assert value(samples, name, operation="GetObject", code="200") == 20
+    took = value(samples, "api_request_duration_seconds_sum", operation="statObject", code="200")
+    assert 0 < took < 60
+
+
+def test_what_is_under_way(tmp_path):
+    with running_server(tmp_path) as server, client(server) as api:
+        assert api.post("/repositories", json=REPOSITORY).status_code == 201
+        go_on = threading.Event()
+
+        def slowly():
+            yield b"a" * 100_000
+            assert go_on.wait(60)
+            yield b"b"
+
+        def upload():
+            url = "/repositories/sea/branches/main/objects"
+            with client(server) as other:
+                other.post(url, params={"path": "slow"}, content=slowly())
+
+        def running():
+            labels = {"service": "api", "operation": "uploadObject"}
+            return value(scrape(server), "lakefs_concurrent_requests", **labels)
+
+        uploading = threading.Thread(target=upload)
+        uploading.start()
+        deadline = time.monotonic() + 60
+        while running() != 1:
+            assert time.monotonic() < deadline
+        go_on.set()
+        uploading.join()
+        while running() != 0:
+            assert time.monotonic() < deadline
+
+
+def test_what_a_process_counted_outlives_it(tmp_path):
+    with running_server(tmp_path, workers=2) as server:
+        for _ in range(20):
+            with client(server) as api:
+                assert api.get("/config").is_success
+        os.kill(server.workers()[0], signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        name = "api_request_duration_seconds_count"
+        counted = 0
+        while counted != 20:
+            assert time.monotonic() < deadline
+            with contextlib.suppress(httpx2.TransportError):  # it was the killed one's connection
+                samples = scrape(server)
+                counted = value(samples, name, operation="getConfig", code="200")
+
+
+def test_the_folder_of_a_killed_server_is_removed_when_its_workers_have_ended(tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+
+    def folders():
+        return {path.name for path in temporary.glob("anabranch-metrics-*")}
+
+    started = {"workers": 2, "env": {"TMPDIR": str(temporary)}}
+    with running_server(tmp_path / "killed", **started) as server:
+        (left,) = folders()
+        workers = server.workers()
+        server.process.kill()
+        server.process.wait()
+        remove_abandoned(str(temporary))
+        # the workers end a moment later; until then the numbers are theirs
+        assert left in folders() or not any(Path(f"/proc/{pid}").exists() for pid in workers)
+        deadline = time.monotonic() + 60
+        while any(Path(f"/proc/{pid}").exists() for pid in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert folders() <= {left}
+    with running_server(tmp_path / "next", **started):
+        assert len(folders()) == 1
+        assert left not in folders()
+    assert not folders()

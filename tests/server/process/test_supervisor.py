@@ -1,0 +1,142 @@
+"""Several processes of one server: asked to stop under load, killed while the database is away."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from support.clients.no_retry_client import Caller
+from support.services.postgres import running_cluster
+
+from anabranch.server.process.supervisor import MAX_FAILED_STARTS
+from anabranch.testing.server import running_server
+from tests.conftest import new_database
+
+CLIENTS = 4
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, condition
+        time.sleep(0.05)
+
+
+def ask(server, timeout=30):
+    """Returns the status of a request over a connection of its own."""
+    place = urlsplit(server.url)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=timeout)
+    try:
+        connection.request("GET", "/_health")
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_connection_that_was_accepted_is_answered_while_a_server_stops(tmp_path, workers):
+    with running_server(tmp_path, workers=workers) as server:
+        outcomes: list[object] = []
+        started = threading.Barrier(CLIENTS + 1)
+
+        def call():
+            started.wait()
+            while True:
+                try:
+                    outcomes.append(ask(server))
+                except ConnectionRefusedError:
+                    return
+                except (OSError, http.client.HTTPException) as error:
+                    outcomes.append(error)
+
+        threads = [threading.Thread(target=call) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        started.wait()
+        wait_until(lambda: len(outcomes) > 50)
+        before = len(outcomes)
+        assert server.stop() == 0
+        for thread in threads:
+            thread.join()
+        assert set(outcomes) == {200}
+        assert len(outcomes) > before
+
+
+def test_a_server_that_is_asked_to_stop_twice_ends_in_order(tmp_path):
+    with running_server(tmp_path, workers=2) as server:
+        server.process.send_signal(signal.SIGTERM)
+        assert server.stop() == 0
+
+
+def test_a_worker_killed_while_the_database_is_away_is_replaced_when_it_is_back(tmp_path):
+    with (
+        running_cluster() as cluster,
+        running_server(tmp_path, workers=2, database=new_database(cluster)) as server,
+    ):
+        Caller(server).make_repository("sea")
+        killed, other = server.workers()
+        cluster.stop()
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: server.log.read_text().count("ended with status 3") >= 2)
+        # no connection waits for a process that does not start
+        assert [ask(server, timeout=5) for _ in range(20)] == [200] * 20
+        assert server.process.poll() is None
+        assert other in server.workers()
+        cluster.start()
+        wait_until(lambda: len(server.workers()) == 2)
+        wait_until(lambda: Caller(server)("GET", "/repositories/sea").status == 200)
+        assert other in server.workers()
+        # the new one serves: alone, when the other is stopped
+        replacement = next(worker for worker in server.workers() if worker != other)
+        wait_until(lambda: _listens(replacement, server))
+        os.kill(other, signal.SIGSTOP)
+        try:
+            wait_until(lambda: _answers(server))
+        finally:
+            os.kill(other, signal.SIGCONT)
+        assert server.stop() == 0
+
+
+@pytest.mark.slow
+def test_a_server_without_any_worker_gives_up_and_says_so(tmp_path):
+    with (
+        running_cluster() as cluster,
+        running_server(tmp_path, workers=2, database=new_database(cluster)) as server,
+    ):
+        cluster.stop()
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
+        assert server.process.wait(100) == 1
+        said = server.log.read_text()
+        assert "workers cannot be started" in said
+        assert said.count("ended with status 3") == 2 * MAX_FAILED_STARTS
+        place = urlsplit(server.url)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((place.hostname, place.port), timeout=5)
+
+
+def _answers(server):
+    try:
+        return ask(server, timeout=0.5) == 200
+    except OSError:
+        return False
+
+
+def _listens(pid, server):
+    """Returns whether a process has a socket that listens on the server's port."""
+    port = f":{urlsplit(server.url).port:04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    inodes = {row[9] for row in rows if row[1].endswith(port) and row[3] == "0A"}
+    held = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            held.add(str(link.readlink()))
+    return any(f"socket:[{inode}]" in held for inode in inodes)

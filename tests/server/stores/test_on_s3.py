@@ -1,0 +1,165 @@
+"""A server whose blocks lie in S3, from its settings to its doors."""
+
+from __future__ import annotations
+
+import random
+import uuid
+
+import httpx2
+import pytest
+from support.clients.s3_client import s3_client
+
+from anabranch.blocks.table_addresses import TABLES
+from anabranch.testing.server import running_server
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def server(s3, tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("data"), env=s3.settings) as running:
+        yield running
+
+
+@pytest.fixture
+def ask(server):
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as client:
+        yield client.request
+
+
+@pytest.fixture
+def bucket(s3):
+    name = f"lake-{uuid.uuid4()}"
+    s3.make_bucket(name)
+    return name
+
+
+@pytest.fixture
+def repository(ask, bucket):
+    name = f"repo-{uuid.uuid4()}"
+    body = {"name": name, "storage_namespace": f"s3://{bucket}/repos/{name}"}
+    assert ask("POST", "/repositories", json=body).status_code == 201
+    return name
+
+
+@pytest.fixture
+def door(server):
+    """The S3 door of the server."""
+    return s3_client(server)
+
+
+def test_clients_are_told_of_the_store(ask):
+    told = ask("GET", "/config").json()["storage_config"]
+    assert told["blockstore_type"] == "s3"
+    assert told["blockstore_namespace_ValidityRegex"] == "^s3://"
+    assert told["blockstore_namespace_example"] == "s3://example-bucket/"
+
+
+def test_what_is_written_is_committed_merged_and_read(ask, door, s3, bucket, repository):
+    refs = f"/repositories/{repository}/refs"
+    large = random.Random(3).randbytes(18 * MIB)
+
+    def put(branch, path, body):
+        answer = ask(
+            "POST",
+            f"/repositories/{repository}/branches/{branch}/objects",
+            params={"path": path},
+            files={"content": body},
+        )
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    put("main", "a/small", b"tea")
+    body = {"message": "first"}
+    answer = ask("POST", f"/repositories/{repository}/branches/main/commits", json=body)
+    assert answer.status_code == 201
+    answer = ask(
+        "POST", f"/repositories/{repository}/branches", json={"name": "dev", "source": "main"}
+    )
+    assert answer.status_code == 201
+    told = put("dev", "b//large", large)
+    assert told["physical_address"].startswith(f"s3://{bucket}/repos/{repository}/data/")
+    assert told["size_bytes"] == len(large)
+    assert s3.blocks().read(told["physical_address"]) == large
+    ask("POST", f"/repositories/{repository}/branches/dev/commits", json=body)
+    assert ask("POST", f"{refs}/dev/merge/main", json={}).status_code == 200
+
+    listed = ask("GET", f"{refs}/main/objects/ls").json()["results"]
+    assert [found["path"] for found in listed] == ["a/small", "b//large"]
+    answer = ask("GET", f"{refs}/main/objects", params={"path": "b//large"})
+    assert answer.content == large
+    assert door.get_object(Bucket=repository, Key="main/a/small")["Body"].read() == b"tea"
+    middle = door.get_object(Bucket=repository, Key="main/b//large", Range="bytes=9000000-9000009")
+    assert middle["Body"].read() == large[9_000_000:9_000_010]
+
+    stored = [info.address for info in s3.blocks().list(f"s3://{bucket}/repos/{repository}/")]
+    tables = f"s3://{bucket}/repos/{repository}/{TABLES}/"
+    assert f"{tables}dummy" in stored
+    assert sum(address.startswith(tables) for address in stored) > 4
+
+
+def test_an_upload_in_parts_goes_to_the_store_in_parts(ask, door, s3, repository):
+    parts = [random.Random(n).randbytes(size) for n, size in enumerate((5 * MIB, 6 * MIB, 17))]
+    key = {"Bucket": repository, "Key": "main/parts"}
+    upload = door.create_multipart_upload(**key)["UploadId"]
+    done = []
+    for number, body in enumerate(parts, 1):
+        told = door.upload_part(**key, UploadId=upload, PartNumber=number, Body=body)
+        done.append({"PartNumber": number, "ETag": told["ETag"]})
+    listed = door.list_parts(**key, UploadId=upload)["Parts"]
+    assert [(part["PartNumber"], part["Size"]) for part in listed] == [
+        (number, len(body)) for number, body in enumerate(parts, 1)
+    ]
+    told = door.complete_multipart_upload(**key, UploadId=upload, MultipartUpload={"Parts": done})
+    assert told["ETag"].endswith('-3"')
+    assert door.get_object(**key)["Body"].read() == b"".join(parts)
+    found = ask("GET", f"/repositories/{repository}/refs/main/objects/stat?path=parts").json()
+    assert s3.blocks().stat(found["physical_address"]).size == sum(map(len, parts))
+
+
+def test_repositories_where_there_can_be_none(ask, bucket, repository):
+    def create(namespace):
+        body = {"name": "never-made", "storage_namespace": namespace}
+        answer = ask("POST", "/repositories", json=body)
+        assert answer.status_code == 400
+        assert ask("GET", "/repositories/never-made").status_code == 404
+        return answer.json()["message"], answer.headers.get("X-Anabranch-Hint", "")
+
+    message, _ = create(f"s3://{bucket}/repos/{repository}")
+    assert "storage namespace already in use" in message
+    message, hint = create("s3://there-is-no-such-bucket/a")
+    assert "failed to access storage" in message
+    assert hint == "Create the bucket, or correct its name."
+    message, _ = create("local://a")
+    assert message == "failed to match required regex ^s3://: invalid namespace"
+
+
+def test_a_store_that_is_asked_too_much_is_told_of_with_503(emulated_s3, tmp_path):
+    def slow_down(environ, start):
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start("503 Slow Down", [("Content-Type", "application/xml")])
+        return [b"<Error><Code>SlowDown</Code></Error>"]
+
+    emulated_s3.make_bucket("busy")
+    env = {**emulated_s3.settings, "ANABRANCH_BLOCKSTORE_S3_MAX_RETRIES": "1"}
+    with running_server(tmp_path, env=env) as server:
+        client = httpx2.Client(base_url=server.api, auth=server.auth, timeout=60)
+        body = {"name": "busy", "storage_namespace": "s3://busy/space"}
+        assert client.post("/repositories", json=body).status_code == 201
+        put = "/repositories/busy/branches/main/objects?path=a"
+        emulated_s3.answer = slow_down
+        try:
+            answer = client.post(put, files={"content": b"x"})
+            door = s3_client(server, retries={"total_max_attempts": 1})
+            with pytest.raises(door.exceptions.ClientError) as refused:
+                door.put_object(Bucket="busy", Key="main/a", Body=b"x")
+        finally:
+            emulated_s3.answer = None
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert answer.headers["X-Anabranch-Kind"] == "storage_throttled"
+        told = refused.value.response
+        assert told["Error"]["Code"] == "SlowDown"
+        assert told["ResponseMetadata"]["HTTPHeaders"]["retry-after"] == "1"
+        assert client.get("/repositories/busy/refs/main/objects/stat?path=a").status_code == 404
+        assert client.post(put, files={"content": b"x"}).status_code == 201
+        client.close()

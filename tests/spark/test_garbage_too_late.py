@@ -1,0 +1,85 @@
+"""Tasks of a sweep that are too late, and stores that throttle them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from support.garbage import aged, stored
+
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Busy, Conflict
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.fence import Fence
+from anabranch.spark.jobs.garbage import SparkEngine
+from anabranch.testing.stores import FaultyBlocks, fail_at
+from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS, SweepRecords
+
+pytestmark = pytest.mark.timeout(600)
+
+NOW = {"grace_seconds": -5, "window_seconds": -5}
+HOUR = 3600
+
+
+class ThrottledStore:
+    """Opens a local store, which is busy when it is first asked to remove something."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def __call__(self):
+        return FaultyBlocks(LocalBlocks(self.root), fail_at("delete", 1, Busy("SlowDown")))
+
+
+@pytest.fixture
+def old(lake):
+    """An object that is due to be removed."""
+    stat = lake.objects.upload("sea", "main", "a", [b"old"])
+    lake.objects.upload("sea", "main", "a", [b"kept"])
+    aged(lake, "local://sea")
+    return stat
+
+
+@pytest.fixture
+def collector(lake, tmp_path):
+    return Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+
+
+def stage(lake, old):
+    lake.staging.stage(
+        *("sea", "main", "again"),
+        address=old.physical_address,
+        checksum=old.entry.checksum,
+        size=old.entry.size,
+    )
+
+
+def test_tombstones_of_a_round_that_is_late_stay_until_the_lease_ends(
+    spark, lake, old, collector, monkeypatch
+):
+    """The driver's clock is an hour behind those of the executors. An attempt at a task that Spark
+    has given up may have been in time, and may still go on.
+    """
+    monkeypatch.setattr(Fence.condemn, "__defaults__", (-HOUR,))
+    with collector.mark("sea", engine=SparkEngine(spark, tasks=2), **NOW) as run:
+        summary = run.sweep()
+    assert (summary.swept.objects, summary.late) == (0, 1)
+    with pytest.raises(Conflict) as refused:
+        stage(lake, old)
+    assert (refused.value.kind, bool(refused.value.hint)) == ("being_removed", True)
+    ahead = LEASE_SECONDS + CLOCK_SECONDS + 1
+    later = SweepRecords(lake.keyvalue, lambda: time.time() + ahead)
+    later.begin("later")
+    later.end("later")
+    stage(lake, old)
+    assert lake.objects.open("sea", "main", "again").read_bytes() == b"old"
+    assert lake.core.sweeps.under_way()[0] == []
+
+
+def test_a_task_asks_a_store_that_throttles_again(spark, lake, old, collector):
+    root = lake.blocks.local_path("local://sea/_").removesuffix("/sea/_")
+    engine = SparkEngine(spark, ThrottledStore(root), tasks=1)
+    with collector.mark("sea", engine=engine, **NOW) as run:
+        assert run.sweep().swept.objects == 1
+    assert old.entry.address not in stored(lake, "local://sea")
+    assert lake.objects.open("sea", "main", "a").read_bytes() == b"kept"

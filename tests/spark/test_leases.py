@@ -1,0 +1,368 @@
+"""Jobs on Spark keep the objects of the commits that they read."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from support.garbage import put
+
+import anabranch
+import anabranch.spark
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Conflict
+from anabranch.keyvalue.contract import Write
+from anabranch.model.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.jobs.leases import Lease, hold_lease
+from anabranch.spark.sources import held_commits
+from anabranch.spark.sources.commit_sources import open_references
+from anabranch.spark.sources.server_pins import ServedPin
+from anabranch.testing.server import running_server
+
+pytestmark = pytest.mark.timeout(600)
+
+NOW = {"grace_seconds": -5, "window_seconds": -5}
+LONG_AGO = 1_600_000_000
+PATHS = ("a", "b", "c", "d")
+PINS = "anabranch-pins"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return tmp_path_factory.mktemp("served") / "data"
+
+
+@pytest.fixture(scope="module")
+def served(data):
+    with running_server(data) as server:
+        yield anabranch.spark.Server(server.url, *server.auth)
+
+
+@pytest.fixture(params=["lake", "server"])
+def sea(request, data, served, tmp_path):
+    """A repository of a lake, or of a server whose lake is open here as well."""
+    with anabranch.open(data if request.param == "server" else tmp_path / "lake") as lake:
+        sea = Sea(lake, served if request.param == "server" else None, tmp_path)
+        yield sea
+        sea.lose_pins()
+
+
+class Sea:
+    """A repository whose head has objects. `source` is what Spark reads it from."""
+
+    def __init__(self, lake, server, folder):
+        self.lake, self.server, self.folder = lake, server, folder
+        self.source = server or lake
+        self.name = f"sea-{uuid.uuid4().hex[:8]}"
+        lake.repositories.create(self.name, f"local://{self.name}")
+        lake.garbage_rules.set(self.name, RetentionRules(1))
+        for path in PATHS:
+            put(lake, path, body=path.encode(), repository=self.name)
+        self.head = self.commit(LONG_AGO)
+        self.repository = lake.core.repositories.get(self.name)
+        self.options = {}
+        if server is not None:
+            root = lake.blocks.local_path(f"local://{self.name}").rpartition("/")[0]
+            self.options = {"store": partial(LocalBlocks, root)}
+
+    def commit(self, date):
+        made = self.lake.commits.commit(self.name, "main", message="m", committer="c", date=date)
+        return made.id
+
+    def expire_head(self):
+        """Replaces the head, long ago, by a commit without its objects."""
+        for path in PATHS:
+            self.lake.objects.delete(self.name, "main", path)
+        put(self.lake, "other", repository=self.name)
+        self.commit(LONG_AGO + 1)
+
+    def sweep(self):
+        """Sweeps all that is dead, and returns how much that was."""
+        folder = self.folder / "gc"
+        collector = Collector(self.lake.core, self.lake.blocks, folder, clock=time.time)
+        with collector.mark(self.name, **NOW) as run:
+            return run.sweep().swept.objects
+
+    @property
+    def pinned(self):
+        return self.lake.core.pins.commits(self.repository)
+
+    def lose_pins(self):
+        """Removes all pins, as a collector does long after they were renewed."""
+        for key, _ in list(self.lake.keyvalue.scan(PINS)):
+            self.lake.keyvalue.apply([Write(PINS, key, None)])
+
+    def export(self, spark, act):
+        """Exports the head, and acts when the export has begun."""
+        acts = iter([act])
+
+        def clock():
+            next(acts, lambda: None)()
+            return time.time()
+
+        return anabranch.spark.export(
+            *(spark, self.source, self.name, self.head, str(self.folder / "out")),
+            clock=clock,
+            **self.options,
+        )
+
+
+def test_an_export_keeps_its_commit(spark, sea):
+    def act():
+        assert sea.pinned == {sea.head}
+        sea.expire_head()
+        assert sea.sweep() == 0
+
+    assert sea.export(spark, act).stored == len(PATHS)
+    assert {path: (sea.folder / "out" / path).read_text() for path in PATHS} == dict(
+        zip(PATHS, PATHS, strict=True)
+    )
+    assert sea.pinned == set()
+    assert sea.sweep() == len(PATHS)
+
+
+def test_an_export_whose_pin_was_lost_says_so(spark, sea):
+    def act():
+        sea.expire_head()
+        sea.lose_pins()
+        assert sea.sweep() == len(PATHS)
+
+    with pytest.raises(Conflict) as lost:
+        sea.export(spark, act)
+    assert lost.value.kind == "pin_lost"
+    assert lost.value.hint
+    assert sea.pinned == set()
+
+
+def test_an_export_of_what_has_expired_is_refused_during_a_sweep(spark, sea):
+    sea.expire_head()
+    sweep = uuid.uuid4().hex[:20]
+    sea.lake.core.sweeps.begin(sweep)
+    try:
+        with pytest.raises(Conflict) as refused:
+            sea.export(spark, lambda: None)
+    finally:
+        sea.lake.core.sweeps.end(sweep)
+    assert refused.value.kind == "commit_expired"
+    assert refused.value.hint
+    assert sea.export(spark, lambda: None).stored == len(PATHS)
+
+
+def objects(spark, sea, reference):
+    """Returns a DataFrame that was derived from one that is not there any more."""
+    found = anabranch.spark.objects(spark, sea.source, sea.name, reference)
+    return found.select("path", "physical_address").where("path <> ''")
+
+
+def readable(sea, frame):
+    """Returns whether all objects that a DataFrame names can be read."""
+    addresses = [row.physical_address for row in frame.collect()]
+    assert len(addresses) == len(PATHS)
+    return all(sea.lake.blocks.stat(address) is not None for address in addresses)
+
+
+def test_what_a_dataframe_names_is_kept(spark, sea):
+    frame = objects(spark, sea, "main")
+    gc.collect()
+    sea.expire_head()
+    assert sea.sweep() == 0
+    assert readable(sea, frame)
+    assert sea.pinned == {sea.head}
+    changes = anabranch.spark.changes(spark, sea.source, sea.name, sea.head, "main")
+    objects(spark, sea, sea.head)
+    newest = sea.lake.branches.get(sea.name, "main").commit_id
+    assert sea.pinned == {sea.head, newest}
+    assert len(list(sea.lake.keyvalue.scan(PINS))) == 1
+    assert changes.count() == len(PATHS) + 1
+
+
+def test_reading_asks_for_no_pins(spark, sea):
+    frame = objects(spark, sea, "main")
+    (before,) = sea.lake.keyvalue.scan(PINS)
+    assert frame.count() == frame.count() == len(PATHS)
+    objects(spark, sea, "main")
+    assert list(sea.lake.keyvalue.scan(PINS)) == [before]
+
+
+def test_what_has_expired_is_read_during_a_sweep_with_a_warning(spark, sea):
+    sea.expire_head()
+    sweep = uuid.uuid4().hex[:20]
+    sea.lake.core.sweeps.begin(sweep)
+    try:
+        with pytest.warns(UserWarning, match="has expired") as warned:
+            frame = anabranch.spark.changes(spark, sea.source, sea.name, sea.head, "main")
+    finally:
+        sea.lake.core.sweeps.end(sweep)
+    assert warned[0].filename == __file__
+    assert frame.count() == len(PATHS) + 1
+    assert sea.pinned == {sea.lake.branches.get(sea.name, "main").commit_id}
+
+
+def test_a_lake_that_is_closed_releases_what_was_held(spark, tmp_path):
+    folder = tmp_path / "lake"
+    with anabranch.open(folder) as lake:
+        sea = Sea(lake, None, tmp_path)
+        objects(spark, sea, "main")
+        assert sea.pinned == {sea.head}
+    with anabranch.open(folder) as lake:
+        assert list(lake.keyvalue.scan(PINS)) == []
+
+
+class Session:
+    """A session that may be stopped."""
+
+    is_stopped = False
+
+
+def held(sea, monkeypatch):
+    """Holds the head for a session, with a lease of a second; returns the session."""
+    monkeypatch.setattr(held_commits, "Lease", partial(Lease, seconds=1))
+    session = Session()
+    references = open_references(sea.source, sea.name)
+    held_commits.hold(session, sea.source, sea.name, references, [sea.head])
+    assert sea.pinned == {sea.head}
+    return session
+
+
+def wait_for(condition):
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_a_commit_is_held_until_the_session_is_stopped(sea, monkeypatch):
+    session = held(sea, monkeypatch)
+    (before,) = sea.lake.keyvalue.scan(PINS)
+    wait_for(lambda: list(sea.lake.keyvalue.scan(PINS)) != [before])
+    assert sea.pinned == {sea.head}
+    session.is_stopped = True
+    wait_for(lambda: not sea.pinned)
+    held(sea, monkeypatch)
+
+
+def test_a_commit_is_held_for_a_day_at_most(sea, monkeypatch):
+    monkeypatch.setattr(held_commits, "HOLD_SECONDS", 0.5)
+    held(sea, monkeypatch)
+    wait_for(lambda: not sea.pinned)
+
+
+def test_a_query_of_the_format_pins_its_commits(spark, sea):
+    place = sea.server or str(sea.lake.blocks.local_path(f"local://{sea.name}"))
+    if sea.server is None:
+        place = place.rpartition("/block/")[0]
+    anabranch.spark.register(spark, place)
+    reader = spark.read.format("anabranch").option("repository", sea.name)
+    frame = reader.option("reference", "main").load()
+    assert sea.pinned == {sea.head}
+    sea.expire_head()
+    assert sea.sweep() == 0
+    assert readable(sea, frame)
+    reader.option("reference", sea.head).load().count()
+    assert len(list(sea.lake.keyvalue.scan(PINS))) == 1
+    reader.options(what="commits", reference="main").load().count()
+    assert sea.pinned == {sea.head}
+
+
+class Sweeping(Mapping):
+    """Metadata of a commit: when they are first read, a sweep begins and ends."""
+
+    def __init__(self, sea):
+        self._sea = sea
+        self.swept = None
+
+    def __iter__(self):
+        if self.swept is None:
+            self.swept = self._sea.sweep()
+        return iter(("by",))
+
+    def __getitem__(self, name):
+        return "a test"
+
+    def __len__(self):
+        return 1
+
+
+def import_left(spark, sea, metadata=None):
+    """Imports an object of the head into another repository."""
+    address = sea.lake.objects.stat(sea.name, sea.head, "a").physical_address
+    listing = spark.createDataFrame(
+        [("a", address, 1)], "path STRING, physical_address STRING, size LONG"
+    )
+    return anabranch.spark.import_listing(
+        *(sea.source, sea.land, "main", listing), metadata=metadata, **sea.options
+    )
+
+
+def test_an_import_of_what_is_swept_meanwhile_is_refused(spark, sea):
+    sea.land = f"{sea.name}-land"
+    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
+    sea.expire_head()
+    metadata = Sweeping(sea)
+    with pytest.raises(Conflict) as refused:
+        import_left(spark, sea, metadata)
+    assert metadata.swept == len(PATHS)
+    assert refused.value.kind == "swept_meanwhile"
+    assert refused.value.hint
+    assert sea.lake.objects.listing(sea.land, "main", amount=9).items == []
+    assert len(sea.lake.branches.list(sea.land, amount=9).items) == 1
+
+
+def test_an_import_keeps_what_a_later_sweep_would_remove(spark, sea):
+    sea.land = f"{sea.name}-land"
+    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
+    sea.expire_head()
+    import_left(spark, sea)
+    assert sea.sweep() == len(PATHS) - 1
+    assert sea.lake.objects.open(sea.land, "main", "a").read_bytes() == b"a"
+
+
+def test_an_import_during_a_sweep_is_refused(spark, sea):
+    sea.land = f"{sea.name}-land"
+    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
+    sea.expire_head()
+    sweep = uuid.uuid4().hex[:20]
+    sea.lake.core.sweeps.begin(sweep)
+    try:
+        with pytest.raises(Conflict) as refused:
+            import_left(spark, sea)
+    finally:
+        sea.lake.core.sweeps.end(sweep)
+    assert refused.value.kind == "sweep_under_way"
+    assert import_left(spark, sea).objects == 1
+
+
+class WithoutPins(BaseHTTPRequestHandler):
+    """A server that has no pins, as lakeFS."""
+
+    def do_PUT(self):
+        type(self).requests += 1
+        body = b'{"message":"invalid API endpoint"}'
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+    requests = 0
+
+
+def test_a_server_that_has_no_pins_is_used_without(caplog):
+    with ThreadingHTTPServer(("127.0.0.1", 0), WithoutPins) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        pin = ServedPin(anabranch.spark.Server(url, "key", "secret").calls, "sea")
+        with hold_lease(pin, ["0" * 64]) as lease:
+            lease.verify()
+        server.shutdown()
+    assert "cannot pin commits" in caplog.text
+    assert WithoutPins.requests == 1

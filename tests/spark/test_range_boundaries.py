@@ -1,0 +1,56 @@
+"""The ranges of several tasks are joined into those of one writer."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import tempfile
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch import _kernel as kernel
+from anabranch.spark.planning.partition_planning import Range
+from anabranch.spark.planning.range_boundaries import join_ranges
+
+ENDS = [
+    f"p{name}".encode()
+    for name in (
+        *("009/f00102", "052/f00278", "102/f00258", "103/f00635"),
+        *("114/f00323", "132/f00107", "135/f00519"),
+    )
+]
+KEYS = sorted([*ENDS, *(b"p%03d/f%05d" % (n, n * 7) for n in range(150))])
+
+SMALL = (b"i" * 32, b"small")
+# so large that five of them fill a range, and nothing that could be compressed
+LARGE = (b"i" * 32, random.Random(0).randbytes(4 << 20))
+
+
+def test_keys_that_end_ranges_in_lakefs():
+    assert [key for key in KEYS if kernel.ends_range(key)] == ENDS
+
+
+@settings(max_examples=60)
+@given(
+    chosen=st.sets(st.sampled_from(KEYS), min_size=1).map(sorted),
+    large=st.sets(st.integers(0, len(KEYS)), max_size=30),
+    cuts=st.lists(st.integers(0, len(KEYS)), max_size=8),
+)
+def test_joined_ranges_equal_those_of_one_writer(chosen, large, cuts):
+    records = [(key, LARGE if number in large else SMALL) for number, key in enumerate(chosen)]
+    borders = [0, *sorted(cut for cut in cuts if cut <= len(records)), len(records)]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        tasks = []
+        for start, end in itertools.pairwise(borders):
+            written = kernel.write_tree(records[start:end], folder)
+            tree = kernel.Tables().tree(written.metarange_id, lambda name: f"{folder}/{name}")
+            tasks.append(
+                [
+                    Range(each.id, each.min_key, each.max_key, each.count, each.estimated_size)
+                    for each in tree.ranges()
+                ]
+            )
+        ranges = join_ranges(tasks, folder, lambda name: f"{folder}/{name}")
+        metarange = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
+        assert metarange == kernel.write_tree(records, other).metarange_id

@@ -1,0 +1,1 @@
+"""References made while garbage collection runs."""

@@ -1,0 +1,1 @@
+"""Clients and requests for tests of the wire."""

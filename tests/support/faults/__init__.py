@@ -1,0 +1,1 @@
+"""Faults that tests cause: killed processes, broken connections, lost power."""

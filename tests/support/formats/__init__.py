@@ -1,0 +1,1 @@
+"""Independent readers and writers of files, to compare with."""

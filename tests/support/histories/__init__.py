@@ -1,0 +1,1 @@
+"""Histories in git, and histories recorded from lakeFS."""

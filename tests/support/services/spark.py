@@ -1,0 +1,114 @@
+"""A Spark session for tests: one Java process, small, on this machine only, gone afterwards.
+
+A process of Python has one session at a time, and starting it takes seconds: tests share one. What
+S3A needs to find a server stands in `docs/spark-s3a.md`; `settings_of` reads it from there, so that
+tests run with what users are told to write.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch.testing.server import Server
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["settings_of", "spark_session"]
+
+_BLOCK = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# runs that last seconds gain nothing from the second compiler, and tests are such runs
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"
+
+
+def settings_of(page: Path, server: Server) -> dict[str, str]:
+    """Returns the settings in the first block of properties of a page, with the address and the
+    keys of a server in the places of `HOST`, `ACCESS_KEY_ID` and `SECRET_ACCESS_KEY`.
+    """
+    block = _BLOCK.search(page.read_text(encoding="utf-8"))
+    assert block is not None, f"{page} has no block of properties"
+    filled = (
+        block[1]
+        .replace("http://HOST:8000", server.url)
+        .replace("SECRET_ACCESS_KEY", server.secret_access_key)
+        .replace("ACCESS_KEY_ID", server.access_key_id)
+    )
+    lines = (line.split(maxsplit=1) for line in filled.splitlines() if line.strip())
+    return {name: value for name, value in lines if not name.startswith("#")}
+
+
+@contextmanager
+def spark_session(
+    settings: Mapping[str, str], *, jars: Path, folder: Path
+) -> Iterator[SparkSession]:
+    """Runs Spark with two threads in a Java process of its own; ends both afterwards.
+
+    `jars` is a folder whose jars are on the class path; `folder` takes what Spark writes beside
+    its results. `settings` win over those for tests.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with _environment(folder):
+        builder = SparkSession.builder.master("local[2]").appName("anabranch tests")
+        for name, value in {**_settings(jars, folder), **settings}.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    gateway = SparkContext._gateway
+    try:
+        yield session
+    finally:
+        session.stop()
+        assert gateway is not None
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def _settings(jars: Path, folder: Path) -> dict[str, str]:
+    return {
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraClassPath": f"{jars}/*",
+        "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Djava.io.tmpdir={folder}",
+        "spark.hadoop.hadoop.tmp.dir": str(folder / "hadoop"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.liveUpdate.period": "0",  # what a stage has done is known when it is done
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+@contextmanager
+def _environment(folder: Path) -> Iterator[None]:
+    """Variables that Spark reads while it starts: its workers run the Python that runs the tests,
+    and no person's configuration takes part.
+    """
+    wanted = {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": str(folder),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

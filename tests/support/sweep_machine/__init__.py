@@ -1,0 +1,1 @@
+"""The state machine of garbage collection: stepped processes, and a model."""

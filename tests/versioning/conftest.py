@@ -1,0 +1,97 @@
+"""The core over stores in memory, with objects whose content is one word."""
+
+from __future__ import annotations
+
+from hashlib import md5
+
+import pytest
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.memory import MemoryBlocks
+from anabranch.keyvalue.memory import MemoryStore
+from anabranch.model.entry import Entry
+from anabranch.testing.lake import Clock
+from anabranch.testing.stores import FaultyStore
+from anabranch.versioning.core import Core
+
+
+class Versions:
+    """A repository `sea` with a branch `main`, over stores in memory: new ones, or those that
+    another process has open.
+    """
+
+    def __init__(self, folder, other=None):
+        self.clock = Clock() if other is None else other.clock
+        store = MemoryStore() if other is None else other.store
+        self.blocks = MemoryBlocks(clock=self.clock) if other is None else other.blocks
+        self.store = store
+        self.keyvalue = FaultyStore(store, lambda _operation, _subject: None)
+        tables = TableCache(self.blocks, folder, 1 << 30, verify=kernel.verify_table)
+        self.core = Core(self.keyvalue, tables, clock=self.clock)
+        if other is None:
+            self.core.repositories.create("sea", "mem://sea")
+        self.repository = self.core.repositories.get("sea")
+
+    def put(self, branch, **contents):
+        """Stages an object for each path, whose content is the word."""
+        for path, word in contents.items():
+            entry = Entry(
+                address=f"data/{path}-{word}",
+                size=len(word),
+                mtime=1_700_000_000,
+                checksum=md5(word.encode()).hexdigest(),
+                metadata={"word": word},
+            )
+            self.core.changes.put(self.repository, branch, path, entry)
+
+    def remove(self, branch, *paths):
+        """Stages the removal of paths."""
+        self.core.changes.delete(self.repository, branch, paths)
+
+    def commit(self, branch, message="m", **changes):
+        """Commits what is staged, and returns the commit."""
+        self.clock.advance(1)
+        self.put(branch, **changes)
+        return self.core.committer.commit(
+            self.repository, branch, committer="ada", message=message, metadata={}
+        )
+
+    def merge(self, source, destination, **options):
+        """Merges a reference into a branch, and returns the commit."""
+        self.clock.advance(1)
+        commit = self.core.references.commit(self.repository, source)
+        return self.core.merger.merge(
+            self.repository, commit, destination, source=source, committer="ada", **options
+        )
+
+    def branch(self, name, source="main"):
+        """Creates a branch at a reference."""
+        commit = self.core.references.commit(self.repository, source)
+        self.core.branches.create(self.repository, name, commit.id)
+
+    def head(self, branch):
+        """Returns the commit of a branch."""
+        return self.core.references.commit(self.repository, branch)
+
+    def contents(self, reference):
+        """Returns the words at a reference by path, staged changes of a branch included."""
+        entries = self.core.objects.entries(self.repository, reference)
+        return {path: entry.metadata["word"] for path, entry in entries}
+
+
+@pytest.fixture
+def sea(tmp_path):
+    return Versions(tmp_path)
+
+
+@pytest.fixture
+def other(tmp_path, sea):
+    """The repository as another process has it open."""
+    return Versions(tmp_path / "other", sea)
+
+
+@pytest.fixture(scope="module")
+def new_sea(tmp_path_factory):
+    """Makes repositories, each over stores of its own: for properties with many examples."""
+    return lambda: Versions(tmp_path_factory.mktemp("sea"))

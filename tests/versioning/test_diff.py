@@ -1,0 +1,122 @@
+"""Differences between trees and of staged changes, against dictionaries."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+paths = st.sampled_from(["a", "b/1", "b/2", "b/c/1", "b0", "c"])
+contents = st.dictionaries(paths, st.sampled_from("xyz"), max_size=6)
+
+
+def commit_tree(sea, branch, wanted):
+    """Makes the contents of a branch those wanted, by one commit."""
+    sea.remove(branch, *sea.contents(branch))
+    sea.put(branch, **wanted)
+    sea.clock.advance(1)
+    return sea.core.committer.commit(
+        sea.repository, branch, committer="ada", message="m", metadata={}, allow_empty=True
+    )
+
+
+def changes_between(left, right):
+    """Returns the kind of change of each path that differs."""
+    return {
+        path: "added" if path not in left else "changed" if path in right else "removed"
+        for path in {*left, *right}
+        if left.get(path) != right.get(path)
+    }
+
+
+def collapsed(changes, prefix, delimiter):
+    """Returns the rows that a listing with a delimiter has, in order."""
+    rows = {}
+    for path, kind in changes.items():
+        if path.startswith(prefix):
+            head, mark, _ = path[len(prefix) :].partition(delimiter)
+            rows[prefix + head + mark] = "prefix_changed" if mark else kind
+    return sorted(rows.items())
+
+
+def pages(read, amount):
+    """Returns all rows of a difference, read in pages of so many."""
+    rows, after = [], ""
+    while True:
+        page = read(after=after, amount=amount)
+        assert len(page.items) <= amount
+        rows += [(change.path, change.kind) for change in page.items]
+        if not page.has_more:
+            return rows
+        assert page.items
+        after = page.next_offset
+
+
+def trees(sea, *references):
+    return [
+        sea.core.trees.open(sea.repository, sea.head(reference).metarange_id)
+        for reference in references
+    ]
+
+
+@given(left=contents, right=contents, amount=st.integers(1, 4))
+@settings(max_examples=30)
+def test_two_trees_differ_as_dictionaries_do(new_sea, left, right, amount):
+    sea = new_sea()
+    commit_tree(sea, "main", left)
+    sea.branch("dev")
+    commit_tree(sea, "dev", right)
+    ours, theirs = trees(sea, "main", "dev")
+    changes = changes_between(left, right)
+
+    def read(**options):
+        return sea.core.differ.two_dot(ours, theirs, **options)
+
+    assert pages(read, amount) == sorted(changes.items())
+    for prefix in ("", "b/"):
+        wanted = collapsed(changes, prefix, "/")
+        assert pages(partial(read, prefix=prefix, delimiter="/"), amount) == wanted
+
+
+@given(committed=contents, wanted=contents, amount=st.integers(1, 4))
+@settings(max_examples=30)
+def test_staged_changes_are_those_that_differ_from_the_commit(new_sea, committed, wanted, amount):
+    sea = new_sea()
+    head = commit_tree(sea, "main", committed)
+    sea.remove("main", *committed)
+    sea.put("main", **wanted)
+    changes = changes_between(committed, wanted)
+    tokens = sea.core.branches.read(sea.repository, "main").branch.tokens
+
+    def read(**options):
+        return sea.core.differ.uncommitted(sea.repository, head, tokens, **options)
+
+    assert pages(read, amount) == sorted(changes.items())
+    assert pages(partial(read, delimiter="/"), amount) == collapsed(changes, "", "/")
+    assert sea.core.differ.is_dirty(sea.repository, head.id, tokens) == bool(changes)
+
+
+@given(base=contents, ours=contents, theirs=contents)
+@settings(max_examples=30)
+def test_three_dots_show_what_a_merge_would_change(new_sea, base, ours, theirs):
+    sea = new_sea()
+    commit_tree(sea, "main", base)
+    sea.branch("dev")
+    sea.branch("base")
+    commit_tree(sea, "dev", theirs)
+    commit_tree(sea, "main", ours)
+    page = sea.core.differ.three_dot(*trees(sea, "main", "dev", "base"), amount=100)
+    found = {change.path: change.kind for change in page.items}
+    for path in {*base, *ours, *theirs}:
+        old, mine, other = base.get(path), ours.get(path), theirs.get(path)
+        if other in (old, mine):
+            assert path not in found
+        elif mine == old:
+            assert found[path] == changes_between(only(path, mine), only(path, other))[path]
+        else:
+            assert found[path] == "conflict"
+
+
+def only(path, word):
+    return {} if word is None else {path: word}
