@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from anabranch.model.secret import Secret
+from anabranch.s3.signatures.timestamps import parse_date_header
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.signing.request import Request
 from anabranch.signing.timestamps import parse_compact
@@ -50,7 +50,8 @@ class Botocore:
         if bucket:
             request.auth_path = f"/{bucket}{urlsplit(draft.url).path}"
         HmacV1Auth(self.credentials(draft)).add_auth(request)
-        return Sent(received(request, bucket=bucket), time.time())
+        signed_at = parse_date_header(request.headers["date"])
+        return Sent(received(request, bucket=bucket), signed_at)
 
     def presigned_v2(self, draft, expires=3600) -> Sent:
         request = self.unsigned(draft._replace(body=b""))
@@ -58,7 +59,8 @@ class Botocore:
         url = urlsplit(request.prepare().url)
         # what was signed as headers is in the query now, and is not sent as headers
         sent = Request.from_wire(draft.method, url.path, url.query, [("host", url.netloc)])
-        return Sent(sent, time.time())
+        (expires_at,) = parse_qs(url.query)["Expires"]
+        return Sent(sent, int(expires_at) - expires)
 
     def credentials(self, draft) -> Credentials:
         return Credentials(KEY, self.secret, draft.token)

@@ -74,8 +74,7 @@ def test_urls(botocore, gate, draft):
 @pytest.mark.parametrize("after", [-900, 0, 900])
 def test_clock_skew_of_15_minutes_is_accepted(botocore, gate, after):
     sent = botocore.header_v2(Draft())
-    signed_at = parse_date_header(sent.request.headers["date"])
-    assert gate.admit(sent._replace(time=signed_at), after=after)
+    assert gate.admit(sent, after=after)
 
 
 @pytest.mark.parametrize("after", [-901, 902])
