@@ -8,6 +8,7 @@
 //! - [`prefetch`]: prefetch hints to the processor.
 //! - [`ranges`]: splits a sequence of records into tables, and writes the table that lists them.
 //! - [`tree`]: all records of one commit, and the operations on them.
+//! - [`history`]: the commits of a repository in memory, and which paths each changed.
 //! - [`arrow`]: conversion of records to and from Arrow columns.
 //! - [`signing`]: signatures of S3 requests.
 //! - [`files`]: system calls on files.
@@ -20,6 +21,7 @@ pub mod codec;
 pub mod error;
 #[cfg(unix)]
 pub mod files;
+pub mod history;
 pub mod http;
 mod key_tree;
 mod prefetch;

@@ -14,6 +14,10 @@ disk raise OSError.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
+from anabranch._kernel_history import CommitGraph as CommitGraph
+from anabranch._kernel_history import changed_paths_between as changed_paths_between
+from anabranch._kernel_history import encode_changed_paths as encode_changed_paths
+
 Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
 
@@ -103,6 +107,8 @@ class Written:
     changed: int
     removed: int
     """Numbers of records in which the new tree differs from its base."""
+    changed_paths: bytes | None
+    """The paths that the changes name, for `encode_changed_paths`; None for other writes."""
 
 def verify_table(path: str) -> str:
     """Reads a whole table, verifies all checksums and the order of keys, and returns the id that it

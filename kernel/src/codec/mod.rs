@@ -14,3 +14,4 @@ pub use identity::{IdentityStream, commit_id, entry_identity, hex, is_system_key
 pub use range_info::RangeInfo;
 pub use staged::StagedEntry;
 pub use value::{decode_value, encode_value};
+pub(crate) use wire::Fields;

@@ -6,6 +6,7 @@ mod diffs;
 mod errors;
 #[cfg(unix)]
 mod files;
+mod history;
 mod http;
 mod identities;
 mod latin_1;
@@ -29,6 +30,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     diffs::register(module)?;
     writes::register(module)?;
     layers::register(module)?;
+    history::register(module)?;
     arrow::register(module)?;
     checksums::register(module)?;
     signing::register(module)?;

@@ -80,6 +80,8 @@ pub struct Written {
     pub added: u64,
     pub changed: u64,
     pub removed: u64,
+    /// Which paths the changes name, in the form that `history::changed_paths` encodes.
+    pub changed_paths: Option<Vec<u8>>,
 }
 
 #[pymethods]

@@ -16,6 +16,7 @@ use super::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
 use super::writes::{Merged, strategy_named};
 use crate::arrow::scan::Scan;
 use crate::error::{Error, Result};
+use crate::history::changed_paths::{ChangedPaths, MAX_PATHS};
 use crate::tree::merge::{Rules, Sides};
 use crate::tree::{self, Changes, ListRange, Locate, Pool, TableId, compare_page, diff_page};
 
@@ -267,8 +268,18 @@ impl Tree {
 impl Tree {
     fn write(&self, py: Python<'_>, changes: &Changes, folder: &Path) -> PyResult<Written> {
         let done = py.detach(|| tree::apply::apply(&self.tree, changes, folder))?;
-        Ok(done.into())
+        let mut written = Written::from(done);
+        written.changed_paths = Some(changed_paths(changes));
+        Ok(written)
     }
+}
+
+fn changed_paths(changes: &Changes) -> Vec<u8> {
+    let mut changed = ChangedPaths::default();
+    for change in changes.slice(0..changes.len().min(MAX_PATHS + 1)) {
+        changed.add(change.key);
+    }
+    changed.encode()
 }
 
 fn range(prefix: &[u8], after: &[u8], delimiter: &[u8]) -> ListRange {

@@ -29,6 +29,7 @@ impl From<WriteResult> for Written {
             added: result.counts.added,
             changed: result.counts.changed,
             removed: result.counts.removed,
+            changed_paths: None,
         }
     }
 }

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from anabranch.blocks.contract import BlockStore, StorageConfig
+from anabranch.catalog.blame import Blame
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
 from anabranch.catalog.garbage.pins import Pins
@@ -86,6 +87,7 @@ class Catalog:
         self.tags = Tags(core)
         self.commits = Commits(core, self.protection)
         self.refs = Refs(core)
+        self.blame = Blame(core)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)

@@ -11,7 +11,7 @@ from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.history.log import log, log_page
+from anabranch.versioning.history.log import Limits, log, log_page
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
@@ -94,20 +94,19 @@ class Commits:
             stored_repository = self._core.repositories.get(repository)
             with reference_errors("ref"):
                 start = self._core.references.commit(stored_repository, reference)
-        changed = (
-            self._core.differ.touched(stored_repository, objects, prefixes)
-            if objects or prefixes
-            else None
-        )
-        commits = log(
-            self._core.commits.reader(stored_repository),
-            start,
-            first_parent=first_parent,
-            since=since,
-            stop_at=self._commit_id(stored_repository, stop_at, "stop_at"),
-            after=self._commit_id(stored_repository, after, "from ref"),
-            changed=changed,
-        )
+        limits: Limits = {
+            "first_parent": first_parent,
+            "since": since,
+            "stop_at": self._commit_id(stored_repository, stop_at, "stop_at"),
+            "after": self._commit_id(stored_repository, after, "from ref"),
+        }
+        if objects or prefixes:
+            changed = self._core.differ.touched(stored_repository, objects, prefixes)
+            commits = self._core.path_log.log(
+                stored_repository, start, changed, objects, prefixes, limits
+            )
+        else:
+            commits = log(self._core.commits.reader(stored_repository), start, **limits)
         return log_page(commits, amount, limit=limit)
 
     def _commit_id(self, repository: Repository, reference: str, place: str) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from anabranch.rest.operations import (
     auth,
+    blame,
     branch_protection,
     branches,
     commits,
@@ -58,6 +59,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
 
 EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *images.OPERATIONS,
+    *blame.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
 )

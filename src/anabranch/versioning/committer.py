@@ -23,9 +23,10 @@ from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.diff import Differ
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 
@@ -49,6 +50,7 @@ class Committer:
         differ: Differ,
         admission: TreeAdmission,
         addresses: TreeAddresses,
+        index: HistoryIndex,
         clock: Callable[[], float],
     ) -> None:
         self._branches = branches
@@ -58,6 +60,7 @@ class Committer:
         self._differ = differ
         self._admission = admission
         self._addresses = addresses
+        self._index = index
         self._clock = clock
         self._locks = BranchLocks()
 
@@ -87,6 +90,10 @@ class Committer:
         object of the repository may have.
         """
         checked = ""
+        changed = b""
+
+        def record_changed(commit: Commit) -> ExtraWrites:
+            return [self._index.write(repository, commit, changed)] if changed else [], []
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             if source_metarange:
@@ -101,7 +108,8 @@ class Committer:
                     self._addresses.require_admitted(repository, head.metarange_id, metarange_id)
                     checked = metarange_id
             else:
-                metarange_id = self._apply_staged(repository, stored.branch, head)
+                nonlocal changed
+                metarange_id, changed = self._apply_staged(repository, stored.branch, head)
             if metarange_id == head.metarange_id and not allow_empty:
                 raise NoChanges("commit: no changes")
             return self._commits.make(
@@ -114,7 +122,7 @@ class Committer:
             )
 
         return self.move_branch(
-            *(repository, branch, make, extra_writes, known),
+            *(repository, branch, make, combine(extra_writes, record_changed), known),
             trusts_tree=not source_metarange,
             since=since,
         )
@@ -235,12 +243,16 @@ class Committer:
         )
         return written.metarange_id
 
-    def _apply_staged(self, repository: Repository, branch: Branch, head: Commit) -> str:
+    def _apply_staged(
+        self, repository: Repository, branch: Branch, head: Commit
+    ) -> tuple[str, bytes]:
+        """Writes the tree of a branch's sealed changes; returns its id and the changed paths."""
         if not branch.sealed_tokens:
-            return head.metarange_id
+            return head.metarange_id, b""
         tree = self._trees.open(repository, head.metarange_id)
 
         def apply(folder: str) -> kernel.Written:
             return tree.apply_staged(self._staging.rows(branch.sealed_tokens), folder)
 
-        return self._trees.write(repository, apply, lambda written: written).metarange_id
+        written = self._trees.write(repository, apply, lambda written: written)
+        return written.metarange_id, written.changed_paths or b""

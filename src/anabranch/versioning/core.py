@@ -4,8 +4,8 @@
     repository = core.repositories.create("quickstart", "local://quickstart")
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
-tags, references, staging, trees, objects, diff, changes, uploads, rules, sweeps, restored, pins,
-reset, committer, merger.
+tags, references, staging, trees, history index, objects, diff, changes, uploads, rules, sweeps,
+restored, pins, reset, committer, merger.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.index import HistoryIndex
+from anabranch.versioning.history.last_changes import LastChanges
+from anabranch.versioning.history.path_log import PathLog
 from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merge import Merger
@@ -74,6 +77,9 @@ class Core:
         self.references = References(self.branches, self.tags, self.commits)
         self.staging = Staging(keyvalue)
         self.trees = Trees(tables, pool or kernel.Tables())
+        self.history_index = HistoryIndex(keyvalue, self.commits, self.trees)
+        self.path_log = PathLog(self.commits, self.history_index)
+        self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
         self.differ = Differ(self.commits, self.staging, self.trees)
         self.changes = Changes(self.branches, self.staging, self.objects)
@@ -93,11 +99,19 @@ class Core:
             self.differ,
             self.tree_admission,
             TreeAddresses(tables.store, self.trees),
+            self.history_index,
             clock,
         )
         self.imports = JobRecords(keyvalue, IMPORTS)
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
-        self.merger = Merger(self.references, self.commits, self.trees, self.committer, self.pins)
+        self.merger = Merger(
+            self.references,
+            self.commits,
+            self.trees,
+            self.committer,
+            self.pins,
+            self.history_index,
+        )
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

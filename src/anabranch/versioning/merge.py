@@ -25,7 +25,7 @@ from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
-from anabranch.versioning.history.merge_base import merge_base
+from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.references import References
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 from anabranch.versioning.trees import Trees
@@ -72,16 +72,18 @@ class Merger:
         trees: Trees,
         committer: Committer,
         pins: Pins,
+        index: HistoryIndex,
     ) -> None:
         self._references = references
         self._commits = commits
         self._trees = trees
         self._committer = committer
         self._pins = pins
+        self._index = index
 
     def base(self, repository: Repository, left: Commit, right: Commit) -> Commit:
         """Returns the best common ancestor of two commits. Raises NotFound if there is none."""
-        base_id = merge_base(self._commits.reader(repository), left.id, right.id)
+        base_id = self._index.merge_base(repository, left.id, right.id)
         if base_id is None:
             raise NotFound("the histories have no common commit", kind="merge_base_not_found")
         return self._commits.get(repository, base_id)

@@ -11,16 +11,27 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from typing import TypedDict
 
 from anabranch.errors import Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning.history.revision_walk import ReadCommit
 
-__all__ = ["Changed", "log", "log_page"]
+__all__ = ["Changed", "Limits", "filter_changed", "log", "log_page", "seconds_and_nanos"]
 
 Changed = Callable[[Commit, Commit], bool]
 """Returns whether a commit changed the selected paths, compared with its parent."""
+
+
+class Limits(TypedDict):
+    """Where a log begins and ends, as `log` describes."""
+
+    first_parent: bool
+    since: datetime | None
+    stop_at: str | None
+    after: str | None
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -33,7 +44,6 @@ def log(
     since: datetime | None = None,
     stop_at: str | None = None,
     after: str | None = None,
-    changed: Changed | None = None,
 ) -> Iterator[Commit]:
     """Yields `start` and its ancestors, each once, by creation date descending, then by id
     descending; if dates are not in order, a commit still follows at least one of its children.
@@ -41,8 +51,7 @@ def log(
     `first_parent` follows only the first parent of a merge. `since`, a time with a zone, omits
     older commits and those reached only through them. `stop_at` is the last commit returned.
     `after` omits everything up to and including that commit; if it is not in the log, the result is
-    empty. `changed` selects the commits for which it returns true; it is called only for commits
-    with one parent: merges and the initial commit are omitted (as in lakeFS 1.84).
+    empty.
 
     Raises Invalid (kind invalid_time), and during iteration what `read` raises.
     """
@@ -51,7 +60,7 @@ def log(
         commits = itertools.islice(
             itertools.dropwhile(lambda commit: commit.id != after, commits), 1, None
         )
-    return commits if changed is None else _filter_changed(read, commits, changed)
+    return commits
 
 
 def log_page(commits: Iterable[Commit], amount: int, *, limit: bool = False) -> Page[Commit]:
@@ -90,7 +99,7 @@ def _walk_newest_first(
 ) -> Iterator[Commit]:
     seen = {start.id}
     queue: list[_Newest] = []
-    oldest = None if since is None else _seconds_and_nanos(since)
+    oldest = None if since is None else seconds_and_nanos(since)
 
     def push(commit: Commit) -> None:
         if oldest is None or (commit.creation_date, commit.nanos) >= oldest:
@@ -108,15 +117,21 @@ def _walk_newest_first(
                 push(read(parent))
 
 
-def _filter_changed(
+def filter_changed(
     read: ReadCommit, commits: Iterator[Commit], changed: Changed
 ) -> Iterator[Commit]:
+    """Yields the commits for which `changed` returns true, given a commit and its parent. Merges
+    and the initial commit are omitted (as in lakeFS 1.84).
+    """
     for commit in commits:
         if len(commit.parents) == 1 and changed(commit, read(commit.parents[0])):
             yield commit
 
 
-def _seconds_and_nanos(moment: datetime) -> tuple[int, int]:
+def seconds_and_nanos(moment: datetime) -> tuple[int, int]:
+    """Returns a time since 1970 in seconds and the nanoseconds beyond. Raises Invalid (kind
+    invalid_time) for a time without a zone.
+    """
     if moment.tzinfo is None:
         raise Invalid(
             f"since {moment.isoformat()}: no time zone: invalid value: validation error",

@@ -16,7 +16,7 @@ import heapq
 from anabranch.model.commit import Commit
 from anabranch.versioning.history.revision_walk import ReadCommit, ancestors
 
-__all__ = ["is_ancestor", "merge_base", "merge_bases"]
+__all__ = ["is_ancestor", "merge_base", "merge_bases", "preference"]
 
 _LEFT, _RIGHT, _STALE = 1, 2, 4
 _BOTH = _LEFT | _RIGHT
@@ -42,7 +42,12 @@ def merge_bases(read: ReadCommit, left: str, right: str) -> list[str]:
         bases = _paint(read, left, right)
     except _UnknownGenerationError:
         bases = _compare_whole_histories(read, left, right)
-    return [commit.id for commit in sorted(bases, key=lambda c: (-c.creation_date, c.id))]
+    return [commit.id for commit in sorted(bases, key=preference)]
+
+
+def preference(base: Commit) -> tuple[int, str]:
+    """Returns the key by which bases are sorted, the preferred one first."""
+    return -base.creation_date, base.id
 
 
 def is_ancestor(read: ReadCommit, ancestor: str, descendant: str) -> bool:

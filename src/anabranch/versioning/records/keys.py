@@ -10,11 +10,14 @@ __all__ = [
     "PROTECTION",
     "UPLOADS",
     "all_branches",
+    "all_changed_paths",
     "all_commits",
     "all_tags",
     "all_tasks",
     "all_uploads",
     "branch",
+    "changed_paths",
+    "changed_paths_commit",
     "commit",
     "repository",
     "tag",
@@ -50,6 +53,21 @@ def tag(name: str) -> bytes:
 def commit(commit_id: str) -> bytes:
     """Returns the key of a commit in its repository's partition."""
     return b"commits/" + commit_id.encode("utf-8", "surrogateescape")
+
+
+def changed_paths(commit_id: str) -> bytes:
+    """Returns the key of the record of a commit's changed paths in its repository's partition."""
+    return b"changed-paths/" + commit_id.encode()
+
+
+def changed_paths_commit(key: bytes) -> str:
+    """Returns the id of the commit whose changed paths have this key."""
+    return key.removeprefix(b"changed-paths/").decode("utf-8", "replace")
+
+
+def all_changed_paths() -> tuple[bytes, bytes]:
+    """Returns the bounds of the keys of all commits' changed paths."""
+    return b"changed-paths/", b"changed-paths0"
 
 
 def all_branches() -> tuple[bytes, bytes]:

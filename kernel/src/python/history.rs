@@ -1,0 +1,187 @@
+//! The history of a repository in memory.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+
+use super::trees::Tree;
+use crate::codec::hex;
+use crate::error::{Error, Result};
+use crate::history::path_walk::{Targets, last_candidate};
+use crate::history::{self, CommitId, LogWalk, changed_paths, merge_base, parse_id};
+
+/// The commits of a repository, and which paths each changed. Safe for use from many threads.
+#[pyclass(module = "anabranch._kernel", frozen)]
+pub struct CommitGraph {
+    graph: Mutex<history::CommitGraph>,
+}
+
+impl CommitGraph {
+    fn lock(&self) -> MutexGuard<'_, history::CommitGraph> {
+        // A thread that panicked leaves at worst a commit without its parents, which walks report.
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl CommitGraph {
+    #[new]
+    fn new() -> CommitGraph {
+        let graph = Mutex::default();
+        CommitGraph { graph }
+    }
+
+    fn __len__(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn __contains__(&self, commit_id: &str) -> bool {
+        parse_id(commit_id.as_bytes()).is_ok_and(|id| self.lock().number(&id).is_some())
+    }
+
+    fn add(&self, py: Python<'_>, records: Vec<PyBackedBytes>) -> PyResult<()> {
+        let records = records.iter().map(|record| &record[..]);
+        Ok(py.detach(|| self.lock().add(records))?)
+    }
+
+    fn set_changed(&self, py: Python<'_>, rows: Vec<(PyBackedStr, PyBackedBytes)>) -> usize {
+        py.detach(|| {
+            let mut graph = self.lock();
+            let set = |(id, stored): &&(PyBackedStr, PyBackedBytes)| {
+                parse_id(id.as_bytes()).is_ok_and(|id| graph.set_changed(&id, stored))
+            };
+            rows.iter().filter(set).count()
+        })
+    }
+
+    fn is_unknown(&self, commit_id: &str) -> PyResult<bool> {
+        let graph = self.lock();
+        let number = number(&graph, commit_id)?;
+        Ok(graph.is_unknown(number))
+    }
+
+    fn merge_bases(&self, py: Python<'_>, left: &str, right: &str) -> PyResult<Vec<String>> {
+        let bases = py.detach(|| {
+            let graph = self.lock();
+            let (left, right) = (number(&graph, left)?, number(&graph, right)?);
+            let bases = merge_base::merge_bases(&graph, left, right)?;
+            let ids = bases.iter().map(|number| hex(&graph.get(*number).id));
+            Result::Ok(ids.collect())
+        });
+        Ok(bases?)
+    }
+
+    fn last_candidate(
+        &self,
+        py: Python<'_>,
+        commit_id: &str,
+        paths: Vec<PyBackedBytes>,
+        prefixes: Vec<PyBackedBytes>,
+    ) -> PyResult<(String, Vec<usize>)> {
+        let found = py.detach(|| {
+            let graph = self.lock();
+            let start = number(&graph, commit_id)?;
+            let (number, targets) = last_candidate(&graph, start, &targets(&paths, &prefixes))?;
+            Result::Ok((hex(&graph.get(number).id), targets))
+        });
+        Ok(found?)
+    }
+
+    #[pyo3(signature = (commit_id, paths, prefixes, *, first_parent = false, since = None, stop_at = None, after = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn log(
+        this: Bound<'_, Self>,
+        commit_id: &str,
+        paths: Vec<PyBackedBytes>,
+        prefixes: Vec<PyBackedBytes>,
+        first_parent: bool,
+        since: Option<(i64, i32)>,
+        stop_at: Option<&str>,
+        after: Option<&str>,
+    ) -> PyResult<CommitLog> {
+        let limits = history::Limits {
+            first_parent,
+            since,
+            stop_at: optional_id(stop_at)?,
+            after: optional_id(after)?,
+        };
+        let walk = {
+            let graph = this.get().lock();
+            let start = number(&graph, commit_id)?;
+            LogWalk::new(&graph, start, targets(&paths, &prefixes), limits)
+        };
+        Ok(CommitLog {
+            graph: this.unbind(),
+            walk,
+        })
+    }
+}
+
+/// The log of a commit, restricted to commits that may have changed certain paths.
+#[pyclass(module = "anabranch._kernel")]
+pub struct CommitLog {
+    graph: Py<CommitGraph>,
+    walk: LogWalk,
+}
+
+#[pymethods]
+impl CommitLog {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<String>> {
+        let CommitLog { graph, walk } = self;
+        let graph = graph.get();
+        let found = py.detach(|| {
+            let graph = graph.lock();
+            let number = walk.next(&graph)?;
+            Result::Ok(number.map(|number| hex(&graph.get(number).id)))
+        });
+        Ok(found?)
+    }
+}
+
+#[pyfunction]
+fn encode_changed_paths<'py>(
+    py: Python<'py>,
+    commit_id: &str,
+    changed: PyBackedBytes,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let id = parse_id(commit_id.as_bytes())?;
+    let stored = changed_paths::with_checksum(&id, changed.to_vec());
+    Ok(PyBytes::new(py, &stored))
+}
+
+#[pyfunction]
+fn changed_paths_between<'py>(
+    py: Python<'py>,
+    before: &Tree,
+    after: &Tree,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let changed = py.detach(|| changed_paths::between(&before.tree, &after.tree))?;
+    Ok(PyBytes::new(py, &changed))
+}
+
+fn number(graph: &history::CommitGraph, commit_id: &str) -> Result<u32> {
+    let number = graph.number(&parse_id(commit_id.as_bytes())?);
+    number.ok_or_else(|| Error::Invalid(format!("commit {commit_id} is not in the graph")))
+}
+
+fn optional_id(id: Option<&str>) -> Result<Option<CommitId>> {
+    id.map(|id| parse_id(id.as_bytes())).transpose()
+}
+
+fn targets(paths: &[PyBackedBytes], prefixes: &[PyBackedBytes]) -> Targets {
+    let [paths, prefixes] = [paths, prefixes].map(|items| items.iter().map(|item| &item[..]));
+    Targets::new(paths, prefixes)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<CommitGraph>()?;
+    module.add_class::<CommitLog>()?;
+    module.add_function(wrap_pyfunction!(encode_changed_paths, module)?)?;
+    module.add_function(wrap_pyfunction!(changed_paths_between, module)?)
+}
