@@ -188,9 +188,16 @@ def test_a_copy_needs_a_source_and_a_branch(repo, refused):
         copy(repo.id, "main", "b", lakefs_sdk.ObjectCopyCreation(src_path="nope"))
     with refused(404):
         copy(repo.id, "nope", "b", lakefs_sdk.ObjectCopyCreation(src_path="a", src_ref="main"))
-    with refused(501):
-        copy(repo.id, "main", "b", lakefs_sdk.ObjectCopyCreation(src_path="a", shallow=True))
     assert repo.paths() == ["a"]
+
+
+def test_shallow_copy_refers_to_the_bytes_of_the_source(repo):
+    original = repo.put("a")
+    creation = lakefs_sdk.ObjectCopyCreation(src_path="a", shallow=True)
+    copied = repo.sdk.objects_api.copy_object(repo.id, "main", "b", creation)
+    stat = repo.sdk.objects_api.stat_object(repo.id, "main", "a")
+    assert copied.physical_address == stat.physical_address, original
+    assert repo.paths() == ["a", "b"]
 
 
 def test_user_metadata_is_replaced(repo, refused):

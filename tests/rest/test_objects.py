@@ -285,9 +285,11 @@ def test_copies(api, branch, ref):
     assert copy(src_path="nope").status_code == 404
     assert copy(src_path="a", src_ref="nope").status_code == 404
     assert copy(src_path="a", src_ref="main@").status_code == 404
-    assert copy(src_path="a", shallow=True).status_code == 501
     assert copy().status_code == 400
     assert listed(api, ref) == ["a", "b"]
+    shallow = copy(src_path="a", shallow=True)
+    assert shallow.status_code == 201
+    assert shallow.json()["physical_address"] == original["physical_address"]
 
 
 def test_user_metadata_is_replaced(api, branch, ref):

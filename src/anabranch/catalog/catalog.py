@@ -18,6 +18,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
+from anabranch.catalog.objects.transfers import Transfers
 from anabranch.catalog.objects.uploads import Uploads
 from anabranch.catalog.objects.write_checks import WriteChecks
 from anabranch.catalog.periodic_tasks import PeriodicTask, PeriodicTasks
@@ -89,6 +90,7 @@ class Catalog:
         self.refs = Refs(core)
         self.blame = Blame(core)
         self.objects = Objects(core, blocks, clock, self.protection)
+        self.transfers = Transfers(core, self.protection, self.objects)
         self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 __all__ = ["DEFAULT_CONTENT_TYPE", "SYSTEM_PREFIX", "AddressType", "Entry"]
-__all__ += ["physical_address", "user_metadata"]
+__all__ += ["physical_address", "relative_address", "user_metadata"]
 
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 
@@ -60,3 +60,9 @@ def physical_address(storage_namespace: str, address: str, address_type: int) ->
         address_type == AddressType.BY_PREFIX and "://" in address
     )
     return address if full else f"{storage_namespace.rstrip('/')}/{address}"
+
+
+def relative_address(storage_namespace: str, address: str) -> str | None:
+    """Returns a full address relative to a repository, None if it is not in its data."""
+    namespace = f"{storage_namespace.rstrip('/')}/"
+    return address.removeprefix(namespace) if address.startswith(f"{namespace}data/") else None

@@ -23,6 +23,7 @@ from anabranch.rest.operations import (
     staging,
     statistics,
     tags,
+    transfers,
     unimplemented,
     uploads,
 )
@@ -59,6 +60,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
 
 EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *images.OPERATIONS,
+    *transfers.OPERATIONS,
     *blame.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,

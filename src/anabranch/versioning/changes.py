@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from anabranch.errors import AnabranchError, PreconditionFailed
+from anabranch.errors import (
+    AnabranchError,
+    Conflict,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+)
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.branch import Branch
 from anabranch.model.entry import Entry
@@ -23,7 +29,7 @@ from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.staging.area import Staging
 
-__all__ = ["BuildWrites", "Changes", "DeleteCondition", "no_extra_writes"]
+__all__ = ["BuildWrites", "Changes", "DeleteCondition", "destination_exists", "no_extra_writes"]
 
 DeleteCondition: TypeAlias = Callable[[Entry | None], AnabranchError | None]
 """Returns the error that forbids deleting an entry (None: no entry), or None to allow it."""
@@ -110,6 +116,36 @@ class Changes:
         self._branches.update(repository, branch, step)
         return replacement[0]
 
+    def move(
+        self, repository: Repository, branch: str, source: str, destination: str, *, force: bool
+    ) -> None:
+        """Moves an object to another path, in one step.
+
+        Raises NotFound; Invalid (kind move_into_itself) if both paths are equal; Conflict (kind
+        destination_exists) if there is an object at the destination, unless `force`.
+        """
+        check_path(source)
+        check_path(destination)
+        if source == destination:
+            raise Invalid(f"{source!r} is moved to itself", kind="move_into_itself")
+        old, new = encode_path(source), encode_path(destination)
+
+        def step(stored: StoredBranch) -> _Decision:
+            token, view = stored.branch.staging_token, _view(stored)
+            expect = [self._staging.unchanged(token, key) for key in (old, new)]
+            value = self._objects.value(repository, view, source)
+            if value is None:
+                raise NotFound(
+                    "not found", kind="object_not_found", hint=f"No object at {source!r}."
+                )
+            if not force and self._objects.value(repository, view, destination) is not None:
+                raise destination_exists(destination)
+            removal = self._deletion(repository, stored.branch, old)
+            writes = [self._staging.write(token, new, value)]
+            return writes if removal is None else [*writes, removal], expect
+
+        self._branches.update(repository, branch, step)
+
     def delete(
         self,
         repository: Repository,
@@ -164,6 +200,15 @@ class Changes:
         if self._staging.get((token,), key) is not None:
             return self._staging.remove(token, key)
         return None
+
+
+def destination_exists(path: str) -> Conflict:
+    """Returns the error of a move or copy that would overwrite an object."""
+    return Conflict(
+        f"{path!r} already exists",
+        kind="destination_exists",
+        hint="Choose another destination, or overwrite what is there with force.",
+    )
 
 
 def _view(stored: StoredBranch) -> Resolved:

@@ -196,7 +196,7 @@ class Committer:
             return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect
 
         with self._locks.acquire((repository.partition, branch)) as waited:
-            sealed = self._seal(repository, branch, None if waited else known)
+            sealed = self.seal(repository, branch, None if waited else known)
             self._branches.update(repository, branch, step, sealed)
         if isinstance(result[0], NoChanges):
             raise result[0]
@@ -218,10 +218,12 @@ class Committer:
         if self._differ.is_dirty(repository, branch.commit_id, branch.tokens):
             raise DirtyBranch(_DIRTY)
 
-    def _seal(
-        self, repository: Repository, branch: str, known: StoredBranch | None
+    def seal(
+        self, repository: Repository, branch: str, known: StoredBranch | None = None
     ) -> StoredBranch:
-        """Seals the active staging area unless it is empty; returns the branch afterwards."""
+        """Seals the active staging area unless it is empty; returns the branch afterwards. `known`
+        is the branch, if the caller has read it already.
+        """
         result: list[StoredBranch] = []
 
         def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:

@@ -5,7 +5,7 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, references, staging, trees, history index, objects, diff, changes, uploads, rules, sweeps,
-restored, pins, reset, committer, merger.
+restored, pins, reset, committer, transfers, merger.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from anabranch.versioning.restored import RestoredObjects
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.tags import Tags
+from anabranch.versioning.transfers import Transfers
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads
@@ -103,6 +104,18 @@ class Core:
             clock,
         )
         self.imports = JobRecords(keyvalue, IMPORTS)
+        self.transfers = Transfers(
+            keyvalue,
+            self.identifiers,
+            self.branches,
+            self.references,
+            self.staging,
+            self.objects,
+            self.committer,
+            self.sweeps,
+            self.pins,
+            clock,
+        )
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
         self.merger = Merger(
             self.references,

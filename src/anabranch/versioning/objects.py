@@ -70,11 +70,24 @@ class Objects:
         delimiter: str = "",
         amount: int,
     ) -> kernel.Listing:
-        """Returns a page of objects and common prefixes, staged changes included.
-
-        Staged changes are read in chunks, as far as the page reaches.
-        """
+        """Returns a page of objects and common prefixes, staged changes included."""
         resolved = self._references.resolve(repository, reference)
+        page = {"prefix": prefix, "after": after, "delimiter": delimiter}
+        return self.listing_at(repository, resolved, **page, amount=amount)
+
+    def listing_at(
+        self,
+        repository: Repository,
+        resolved: Resolved,
+        *,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        amount: int,
+    ) -> kernel.Listing:
+        """Returns a page of objects and common prefixes at a resolved reference. Staged changes are
+        read in chunks, as far as the page reaches.
+        """
         tree = self.tree(repository, resolved.commit_id)
 
         def read() -> kernel.Listing:

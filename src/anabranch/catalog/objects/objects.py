@@ -7,7 +7,7 @@ whole or not at all. If the upload fails, the bytes are deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -26,15 +26,17 @@ from anabranch.model.entry import (
     AddressType,
     Entry,
     physical_address,
+    relative_address,
     user_metadata,
 )
 from anabranch.model.image import PINNED
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.repository import Repository
 from anabranch.model.stat import Stat
-from anabranch.versioning.changes import DeleteCondition
+from anabranch.versioning.changes import DeleteCondition, no_extra_writes
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["MAX_DELETE", "Objects"]
 
@@ -165,14 +167,16 @@ class Objects:
         if_absent: bool = False,
         precondition: Precondition | None = None,
         force: bool = False,
+        shallow: bool = False,
     ) -> Stat:
         """Copies an object from `source_ref`, by default the branch itself, to a path of the
         branch.
 
         The source may be in another repository. The copy keeps checksum, content type and metadata,
         unless `transform_metadata` returns others, and the system metadata, unless `digest_source`
-        returns another; its time is that of copying. Raises as `upload` does, and what both
-        functions raise.
+        returns another; its time is that of copying. A `shallow` copy refers to the bytes of the
+        source; else these are copied in the store. Raises as `upload` does, and what both functions
+        raise.
         """
         stored_repository = self._writes.require_writable(
             repository, branch, destination_path, force=force
@@ -193,25 +197,35 @@ class Objects:
             if_absent=if_absent,
             precondition=precondition,
         )
+        original = physical_address(source.storage_namespace, entry.address, entry.address_type)
+
+        def admit() -> ExtraWrites:
+            return self._core.sweeps.admit_addresses([original])
+
         system_metadata = entry.system_metadata
         if digest_source is not None:
             system_metadata = digest_source(OpenObject(source, entry, self._blocks))
-        address = self._core.identifiers.data_address()
-        if not own_md5(entry):
-            address = unverified_address(address)
-        physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
-        self._copy_bytes(source, entry, physical)
         copied = msgspec.structs.replace(
             entry,
-            address=address,
-            address_type=int(AddressType.RELATIVE),
             mtime=int(self._clock()),
             mtime_nanos=0,
             metadata={key: text for key, text in metadata.items() if key != PINNED},
             content_type=content_type or DEFAULT_CONTENT_TYPE,
             system_metadata=system_metadata,
         )
-        with self._delete_on_failure(physical):
+        with ExitStack() as undo:
+            if shallow:
+                copied = _at_address_of(entry, copied, original, stored_repository)
+            else:
+                address = self._core.identifiers.data_address()
+                if not own_md5(entry):
+                    address = unverified_address(address)
+                physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
+                self._copy_bytes(entry, original, physical)
+                copied = msgspec.structs.replace(
+                    copied, address=address, address_type=int(AddressType.RELATIVE)
+                )
+                undo.enter_context(self._delete_on_failure(physical))
             self._writes.stage(
                 stored_repository,
                 branch,
@@ -219,16 +233,16 @@ class Objects:
                 copied,
                 if_absent=if_absent,
                 precondition=precondition,
+                extra_writes=admit if shallow else no_extra_writes,
             )
         return object_stat(
             self._blocks, stored_repository.storage_namespace, destination_path, copied
         )
 
-    def _copy_bytes(self, source: Repository, entry: Entry, destination: str) -> None:
+    def _copy_bytes(self, entry: Entry, address: str, destination: str) -> None:
         """Copies an object's bytes without reading them: the checksum is that of the source. Raises
         Gone.
         """
-        address = physical_address(source.storage_namespace, entry.address, entry.address_type)
         try:
             with verify_etag(self._blocks, address, pinned_etag(entry)):
                 self._blocks.copy(address, destination, checksum=entry.checksum)
@@ -331,3 +345,17 @@ class Objects:
         except AnabranchError:
             self._blocks.delete([address])
             raise
+
+
+def _at_address_of(source: Entry, copied: Entry, physical: str, repository: Repository) -> Entry:
+    """Returns an entry of a repository with the bytes of the source at a physical address."""
+    relative = relative_address(repository.storage_namespace, physical)
+    metadata = dict(copied.metadata)
+    if PINNED in source.metadata:  # the bytes are outside of the store: they may change there
+        metadata[PINNED] = source.metadata[PINNED]
+    return msgspec.structs.replace(
+        copied,
+        address=physical if relative is None else relative,
+        address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
+        metadata=metadata,
+    )

@@ -25,6 +25,7 @@ from anabranch.model.entry import (
     AddressType,
     Entry,
     physical_address,
+    relative_address,
     user_metadata,
 )
 from anabranch.model.repository import Repository
@@ -98,7 +99,7 @@ class Staging:
         if not checksum:
             raise Invalid("checksum is required", kind="checksum_required")
         physical = self._blocks.unqualify(address)
-        relative = _relative_address(stored_repository, physical)
+        relative = relative_address(stored_repository.storage_namespace, physical)
         if relative is not None:
             self._verify(repository, branch, path, relative)
         entry = self._entry(
@@ -187,7 +188,7 @@ class Staging:
         content_type: str,
     ) -> Entry:
         """Returns the entry of the bytes at an address, relative to the repository if possible."""
-        relative = _relative_address(repository, address)
+        relative = relative_address(repository.storage_namespace, address)
         return Entry(
             address=address if relative is None else relative,
             address_type=int(AddressType.FULL if relative is None else AddressType.RELATIVE),
@@ -261,13 +262,6 @@ def _content_identity(entry: Entry) -> tuple[str, int, int, str]:
 
 def _physical_address(repository: Repository, entry: Entry) -> str:
     return physical_address(repository.storage_namespace, entry.address, entry.address_type)
-
-
-def _relative_address(repository: Repository, address: str) -> str | None:
-    """Returns an address relative to the repository, None if it is outside of its data."""
-    namespace = f"{repository.storage_namespace.rstrip('/')}/"
-    within = address.startswith(f"{namespace}data/")
-    return address.removeprefix(namespace) if within else None
 
 
 def _xid_seconds(address: str) -> int:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
-from anabranch.errors import Denied, NotSupported
+from anabranch.errors import Denied
 from anabranch.http.execution import Execution
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE
 from anabranch.rest.protocol.call import Call, Request
@@ -95,7 +95,7 @@ class ObjectCopyCreation(msgspec.Struct, frozen=True, kw_only=True):
     src_path: Annotated[str, Meta(description="path of the copied object")]
     src_ref: str = ""
     force: bool = False
-    shallow: bool = False
+    shallow: Annotated[bool, Meta(description="refer to the bytes of the source")] = False
 
 
 class UpdateObjectUserMetadata(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,8 +161,6 @@ def delete_objects(call: Call[DeleteObjects, PathList]) -> ObjectErrorList:
 def copy_object(call: Call[CopyObject, ObjectCopyCreation]) -> ObjectStats:
     """Copies an object within its repository."""
     body = call.body
-    if body.shallow:
-        raise NotSupported("Not Implemented", kind="shallow_copy")
     stat = call.services.catalog.objects.copy(
         call.params.repository,
         call.params.branch,
@@ -170,6 +168,7 @@ def copy_object(call: Call[CopyObject, ObjectCopyCreation]) -> ObjectStats:
         source_path=body.src_path,
         source_ref=body.src_ref,
         force=body.force,
+        shallow=body.shallow,
     )
     return object_stats(stat)
 

@@ -26,7 +26,9 @@ __all__ = ["OPERATIONS"]
 
 
 def copy_object(call: Call) -> Response:
-    """Copies an object to a branch, with the source's metadata or the request's."""
+    """Copies an object to a branch, with the source's metadata or the request's; the copy refers to
+    the bytes of the source.
+    """
     require_path(call)
     if_absent, expecting = parse_condition(call)
     source = copy_source(call)
@@ -63,6 +65,7 @@ def copy_object(call: Call) -> Response:
         digest_source=make_copy_checksum(call),
         if_absent=if_absent,
         precondition=expecting,
+        shallow=True,
     )
     return Response(
         200,

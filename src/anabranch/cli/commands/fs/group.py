@@ -24,11 +24,12 @@ PLACE = Argument(
 _RECURSIVE = "-r, --recursive"
 
 
-def _later(module: str) -> Callable[[Call], int | None]:
-    """Returns a command's function that imports the module and calls its `run`."""
+def _later(module: str, function: str = "run") -> Callable[[Call], int | None]:
+    """Returns a command's function that imports the module and calls its function."""
 
     def run(call: Call) -> int | None:
-        code: int | None = import_module(f"anabranch.cli.commands.fs.{module}").run(call)
+        imported = import_module(f"anabranch.cli.commands.fs.{module}")
+        code: int | None = getattr(imported, function)(call)
         return code
 
     return run
@@ -43,6 +44,25 @@ def _parallelism(default: int) -> Option:
         default=default,
     )
 
+
+_SOURCE_AND_DESTINATION = (
+    Argument(
+        "SOURCE",
+        "An object, or a path that ends with a slash: lakefs://REPOSITORY/REF/PATH",
+        parse=prefix_address,
+    ),
+    Argument(
+        "DESTINATION", "Where it will be: lakefs://REPOSITORY/BRANCH/PATH", parse=prefix_address
+    ),
+)
+_TRANSFER_OPTIONS = (
+    Option(_RECURSIVE, "All objects below the path; a final slash means the same"),
+    Option("--force", "Overwrite objects that exist at the destination"),
+)
+_TRANSFER_DETAILS = (
+    "Both are uncommitted changes: the new objects refer to the bytes of the old ones. An object "
+    "that exists at the destination is not overwritten; nothing is changed then."
+)
 
 COMMAND = Group(
     "fs",
@@ -138,6 +158,30 @@ COMMAND = Group(
             examples=(
                 "fs download lakefs://flights/main/month=05/part-0.parquet",
                 "fs download -r lakefs://flights/v1.0/ ./flights",
+            ),
+        ),
+        Command(
+            "mv",
+            "Move an object, or all objects below a path, without copying bytes",
+            _later("move", "move"),
+            arguments=_SOURCE_AND_DESTINATION,
+            options=_TRANSFER_OPTIONS,
+            details=_TRANSFER_DETAILS,
+            examples=(
+                "fs mv lakefs://flights/fix-may/a.parquet lakefs://flights/fix-may/month=05/",
+                "fs mv -r lakefs://flights/fix-may/month=05/ lakefs://flights/fix-may/old/",
+            ),
+        ),
+        Command(
+            "cp",
+            "Copy an object, or all objects below a path, without copying bytes",
+            _later("move", "copy"),
+            arguments=_SOURCE_AND_DESTINATION,
+            options=_TRANSFER_OPTIONS,
+            details=_TRANSFER_DETAILS,
+            examples=(
+                "fs cp lakefs://flights/v1.0/README.md lakefs://flights/main/README.old.md",
+                "fs cp -r lakefs://flights/main/month=05/ lakefs://archive/main/flights/",
             ),
         ),
         Command(
