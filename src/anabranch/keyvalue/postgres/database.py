@@ -21,7 +21,7 @@ from anabranch.keyvalue.postgres.errors import (
 )
 from anabranch.keyvalue.postgres.partitions import make_tables
 
-__all__ = ["SCHEMA_VERSION", "PostgresDatabase"]
+__all__ = ["SCHEMA_VERSION", "PostgresDatabase", "parse_version"]
 
 SCHEMA_VERSION = 4
 """The version of lakeFS's schema that this package implements; the only one that is served."""
@@ -110,7 +110,7 @@ class PostgresDatabase:
                 return None
             raise
         value = result.get_value(0, 0) if result.ntuples else None
-        return None if value is None else _parse_version(value)
+        return None if value is None else parse_version(value)
 
     def check(self, connection: Connection) -> None:
         """Raises NotSupported unless the database holds the schema that this version serves."""
@@ -162,7 +162,8 @@ def _check_version(version: int) -> None:
     raise NotSupported(message, kind="older_schema", hint=hint)
 
 
-def _parse_version(value: bytes) -> int:
+def parse_version(value: bytes) -> int:
+    """Returns the version of a schema, given its record. Raises NotSupported."""
     try:
         return int(value)
     except ValueError:
