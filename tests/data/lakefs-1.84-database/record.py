@@ -18,7 +18,8 @@ import tarfile
 import tempfile
 import time
 import urllib.request
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -56,6 +57,9 @@ class LakeFS(RestCalls):
         where = f"/repositories/{repository}/branches/{branch}/objects"
         self.call("POST", where, None, text.encode(), path=path, **query)
 
+    def create(self, name: str, namespace: str, **more: Any) -> None:
+        self.call("POST", "/repositories", {"name": name, "storage_namespace": namespace, **more})
+
     def remove(self, repository: str, branch: str, path: str) -> None:
         self.call("DELETE", f"/repositories/{repository}/branches/{branch}/objects", path=path)
 
@@ -74,6 +78,7 @@ class LakeFS(RestCalls):
 def make_sea(lakefs: LakeFS) -> None:
     """Most kinds of records: histories, tombstones, merges, rules, pull requests, tasks."""
     root = "/repositories/sea"
+    lakefs.create("sea", "local://sea")
     for number in range(40):
         lakefs.put("sea", "main", f"maps/{number:02}.txt", f"map {number}\n" * (number + 1))
     first = lakefs.commit("sea", "main", "Draw maps")
@@ -134,18 +139,18 @@ def make_sea(lakefs: LakeFS) -> None:
     lakefs.call("PUT", f"{root}/settings/branch_protection", patterns)
 
 
-def make_others(lakefs: LakeFS, create: Any) -> None:
+def make_others(lakefs: LakeFS) -> None:
     """A read-only repository, one in an oddly spelled namespace, an empty one, a deleted one."""
-    create("archive", "local://archive", read_only=True)
+    lakefs.create("archive", "local://archive", read_only=True)
     lakefs.put("archive", "main", "old.txt", "old\n", force="true")
     lakefs.commit("archive", "main", "Archive", force=True)
-    create("odd", "local:///odd//spelling/", default_branch="trunk")
+    lakefs.create("odd", "local:///odd//spelling/", default_branch="trunk")
     for name in ("a b/ü.txt", "a%2Fb", "line\nbreak", "folder/", "q?x=1#y", "é/文.txt"):
         lakefs.put("odd", "trunk", name, f"{name}\n")
     lakefs.commit("odd", "trunk", "Odd names")
     lakefs.put("odd", "trunk", "tail ", "uncommitted\n")
-    create("empty", "local://empty")
-    create("gone", "local://gone")
+    lakefs.create("empty", "local://empty")
+    lakefs.create("gone", "local://gone")
     lakefs.put("gone", "main", "a.txt", "a\n")
     lakefs.call("PUT", "/repositories/gone/settings/branch_protection", [{"pattern": "main"}])
     lakefs.call("DELETE", "/repositories/gone")
@@ -162,6 +167,19 @@ def begin_upload() -> None:
     )
     upload = s3.create_multipart_upload(Bucket="sea", Key="dev/parts.bin")["UploadId"]
     s3.upload_part(Bucket="sea", Key="dev/parts.bin", UploadId=upload, PartNumber=1, Body=b"part")
+
+
+@contextmanager
+def running_lakefs(environment: Mapping[str, str]) -> Iterator[None]:
+    server = subprocess.Popen(
+        [sys.argv[1], "run"], env=environment, cwd=environment["HOME"], stdout=subprocess.DEVNULL
+    )
+    try:
+        wait(answers)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def wait(holds: Any) -> None:
@@ -222,23 +240,14 @@ def main() -> None:
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        server = subprocess.Popen([sys.argv[1], "run"], env=environment, cwd=folder)
-        try:
-            wait(answers)
-            lakefs = LakeFS(API, (KEY, SECRET))
-
-            def create(name: str, namespace: str, **more: Any) -> None:
-                body = {"name": name, "storage_namespace": namespace, **more}
-                lakefs.call("POST", "/repositories", body)
-
-            create("sea", "local://sea")
+        lakefs = LakeFS(API, (KEY, SECRET))
+        with running_lakefs(environment):
             make_sea(lakefs)
-            make_others(lakefs, create)
+            make_others(lakefs)
             begin_upload()
+        # until it is restarted, lakeFS shows the commit that was picked with other metadata
+        with running_lakefs(environment):
             described = describe(lakefs)
-        finally:
-            server.terminate()
-            server.wait()
         programs = postgres_programs()
         assert programs is not None
         dump = subprocess.run(

@@ -22,6 +22,7 @@ __all__ = [
     "USER_NAME",
     "expected",
     "load_database",
+    "recorded_rows",
     "rows",
     "unpack_blocks",
 ]
@@ -45,6 +46,14 @@ def load_database(cluster: Cluster) -> str:
         check=True,
     )
     return url
+
+
+def recorded_rows() -> list[tuple[str, bytes, bytes]]:
+    """Returns the partition, the key and the value of all rows of the recorded database."""
+    lines = gzip.decompress((DATA / "database.sql.gz").read_bytes()).decode().splitlines()
+    columns = [line.split("\t") for line in lines if line.startswith(r"\\x")]
+    values = [[bytes.fromhex(column[3:]) for column in row] for row in columns]
+    return [(partition.decode(), key, value) for partition, key, value in values]
 
 
 def unpack_blocks(folder: Path) -> Path:
