@@ -1,0 +1,237 @@
+"""Users and what belongs to them, in lakeFS's layout, which Anabranch shares.
+
+    basicAuth  users/superAdmin                              the administrator
+               uCredentials/superAdmin/credentials/KEY       the administrator's key pairs
+    auth       installation_metadata/setup_timestamp         that the installation was set up
+               users/…, groups/…, policies/…, gUsers/…, …    lakeFS's earlier access control
+    aclauth    as auth                                       the same, of its reference server
+
+The administrator comes over with the key pairs, whose secrets are encrypted anew with the key of
+the target. The records of users, groups and policies come over as they are: Anabranch has one
+administrator and does not read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from anabranch.access.secret_encryption import SecretCipher
+from anabranch.access.users import CREDENTIALS_PREFIX, PARTITION, USER_KEY
+from anabranch.errors import Corrupt, Invalid
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.secret import Secret
+from anabranch.pipelines.migration.repository_records import parse
+from anabranch.records import lakefs_pb2 as records
+
+if TYPE_CHECKING:
+    from anabranch.pipelines.migration.report import Report
+    from anabranch.pipelines.migration.survey import Source
+
+__all__ = ["AccessRecords", "KeyPairRecord"]
+
+AUTH, ACL = "auth", "aclauth"
+_SETUP = b"installation_metadata/setup_timestamp"
+_RELATIONS = (b"gUsers/", b"gPolicies/", b"uPolicies/")
+
+_UNDECRYPTED = (
+    "the key pairs can be decrypted only with lakeFS's auth.encrypt.secret_key "
+    "(--encrypt-secret-file)"
+)
+_NO_ADMINISTRATOR = (
+    "lakeFS has none of its own: `anabranch serve` sets one up, the settings under `installation` "
+    "give the key pair"
+)
+
+
+class KeyPairRecord(NamedTuple):
+    """The record of a key pair and, once it was decrypted, its secret."""
+
+    partition: str
+    key: bytes
+    message: records.CredentialData
+    secret: Secret | None = None
+
+
+class AccessRecords:
+    """The records of a source; `read` and `decrypt` fill the report."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        self._source = source
+        self._report = report
+        self._administrator: bytes | None = None
+        self._set_up_at: bytes | None = None
+        self._verbatim: list[Write] = []
+        self._key_pairs: list[KeyPairRecord] = []
+        self.partitions = frozenset({PARTITION, AUTH, ACL})
+
+    def read(self) -> None:
+        """Reads all records, and adds those that are unreadable to the report."""
+        checks: dict[bytes, Callable[[bytes], object]] = {
+            b"users/": lambda value: parse(records.UserData(), value),
+            b"groups/": lambda value: parse(records.GroupData(), value),
+            b"policies/": lambda value: parse(records.PolicyData(), value),
+            **{
+                prefix: lambda value: parse(records.SecondaryIndex(), value)
+                for prefix in _RELATIONS
+            },
+        }
+        for partition in (PARTITION, AUTH, ACL):
+            for key, value in self._source.scan(partition):
+                prefix = next((name for name in checks if key.startswith(name)), b"")
+                try:
+                    if prefix:
+                        checks[prefix](value)
+                        self._count(partition, key, value, prefix)
+                    elif key.startswith(b"uCredentials/"):
+                        self._add_key_pair(partition, key, value)
+                    elif (partition, key) == (AUTH, _SETUP):
+                        self._set_up_at = value
+                except Corrupt as error:
+                    self._report.add_unreadable(partition, key, error.message)
+
+    def decrypt(self, secret: Secret | None) -> None:
+        """Decrypts the secrets of all key pairs with lakeFS's key.
+
+        Raises Invalid (kind wrong_encrypt_secret) if it opens none; a record that it does not open
+        is unreadable if it opens others.
+        """
+        if secret is None or not self._key_pairs:
+            return
+        cipher = SecretCipher(secret, _no_random_bytes)
+        opened, failed = [], []
+        for pair in self._key_pairs:
+            try:
+                text = cipher.decrypt(pair.message.secret_access_key_encrypted_bytes)
+            except Corrupt:
+                failed.append(pair)
+            else:
+                opened.append(pair._replace(secret=text))
+        if not opened:
+            raise Invalid(
+                f"the secret opens none of the {len(failed)} key pairs of lakeFS",
+                kind="wrong_encrypt_secret",
+                hint="It must be the value of auth.encrypt.secret_key in lakeFS's configuration.",
+            )
+        for pair in failed:
+            reason = "its secret cannot be decrypted, though others can"
+            self._report.add_unreadable(pair.partition, pair.key, reason)
+        self._key_pairs = opened
+
+    def opened_by(self, key: Secret) -> bool:
+        """Returns whether a key decrypts the secrets of all key pairs."""
+        cipher = SecretCipher(key, _no_random_bytes)
+        try:
+            for pair in self._key_pairs:
+                cipher.decrypt(pair.message.secret_access_key_encrypted_bytes)
+        except Corrupt:
+            return False
+        return True
+
+    def compare(self, target: KeyValueStore, target_key: Secret | None) -> None:
+        """Sets in the report why the administrator does not come over, if that is so."""
+        access = self._report.access
+        if self._administrator is None:
+            access.omitted = _NO_ADMINISTRATOR
+        elif not self._all_decrypted():
+            access.omitted = _UNDECRYPTED
+        elif _is_set_up(target) and not self._is_there(target, target_key):
+            access.omitted = "the target has been set up with an administrator of its own"
+
+    def is_lacking(self, target: KeyValueStore) -> bool:
+        """Returns whether the target lacks records that come over."""
+        wanted = [(write.partition, write.key) for write in self._plain(target)]
+        wanted += [(pair.partition, pair.key) for pair in self._to_encrypt(target)]
+        return any(target.get(partition, key) is None for partition, key in wanted)
+
+    def writes(
+        self, target: KeyValueStore, target_key: Secret, random_bytes: Callable[[int], bytes]
+    ) -> tuple[list[Write], list[Expect]]:
+        """Returns the writes that bring over what the target lacks, and the conditions that it
+        still does.
+        """
+        cipher = SecretCipher(target_key, random_bytes)
+        wanted = self._plain(target)
+        for pair in self._to_encrypt(target):
+            if pair.secret is None:
+                continue
+            message = records.CredentialData()
+            message.CopyFrom(pair.message)
+            message.secret_access_key_encrypted_bytes = cipher.encrypt(pair.secret)
+            wanted.append(Write(pair.partition, pair.key, message.SerializeToString()))
+        lacking = [w for w in wanted if target.get(w.partition, w.key) is None]
+        return lacking, [Expect(partition, key, None) for partition, key, _ in lacking]
+
+    def _plain(self, target: KeyValueStore) -> list[Write]:
+        """Returns the writes of all records that come over as they are."""
+        wanted = list(self._verbatim)
+        if not self._report.access.omitted and not _is_set_up(target):
+            if self._administrator is not None:
+                wanted.append(Write(PARTITION, USER_KEY, self._administrator))
+            if self._set_up_at is not None:
+                wanted.append(Write(AUTH, _SETUP, self._set_up_at))
+        return wanted
+
+    def _to_encrypt(self, target: KeyValueStore) -> list[KeyPairRecord]:
+        """Returns the key pairs that come over."""
+        own = not self._report.access.omitted and not _is_set_up(target)
+        return [
+            pair
+            for pair in self._key_pairs
+            if pair.secret is not None and (own or pair.partition != PARTITION)
+        ]
+
+    def _count(self, partition: str, key: bytes, value: bytes, prefix: bytes) -> None:
+        access = self._report.access
+        if partition == PARTITION:
+            if key == USER_KEY:
+                self._administrator = value
+                access.administrator = records.UserData.FromString(value).username
+            return
+        self._verbatim.append(Write(partition, key, value))
+        if prefix in _RELATIONS:
+            access.relations += 1
+        else:
+            counter = prefix.decode().rstrip("/")
+            setattr(access, counter, getattr(access, counter) + 1)
+
+    def _add_key_pair(self, partition: str, key: bytes, value: bytes) -> None:
+        message = parse(records.CredentialData(), value)
+        if not key.endswith(b"/" + message.access_key_id.encode()):
+            raise Corrupt("the record is of another name than its key")
+        self._key_pairs.append(KeyPairRecord(partition, key, message))
+        if partition == PARTITION and key.startswith(CREDENTIALS_PREFIX):
+            self._report.access.key_pairs += 1
+        else:
+            self._report.access.other_key_pairs += 1
+
+    def _all_decrypted(self) -> bool:
+        return all(pair.secret is not None for pair in self._own_key_pairs())
+
+    def _own_key_pairs(self) -> Iterator[KeyPairRecord]:
+        return (pair for pair in self._key_pairs if pair.partition == PARTITION)
+
+    def _is_there(self, target: KeyValueStore, target_key: Secret | None) -> bool:
+        """Returns whether the target has the administrator with these key pairs already."""
+        if target_key is None or target.get(PARTITION, USER_KEY) != self._administrator:
+            return False
+        cipher = SecretCipher(target_key, _no_random_bytes)
+        for pair in self._own_key_pairs():
+            stored = target.get(PARTITION, pair.key)
+            if stored is None:
+                return False
+            try:
+                message = parse(records.CredentialData(), stored)
+                if cipher.decrypt(message.secret_access_key_encrypted_bytes) != pair.secret:
+                    return False
+            except Corrupt:
+                return False
+        return True
+
+
+def _is_set_up(target: KeyValueStore) -> bool:
+    return target.get(PARTITION, USER_KEY) is not None or target.get(AUTH, _SETUP) is not None
+
+
+def _no_random_bytes(_count: int) -> bytes:
+    raise AssertionError("a cipher that only decrypts needs no random bytes")

@@ -1,0 +1,163 @@
+"""The copy of repositories into another database.
+
+A repository's record is written last, in one step with the condition that its name is still free.
+Before that nothing refers to what was written, and a copy that was interrupted is continued: each
+partition is compared with the source key by key, and only differences are written. Every write is
+made on condition that no other migration into the database has started since.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from anabranch.errors import Conflict
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.page import upper_bound
+from anabranch.pipelines.migration import repository_records
+from anabranch.pipelines.migration.report import Target
+from anabranch.pipelines.migration.survey import Found, Source
+from anabranch.versioning.records import keys, references
+
+__all__ = ["Copier", "Fence"]
+
+_FENCE_PARTITION, _FENCE_KEY = "anabranch", b"migration"
+_MAX_WRITES, _MAX_BYTES = 500, 1 << 20
+_PULLS = "pulls"
+
+Row = tuple[bytes, bytes]
+
+
+class Fence:
+    """Makes writes of one migration, and none once another one has started."""
+
+    def __init__(self, target: KeyValueStore) -> None:
+        self._target = target
+        self._value = b""
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        """Makes the writes if the expectations hold; returns whether it did. Raises Conflict (kind
+        other_migration) if another migration has started.
+        """
+        if not self._value:
+            self._start()
+        own = Expect(_FENCE_PARTITION, _FENCE_KEY, self._value)
+        if self._target.apply(writes, [own, *expect]):
+            return True
+        if self._target.get(_FENCE_PARTITION, _FENCE_KEY) != self._value:
+            raise Conflict(
+                "another migration into this database has started",
+                kind="other_migration",
+                hint="Let it end. What this one has written is not lost.",
+            )
+        return False
+
+    def end(self) -> None:
+        """Removes the record of the migration, if it has written anything."""
+        if self._value:
+            own = Expect(_FENCE_PARTITION, _FENCE_KEY, self._value)
+            self._target.apply([Write(_FENCE_PARTITION, _FENCE_KEY, None)], [own])
+
+    def _start(self) -> None:
+        """Takes the place of an earlier migration, which was interrupted or stops at once."""
+        self._value = secrets.token_hex(16).encode()
+        write = Write(_FENCE_PARTITION, _FENCE_KEY, self._value)
+        while True:
+            before = self._target.get(_FENCE_PARTITION, _FENCE_KEY)
+            if self._target.apply([write], [Expect(_FENCE_PARTITION, _FENCE_KEY, before)]):
+                return
+
+
+class Copier:
+    """Copies repositories from a source to a target. `copied` is the number of written records."""
+
+    def __init__(self, source: Source, target: KeyValueStore, fence: Fence) -> None:
+        self._source = source
+        self._target = target
+        self._fence = fence
+        self.copied = 0
+
+    def compare(self, found: Found, record: bytes) -> Target:
+        """Returns what the target holds under the name of a repository, whose record there would
+        be `record`.
+        """
+        raw = self._target.get(keys.GRAVELER, keys.repository(found.repository.id))
+        if raw is None:
+            return "absent"
+        if references.repository_from(raw).partition != found.repository.partition:
+            return "taken"
+        if raw != record or any(True for _ in self._differences(found)):
+            return "differs"
+        return "same"
+
+    def copy(self, found: Found, record: bytes) -> None:
+        """Copies a repository that the target does not have, with this record. Raises Conflict if
+        its name was taken meanwhile.
+        """
+        batch: list[Write] = []
+        size = 0
+        for write in self._differences(found):
+            batch.append(write)
+            size += len(write.key) + len(write.value or b"")
+            if len(batch) >= _MAX_WRITES or size >= _MAX_BYTES:
+                self._write(batch)
+                batch, size = [], 0
+        self._write(batch)
+        key = keys.repository(found.repository.id)
+        publish = Write(keys.GRAVELER, key, record)
+        if not self._fence.apply([publish], [Expect(keys.GRAVELER, key, None)]):
+            raise Conflict(
+                f"a repository {found.repository.id} was created during the migration",
+                kind="repository_already_exists",
+            )
+        self.copied += 1
+
+    def _write(self, batch: Sequence[Write]) -> None:
+        if batch:
+            self._fence.apply(batch)
+            self.copied += len(batch)
+
+    def _differences(self, found: Found) -> Iterator[Write]:
+        """Yields the writes that make the target's partitions of a repository equal."""
+        partition = found.repository.partition
+        index = f"repos/{partition}/".encode()
+        end = upper_bound(index)
+        return chain(
+            *(
+                _changes(token, self._source.scan(token), self._target.scan(token))
+                for token in found.staging
+            ),
+            _changes(partition, self._records(partition), self._target.scan(partition)),
+            _changes(
+                _PULLS,
+                self._source.scan(_PULLS, index, end),
+                self._target.scan(_PULLS, index, end),
+            ),
+        )
+
+    def _records(self, partition: str) -> Iterator[Row]:
+        """Yields the records in a repository's partition that come over."""
+        for key, value in self._source.scan(partition):
+            kind = repository_records.classify(key)
+            if kind is not None and not repository_records.omission(kind, key, value):
+                yield key, value
+
+
+def _changes(partition: str, wanted: Iterable[Row], stored: Iterable[Row]) -> Iterator[Write]:
+    """Yields the writes that turn the stored rows into those wanted; both are in order of keys."""
+    rows = iter(stored)
+    row = next(rows, None)
+    for key, value in wanted:
+        while row is not None and row[0] < key:
+            yield Write(partition, row[0], None)
+            row = next(rows, None)
+        if row is not None and row[0] == key:
+            same = row[1] == value
+            row = next(rows, None)
+            if same:
+                continue
+        yield Write(partition, key, value)
+    while row is not None:
+        yield Write(partition, row[0], None)
+        row = next(rows, None)

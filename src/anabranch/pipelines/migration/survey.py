@@ -1,0 +1,216 @@
+"""The survey of a lakeFS database: reads every record once and counts what it finds.
+
+Nothing is kept of the records but the repositories and what belongs to users, so memory does not
+grow with the number of commits or changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from anabranch.errors import Corrupt
+from anabranch.model.branch import Branch
+from anabranch.model.repository import Repository
+from anabranch.pipelines.migration import repository_records
+from anabranch.pipelines.migration.access_records import AccessRecords
+from anabranch.pipelines.migration.report import LeftBehind, Report, RepositoryReport
+from anabranch.versioning.records import keys, references
+
+__all__ = ["Found", "Source", "Survey"]
+
+_COUNTED = {
+    "branches": "branches",
+    "tags": "tags",
+    "commits": "commits",
+    "imports": "imports",
+    "tasks": "tasks",
+    "pulls": "pull_requests",
+}
+_UNKNOWN = "not known to Anabranch"
+_OTHER_PARTITIONS = {
+    "cleanup-tokens": ("staging areas to be removed", "lakeFS had dropped them already"),
+    "multiparts": ("uploads in parts", "their parts cannot be continued; upload them again"),
+    "catalog": ("heartbeats of servers", "they end with lakeFS's servers"),
+    "mc-ownership": ("owners of branches", "they end with lakeFS's servers"),
+    "usage": ("usage statistics", "Anabranch counts none"),
+}
+
+
+class Source(Protocol):
+    """The keys of a lakeFS database at one moment; see `keyvalue.postgres.snapshot`."""
+
+    def get(self, partition: str, key: bytes) -> bytes | None:
+        """Returns the value, or None."""
+
+    def scan(
+        self,
+        partition: str,
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yields (key, value) with start <= key < end, in order, at most `limit` of them."""
+
+
+class Found(NamedTuple):
+    """A repository with its record, its report, and the partitions of its staging areas."""
+
+    repository: Repository
+    record: bytes
+    report: RepositoryReport
+    staging: list[str]
+
+
+class Survey:
+    """Reads a source into a report; only repositories of these `names`, if there are any."""
+
+    def __init__(self, source: Source, report: Report, names: frozenset[str]) -> None:
+        self._source = source
+        self._report = report
+        self._names = names
+        self._claimed: set[str] = {keys.GRAVELER, "kv-internal-metadata"}
+        self.access = AccessRecords(source, report)
+        self.repositories: list[Found] = []
+
+    def run(self, sizes: Iterator[tuple[bytes, int]]) -> None:
+        """Fills the report; `sizes` are all partitions and the numbers of their keys."""
+        for key, record in self._source.scan(keys.GRAVELER):
+            repository = self._repository(key, record)
+            if repository is None:
+                continue
+            if not self._names or repository.id in self._names:
+                self._survey_repository(repository, record)
+            else:
+                self._skip(repository)
+        self.access.read()
+        self._claimed |= self.access.partitions
+        self._survey_others(sizes)
+
+    def _repository(self, key: bytes, record: bytes) -> Repository | None:
+        if not key.startswith(b"repos/"):
+            self._leave("records about repositories", _UNKNOWN)
+            return None
+        try:
+            repository = references.repository_from(record)
+        except Corrupt as error:
+            self._report.add_unreadable(keys.GRAVELER, key, error.message)
+            return None
+        if keys.repository(repository.id) == key:
+            return repository
+        self._report.add_unreadable(
+            keys.GRAVELER, key, "the record is of another name than its key"
+        )
+        return None
+
+    def _survey_repository(self, repository: Repository, record: bytes) -> None:
+        report = RepositoryReport(
+            name=repository.id,
+            storage_namespace=repository.shown_namespace,
+            default_branch=repository.default_branch,
+            creation_date=repository.creation_date,
+            partition=repository.partition,
+            read_only=repository.read_only,
+            in_deletion=repository.in_deletion,
+        )
+        found = Found(repository, record, report, [])
+        self.repositories.append(found)
+        self._report.repositories.append(report)
+        self._claimed.add(repository.partition)
+        for key, value in self._source.scan(repository.partition):
+            self._survey_record(found, key, value)
+        for token in found.staging:
+            self._claimed.add(token)
+            for key, value in self._source.scan(token):
+                try:
+                    repository_records.check_staged(key, value)
+                except Corrupt as error:
+                    self._report.add_unreadable(token, key, error.message)
+                report.uncommitted += 1
+
+    def _survey_record(self, found: Found, key: bytes, value: bytes) -> None:
+        kind = repository_records.classify(key)
+        name, report = found.repository.id, found.report
+        if kind is None:
+            own = key.startswith(repository_records.OWN_KEYS)
+            reason = "written by Anabranch; stop its uploads and builds first" if own else _UNKNOWN
+            self._leave(key.partition(b"/")[0].decode(errors="replace"), reason, name)
+            return
+        try:
+            kind.check(key, value)
+            reason = repository_records.omission(kind, key, value)
+            self._check_target(found, kind.name, value)
+        except Corrupt as error:
+            self._report.add_unreadable(found.repository.partition, key, error.message)
+            return
+        if reason:
+            self._leave(kind.name, reason, name)
+        elif kind.name == "metadata":
+            report.metadata = len(references.metadata_from(value))
+        elif kind.name == "protection":
+            report.protection_rules = len(references.protection_from(value).blocked)
+        else:
+            counter = _COUNTED[kind.name]
+            setattr(report, counter, getattr(report, counter) + 1)
+
+    def _check_target(self, found: Found, kind: str, value: bytes) -> None:
+        """Raises Corrupt if a branch or tag names a commit that does not exist."""
+        if kind == "commits" and not repository_records.has_own_digest(value):
+            commit = references.commit_from(value).id
+            self._report.warn(
+                f"commit {commit} of {found.repository.id} has an id that is not the digest of its "
+                "content"
+            )
+        if kind not in {"branches", "tags"}:
+            return
+        named: Branch | None = None
+        if kind == "branches":
+            named = references.branch_from(value)
+            found.staging.extend(named.tokens)
+        commit = (named or references.tag_from(value)).commit_id
+        if self._source.get(found.repository.partition, keys.commit(commit)) is None:
+            raise Corrupt(f"it names commit {commit}, which does not exist")
+
+    def _skip(self, repository: Repository) -> None:
+        """Claims what belongs to a repository that was not asked for."""
+        self._claimed.add(repository.partition)
+        for _, value in self._source.scan(repository.partition, *keys.all_branches()):
+            try:
+                self._claimed.update(references.branch_from(value).tokens)
+            except Corrupt:
+                continue
+
+    def _survey_others(self, sizes: Iterator[tuple[bytes, int]]) -> None:
+        remains = 0
+        for raw, number in sizes:
+            partition = raw.decode("utf-8", "surrogateescape")
+            if partition in self._claimed:
+                continue
+            if partition in _OTHER_PARTITIONS:
+                what, reason = _OTHER_PARTITIONS[partition]
+                self._leave(what, reason, records=number)
+            elif partition == "actions":
+                self._leave("runs of hooks", "Anabranch runs no hooks", records=number)
+            elif partition == "pulls":
+                continue  # the index of pull requests, which comes over with each repository
+            elif _is_own(partition):
+                self._leave("records of Anabranch", "it has served this database", records=number)
+            else:
+                remains += number
+        if remains:
+            reason = "of deleted repositories and branches, or of another program"
+            self._leave("other records", reason, records=remains)
+
+    def _leave(self, what: str, reason: str, where: str = "", *, records: int = 1) -> None:
+        for index, left in enumerate(self._report.left_behind):
+            if (left.what, left.reason, left.where) == (what, reason, where):
+                total = left.records + records
+                self._report.left_behind[index] = LeftBehind(what, total, reason, where)
+                return
+        self._report.left_behind.append(LeftBehind(what, records, reason, where))
+
+
+def _is_own(partition: str) -> bool:
+    names = ("anabranch", "idempotency-keys", "multiparts-finished")
+    return partition.startswith(("anabranch-", "multiparts-parts:")) or partition in names

@@ -1,0 +1,247 @@
+"""What the survey of a database finds: repositories, what stays behind, damage."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import Corrupt, Invalid
+from anabranch.model.job import JobStatus
+from anabranch.model.secret import Secret
+from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.records.imports import IMPORTS
+
+from .conftest import content
+
+
+def test_survey_counts_what_lakefs_wrote(migrate):
+    report = migrate().report
+    found = {each.name: each for each in report.repositories}
+    assert list(found) == ["archive", "empty", "odd", "sea"]
+    sea = found["sea"]
+    assert (sea.branches, sea.tags, sea.commits, sea.uncommitted) == (6, 3, 10, 8)
+    assert (sea.protection_rules, sea.metadata, sea.pull_requests, sea.tasks) == (2, 2, 2, 0)
+    assert sea.retention == "21 days, and of 1 branches"
+    assert found["archive"].read_only
+    assert [each.unreachable for each in report.repositories] == [""] * 4
+    assert [each.name for each in report.repositories if each.normalized] == ["odd"]
+    assert (report.access.administrator, report.access.key_pairs) == ("captain", 1)
+    assert (report.unreadable_records, report.warnings, report.access.omitted) == (0, [], "")
+    assert {(left.what, left.records, left.where) for left in report.left_behind} == {
+        ("tasks", 1, "sea"),
+        ("runs of hooks", 3, ""),
+        ("uploads in parts", 1, ""),
+        ("other records", 2, ""),
+    }
+
+
+def test_survey_changes_nothing(migrate, source, target):
+    before = dict(source.rows)
+    migrate()
+    assert content(target, source) == {}
+    assert {(name, key): source.get(name, key) for name, key in before} == before
+
+
+DAMAGE = [
+    ("sea", b"branches/dev", b"BranchData"),
+    ("sea", b"tags/v1", b"TagData"),
+    ("sea", b"commits/", b"CommitData"),
+    ("sea", b"settings/protected_branches", b"BranchProtectionRules"),
+    ("sea", b"repo-metadata", b"RepoMetadata"),
+    ("sea", b"pulls/", b"PullRequestData"),
+    ("sea", b"tasks/", b"RepositoryDumpStatus"),
+]
+
+
+@pytest.mark.parametrize(("repository", "prefix", "record"), DAMAGE)
+def test_damaged_record_is_named_and_nothing_is_written(
+    migrate, source, target, repository, prefix, record
+):
+    partition = source.partition_of(repository)
+    key = source.key(partition, prefix)
+    source.put(partition, key, source.rows[partition, key][:-1])
+    migration = migrate()
+    damaged = [each for each in migration.report.unreadable if each.key == key.decode()]
+    assert [each.partition for each in damaged] == [partition]
+    assert record.decode() in damaged[0].reason
+    with pytest.raises(Corrupt, match="records cannot be read, the first in partition") as caught:
+        migration.run()
+    assert caught.value.kind == "unreadable_records"
+    assert content(target, source) == {}
+
+
+def test_damaged_repository_user_and_staged_change_are_named(migrate, source):
+    token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
+    for partition, key in (
+        ("graveler", b"repos/empty"),
+        ("basicAuth", b"users/superAdmin"),
+        (token, b"maps/05.txt"),
+    ):
+        source.put(partition, key, source.rows[partition, key][:-1])
+    named = {(each.partition, each.key) for each in migrate().report.unreadable}
+    assert named == {
+        ("graveler", "repos/empty"),
+        ("basicAuth", "users/superAdmin"),
+        (token, "maps/05.txt"),
+    }
+
+
+def test_record_under_another_key_is_unreadable(migrate, source):
+    sea = source.partition_of("sea")
+    token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
+    for partition, key, other in (
+        ("graveler", b"repos/empty", b"repos/other"),
+        (sea, b"branches/dev", b"branches/other"),
+        (sea, b"tags/v1", b"tags/other"),
+        (token, b"maps/05.txt", b"maps/other.txt"),
+    ):
+        source.put(partition, other, source.rows[partition, key])
+    reasons = {each.key: each.reason for each in migrate().report.unreadable}
+    assert reasons.keys() == {"repos/other", "branches/other", "tags/other", "maps/other.txt"}
+    assert all("than its key" in reason for reason in reasons.values())
+
+
+def test_reference_to_missing_commit_is_unreadable(migrate, source):
+    sea = source.partition_of("sea")
+    tag = records.TagData.FromString(source.rows[sea, b"tags/v1"])
+    source.put(sea, b"commits/" + tag.commit_id.encode(), None)
+    reasons = {each.key: each.reason for each in migrate().report.unreadable}
+    assert reasons["tags/v1"] == f"it names commit {tag.commit_id}, which does not exist"
+
+
+def test_commit_of_other_content_is_a_warning(migrate, source):
+    sea = source.partition_of("sea")
+    key = source.key(sea, b"commits/")
+    commit = records.CommitData.FromString(source.rows[sea, key])
+    commit.message += "?"
+    source.put(sea, key, commit.SerializeToString())
+    report = migrate().report
+    assert report.unreadable_records == 0
+    assert len(report.warnings) == 1
+    assert commit.id in report.warnings[0]
+
+
+def test_names_that_are_not_printable_are_escaped(migrate, source):
+    token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
+    source.put(token, b"\x1b[31m\xff\n", b"\xff")
+    (found,) = migrate().report.unreadable
+    assert found.key == r"\x1b[31m\xff\n"
+
+
+def test_jobs_that_have_not_ended_stay_behind(migrate, source, target):
+    sea = source.partition_of("sea")
+    ended = JobStatus(id="ended", updated_at=1.0, completed=True)
+    running = JobStatus(id="running", updated_at=1.0)
+    for status in (ended, running):
+        source.put(sea, IMPORTS.key(status.id), IMPORTS.encode(status))
+    task = records.GarbageCollectionPrepareStatus(task={"id": "GCPCa", "done": True})
+    source.put(sea, b"tasks/GCPCa", task.SerializeToString())
+    task.task.done = False
+    source.put(sea, b"tasks/GCPCb", task.SerializeToString())
+    migration = migrate()
+    left = {(each.what, each.records, each.reason) for each in migration.report.left_behind}
+    assert ("imports", 1, "imports that have not ended; start them again") in left
+    assert any(what == "tasks" and "preparations" in reason for what, _, reason in left)
+    migration.run()
+    assert target.get(sea, IMPORTS.key("ended")) is not None
+    assert target.get(sea, IMPORTS.key("running")) is None
+    assert target.get(sea, b"tasks/GCPCa") is not None
+    assert target.get(sea, b"tasks/GCPCb") is None
+
+
+def test_repository_that_was_being_deleted_stays_behind(migrate, source, target):
+    record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
+    record.state = records.RepositoryData.IN_DELETION
+    source.put("graveler", b"repos/empty", record.SerializeToString())
+    migration = migrate()
+    (empty,) = (each for each in migration.report.repositories if each.name == "empty")
+    assert (empty.in_deletion, empty.target) == (True, "omitted")
+    migration.run()
+    assert target.get("graveler", b"repos/empty") is None
+    assert target.get("graveler", b"repos/sea") is not None
+
+
+def test_objects_elsewhere_cannot_be_reached(migrate, tmp_path):
+    report = migrate(blocks=tmp_path).report
+    reasons = {each.name: each.unreachable for each in report.repositories}
+    assert reasons.pop("empty") == "", "it has no tree to look for"
+    assert all("is the store of the settings lakeFS's?" in reason for reason in reasons.values())
+
+
+@pytest.mark.parametrize(
+    "namespace", ["s3://bucket/prefix", "gs://b/p", "https://a.b/c/d", "local://.."]
+)
+def test_namespace_of_another_store_cannot_be_reached(migrate, source, namespace):
+    record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
+    record.storage_namespace = namespace
+    source.put("graveler", b"repos/empty", record.SerializeToString())
+    (empty,) = (each for each in migrate().report.repositories if each.name == "empty")
+    assert empty.unreachable == "it cannot be in a store of type local (blockstore.type)"
+
+
+def test_repository_in_a_store_with_an_id_cannot_be_reached(migrate, source):
+    record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
+    record.storage_id = "second"
+    source.put("graveler", b"repos/empty", record.SerializeToString())
+    (empty,) = (each for each in migrate().report.repositories if each.name == "empty")
+    assert "'second'" in empty.unreachable
+
+
+def test_damaged_retention_rules_are_reported(migrate, tmp_path, folder):
+    rules = tmp_path / "sea/_lakefs/retention/gc/rules/config.json"
+    rules.parent.mkdir(parents=True)
+    rules.write_bytes(b"\xff")
+    for table in (folder / "sea/_lakefs").iterdir():
+        if table.is_file():
+            (tmp_path / "sea/_lakefs" / table.name).write_bytes(table.read_bytes())
+    (sea,) = (each for each in migrate(blocks=tmp_path).report.repositories if each.name == "sea")
+    assert sea.unreachable == ""
+    assert sea.retention.startswith("unreadable: ")
+
+
+def test_only_named_repositories_are_read(migrate, source, target):
+    sea = source.partition_of("sea")
+    source.put(sea, b"branches/dev", b"\xff")
+    migration = migrate(names=["odd", "missing"])
+    assert [each.name for each in migration.report.repositories] == ["odd"]
+    assert migration.report.warnings == ["lakeFS has no repository missing"]
+    assert migration.report.unreadable_records == 0
+    migration.run()
+    assert [key for key, _ in target.scan("graveler")] == [b"repos/odd"]
+
+
+def test_wrong_secret_is_rejected(migrate, source, target):
+    with pytest.raises(Invalid, match="opens none of the 1 key pairs") as caught:
+        migrate(secret="wrong")
+    assert caught.value.kind == "wrong_encrypt_secret"
+    assert content(target, source) == {}
+
+
+def test_damaged_key_pair_is_unreadable(migrate, source):
+    key = source.key("basicAuth", b"uCredentials/")
+    pair = records.CredentialData.FromString(source.rows["basicAuth", key])
+    other = key.rpartition(b"/")[0] + b"/AKIAJOTHER"
+    pair.access_key_id = "AKIAJOTHER"
+    pair.secret_access_key_encrypted_bytes = pair.secret_access_key_encrypted_bytes[:-1]
+    source.put("basicAuth", other, pair.SerializeToString())
+    (found,) = migrate().report.unreadable
+    assert found.key == other.decode()
+    assert "cannot be decrypted" in found.reason
+
+
+@pytest.mark.parametrize("key", [None, Secret("another")])
+def test_in_place_the_settings_must_have_lakefs_key(migrate, source, key):
+    migration = migrate(source.store, in_place=True, key=key)
+    assert "not lakeFS's" in migration.report.access.omitted
+    with pytest.raises(Invalid) as caught:
+        migration.run()
+    assert caught.value.kind == "wrong_encrypt_secret"
+
+
+def test_clients_and_records_of_anabranch_are_reported(migrate, source):
+    source.clients.append("psql at 127.0.0.1")
+    source.put("anabranch", b"shared-settings", b"{}")
+    source.put(source.partition_of("sea"), b"uploads/a\x00b", b"")
+    report = migrate().report
+    assert report.active_clients == ["psql at 127.0.0.1"]
+    left = {(each.what, each.where) for each in report.left_behind}
+    assert {("records of Anabranch", ""), ("uploads", "sea")} <= left
