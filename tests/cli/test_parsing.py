@@ -114,6 +114,15 @@ def test_a_group_with_a_default_takes_it():
     assert choose(group, ["undo", "x"])[0] == GROUP.commands[1]
 
 
+def test_default_of_a_group_that_runs_alone_needs_no_arguments():
+    group = GROUP._replace(default="do", runs_alone=True)
+    for words in ([], ["--force"], ["-m", "x"]):
+        assert choose(group, words) == (COMMAND, words)
+    for words in (["--help"], ["-f", "-h"]):
+        assert choose(group, words) == (None, words), "the help of the group"
+    assert choose(group, ["undo", "x"])[0] == COMMAND._replace(name="undo")
+
+
 def test_nearest_words():
     assert closest("brnch", ["branch", "tag"]) == "Did you mean branch?"
     assert closest("xyz", ["branch", "tag"]) == ""

@@ -71,7 +71,11 @@ SECTIONS = (
         "Servers",
         (
             CommandEntry("serve", "serve", "Serve a folder over HTTP"),
-            CommandEntry("migrate", "migrate", "Create or update the tables of a shared database"),
+            CommandEntry(
+                "migrate",
+                "migrate",
+                "Prepare a shared database; take over the database of lakeFS",
+            ),
             CommandEntry(
                 "gc",
                 "garbage",

@@ -1,4 +1,4 @@
-"""`migrate`: creates or updates the tables of a database that servers share."""
+"""`migrate`: creates or updates the tables of a database that servers share, and reads lakeFS's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.commands.migrate_from_lakefs import FROM_LAKEFS
+from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import Call
 
 if TYPE_CHECKING:
@@ -58,21 +59,33 @@ def _adopt(settings: Settings) -> list[str]:
         keyvalue.close()
 
 
-COMMAND = Command(
+COMMAND = Group(
     "migrate",
-    "Create or update the tables of a shared database",
-    _migrate,
-    options=(
-        Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
-        Option("--adopt", "Replace the settings that the servers share by these"),
-        Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
+    "Prepare a shared database; take over the database of lakeFS",
+    (
+        Command(
+            "tables",
+            "Create or update the tables of a shared database",
+            _migrate,
+            options=(
+                Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+                Option("--adopt", "Replace the settings that the servers share by these"),
+                Option(
+                    "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
+                ),
+            ),
+            details="Run it once with the settings of the servers, before the first start and "
+            "after an upgrade whose notes say so. It does not change tables that are up to date.",
+            examples=(
+                "migrate",
+                "migrate --config /etc/anabranch.toml",
+                "migrate --config /etc/anabranch.toml --adopt",
+            ),
+            connects=False,
+        ),
+        FROM_LAKEFS,
     ),
-    details="Run it once with the settings of the servers, before the first start and after an "
-    "upgrade whose notes say so. It does not change tables that are up to date.",
-    examples=(
-        "migrate",
-        "migrate --config /etc/anabranch.toml",
-        "migrate --config /etc/anabranch.toml --adopt",
-    ),
-    connects=False,
+    details="`anabranch migrate` without a command runs `migrate tables`.",
+    default="tables",
+    runs_alone=True,
 )

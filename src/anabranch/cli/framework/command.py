@@ -97,13 +97,16 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of commands; `default` runs if none of them is named."""
+    """A group of commands; `default` runs if arguments name none of them, and if there are no
+    arguments but options, if it is also `runs_alone`.
+    """
 
     name: str
     summary: str
     commands: tuple[Command, ...]
     details: str = ""
     default: str = ""
+    runs_alone: bool = False
 
     def find(self, name: str) -> Command | None:
         """Returns the command of that name, or None."""

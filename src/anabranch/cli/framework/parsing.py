@@ -18,6 +18,8 @@ from anabranch.did_you_mean import closest
 
 __all__ = ["choose", "parse", "split_globals"]
 
+_HELP = frozenset({"-h", "--help"})
+
 
 def split_globals(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns the global options before the first other argument, and the rest: `--json repo list`
@@ -41,7 +43,8 @@ def choose(group: Group, words: Sequence[str]) -> tuple[Command | None, list[str
     if rest and group.default:
         return group.find(group.default), list(words)
     if not rest:
-        return None, leading
+        alone = group.runs_alone and _HELP.isdisjoint(leading)
+        return (group.find(group.default) if alone else None), leading
     names = [command.name for command in group.commands]
     raise Usage(
         f"{group.name} has no command {rest[0]!r}",
@@ -54,7 +57,7 @@ def parse(program: str, command: Command, words: Sequence[str]) -> argparse.Name
     the command as typed, for messages.
     """
     options = (*command.options, *command.shared_options)
-    if any(word in ("-h", "--help") for word in _before_dashes(words)):
+    if not _HELP.isdisjoint(_before_dashes(words)):
         return argparse.Namespace(help=True)
     parser = _Parser(program, options)
     for option in options:

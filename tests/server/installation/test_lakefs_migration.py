@@ -1,0 +1,317 @@
+"""`anabranch migrate from-lakefs` of a database that lakeFS wrote, and servers over the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import boto3
+import psycopg
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from support.histories.described_installation import RestCalls, describe
+from support.services.postgres import Cluster
+from support.services.recorded_lakefs import (
+    ACCESS_KEY_ID,
+    ENCRYPT_KEY,
+    SECRET_ACCESS_KEY,
+    expected,
+    load_database,
+    rows,
+    unpack_blocks,
+)
+
+from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.testing.server import Server, running_server
+
+KEY_PAIR = (ACCESS_KEY_ID, SECRET_ACCESS_KEY)
+LAKEFS_KEY = {"LAKEFS_AUTH_ENCRYPT_SECRET_KEY": ENCRYPT_KEY}
+
+
+@pytest.fixture(scope="module")
+def recorded(postgres_cluster: Cluster) -> str:
+    """lakeFS's database, which tests only read."""
+    return load_database(postgres_cluster)
+
+
+@pytest.fixture
+def lakefs(postgres_cluster: Cluster) -> str:
+    """lakeFS's database, which the test may change."""
+    return load_database(postgres_cluster)
+
+
+@pytest.fixture
+def block(tmp_path: Path) -> Path:
+    return unpack_blocks(tmp_path / "block")
+
+
+def migrate(
+    *words: str, within: list[str] | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    command = within or [sys.executable, "-m", "anabranch"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")}
+    return subprocess.run(
+        [*command, "migrate", "from-lakefs", *words],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+
+
+def postgres_settings(url: str, block: Path, key: str = ENCRYPT_KEY) -> dict[str, str]:
+    return {
+        "ANABRANCH_DATABASE_TYPE": "postgres",
+        "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING": url,
+        "ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block),
+        "ANABRANCH_AUTH_ENCRYPT_SECRET_KEY": key,
+    }
+
+
+@contextmanager
+def served(data: Path, settings: Mapping[str, str]) -> Iterator[Server]:
+    # without an administrator of its own: lakeFS's must be there
+    none = dict.fromkeys(
+        (
+            "ANABRANCH_INSTALLATION_USER_NAME",
+            "ANABRANCH_INSTALLATION_ACCESS_KEY_ID",
+            "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY",
+        ),
+        "",
+    )
+    with running_server(data, env={**settings, **none}) as server:
+        yield server
+
+
+def check_server(server: Server) -> None:
+    """Everything is as lakeFS said, and lakeFS's user can read and change it."""
+    calls = RestCalls(server.api, KEY_PAIR)
+    said, wanted = describe(calls), expected()
+    assert said.keys() == wanted.keys()
+    for name, repository in wanted.items():
+        for topic, value in repository.items():
+            if topic != "pulls":
+                assert said[name][topic] == value, (name, topic)
+    assert calls.call("GET", "/user")["user"]["id"] == "captain"
+    s3 = s3_client(server)
+    assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == sorted(wanted)
+    for name, repository in wanted.items():
+        objects = {
+            entry["checksum"]: (f"{branch}/{entry['path']}", entry["size_bytes"])
+            for branch in repository["branches"]
+            for entry in repository["trees"][branch]
+        }
+        for checksum, (key, size) in objects.items():
+            body = s3.get_object(Bucket=name, Key=key)["Body"].read()
+            assert (hashlib.md5(body).hexdigest(), len(body)) == (checksum, size)
+    commit_and_merge(calls)
+
+
+def commit_and_merge(calls: RestCalls) -> None:
+    """What was uncommitted can be committed, also what lakeFS had sealed, and merged."""
+    branches = "/repositories/sea/branches"
+    for branch in ("dev", "blocked"):
+        wanted = expected()["sea"]["trees"][branch]
+        calls.call("POST", f"{branches}/{branch}/commits", {"message": "came over"})
+        found = calls.pages(f"/repositories/sea/refs/{branch}@/objects/ls")
+        assert [entry["path"] for entry in found] == [entry["path"] for entry in wanted]
+        assert calls.pages(f"{branches}/{branch}/diff") == []
+    calls.call("POST", "/repositories/sea/refs/dev/merge/main", {"strategy": "source-wins"})
+    with pytest.raises(Exception, match="cannot write to protected branch"):
+        calls.call("POST", f"{branches}/main/objects", None, b"no", path="a")
+    with pytest.raises(Exception, match="read-only repository"):
+        calls.call("POST", "/repositories/archive/branches/main/objects", None, b"no", path="a")
+
+
+def s3_client(server: Server, secret: str = SECRET_ACCESS_KEY) -> boto3.client:
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=ACCESS_KEY_ID,
+        aws_secret_access_key=secret,
+        region_name="us-east-1",
+        config=Config(retries={"max_attempts": 1}),
+    )
+
+
+def test_database_is_opened_in_place(postgres_cluster, lakefs, block, tmp_path):
+    settings = postgres_settings(lakefs, block)
+    before = rows(postgres_cluster, lakefs)
+    dry = migrate("--dry-run", "--data", str(tmp_path / "data"), **settings)
+    assert (dry.returncode, dry.stderr) == (0, "")
+    assert "in place:" in dry.stdout
+    assert rows(postgres_cluster, lakefs) == before
+    ran = migrate("--yes", "--data", str(tmp_path / "data"), **settings)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith(
+        "Changed 1 record. Stop lakeFS, and start `anabranch serve` with these settings.\n"
+    )
+    changed = set(rows(postgres_cluster, lakefs)) - set(before)
+    assert [(partition, key) for partition, key, _ in changed] == [(b"graveler", b"repos/odd")]
+    again = migrate("--data", str(tmp_path / "data"), **settings)
+    assert (again.returncode, "Changed nothing" in again.stdout) == (0, True)
+    with served(tmp_path / "data", settings) as server:
+        check_server(server)
+
+
+def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_path):
+    data = tmp_path / "data"
+    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block)}
+    before = rows(postgres_cluster, recorded)
+    words = ["--postgres", recorded, "--data", str(data)]
+    dry = migrate("--dry-run", *words, **settings, **LAKEFS_KEY)
+    assert (dry.returncode, dry.stderr) == (0, "")
+    assert not data.exists()
+    assert not (block / ".anabranch-temporary").exists()
+    ran = migrate("--yes", *words, **settings, **LAKEFS_KEY)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "\nCopied 49 records\n" in ran.stdout
+    again = migrate(*words, **settings, **LAKEFS_KEY)
+    assert again.returncode == 0, "with nothing to do, it asks nothing"
+    assert again.stdout.endswith("Everything is there already: nothing was changed\n")
+    assert rows(postgres_cluster, recorded) == before
+    with served(data, settings) as server:
+        check_server(server)
+        with pytest.raises(ClientError) as caught:
+            s3_client(server, "wrong-secret").list_buckets()
+        assert caught.value.response["Error"]["Code"] == "SignatureDoesNotMatch"
+    refused = migrate("--yes", *words, **settings, **LAKEFS_KEY)
+    assert refused.returncode == 1
+    assert "the target has the repository, with other content" in refused.stderr
+    assert "sea" in refused.stderr
+    others = migrate("--yes", *words, "--repository", "odd", **settings, **LAKEFS_KEY)
+    assert others.stdout.endswith("nothing was changed\n")
+
+
+def test_database_is_copied_to_another_postgresql_database(
+    recorded, postgres_cluster, block, tmp_path
+):
+    target = postgres_cluster.url(postgres_cluster.make_database())
+    settings = postgres_settings(target, block, key="another-key-of-the-target")
+    secret = tmp_path / "secret"
+    secret.write_text(f"{ENCRYPT_KEY}\n")
+    words = ["--postgres", recorded, "--data", str(tmp_path / "data")]
+    words += ["--encrypt-secret-file", str(secret)]
+    ran = migrate("--yes", *words, **settings)
+    assert (ran.returncode, "anabranch migrate" in ran.stderr) == (1, True), "it has no tables"
+    PostgresDatabase(target).migrate()
+    empty = rows(postgres_cluster, target)
+    dry = migrate("--dry-run", *words, **settings)
+    assert dry.returncode == 0
+    assert rows(postgres_cluster, target) == empty
+    assert migrate("--yes", *words, **settings).returncode == 0
+    copied = rows(postgres_cluster, target)
+    assert migrate("--yes", *words, **settings).returncode == 0
+    assert rows(postgres_cluster, target) == copied
+    with served(tmp_path / "data", settings) as server:
+        check_server(server)
+
+
+KILLED = """
+import os, signal, sys
+import anabranch.server.installation.lakefs_migration as migration
+from anabranch.cli.main import main
+from anabranch.testing.stores import FaultyStore
+
+left = int(sys.argv.pop(1))
+
+def before(step, partition):
+    global left
+    if step == "apply":
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+opened = migration.open_keyvalue
+migration.open_keyvalue = lambda database: FaultyStore(opened(database), before)
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_copy_that_was_killed_is_continued(recorded, block, tmp_path):
+    data = tmp_path / "data"
+    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
+    words = ["--yes", "--postgres", recorded, "--data", str(data)]
+    codes = []
+    while 0 not in codes and len(codes) < 20:
+        within = [sys.executable, "-c", KILLED, "3"]
+        codes.append(migrate(*words, within=within, **settings).returncode)
+    assert codes[:-1] == [-signal.SIGKILL] * (len(codes) - 1)
+    assert len(codes) > 5, "each writes a step more and is killed"
+    assert migrate(*words, **settings).returncode == 0
+    with served(data, {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block)}) as server:
+        check_server(server)
+
+
+def test_wrong_secret_is_rejected(recorded, block, tmp_path):
+    data = tmp_path / "data"
+    ran = migrate(
+        *("--yes", "--postgres", recorded, "--data", str(data)),
+        ANABRANCH_BLOCKSTORE_LOCAL_PATH=str(block),
+        LAKEFS_AUTH_ENCRYPT_SECRET_KEY="wrong",
+    )
+    assert ran.returncode == 1
+    assert "opens none of the 1 key pairs" in ran.stderr
+    dry = migrate("--dry-run", "--data", str(data), **postgres_settings(recorded, block, "wrong"))
+    assert dry.returncode == 0
+    assert "problem: the settings' auth.encrypt.secret_key is not lakeFS's" in dry.stdout
+
+
+def test_unknown_schema_and_damage_are_rejected(postgres_cluster, lakefs, block, tmp_path):
+    settings = postgres_settings(lakefs, block)
+    with psycopg.connect(lakefs, autocommit=True) as connection:
+        connection.execute("UPDATE kv SET value = value || '\\xff' WHERE key = 'branches/dev'")
+    before = rows(postgres_cluster, lakefs)
+    for option in ("--dry-run", "--yes"):
+        ran = migrate(option, "--data", str(tmp_path / "data"), **settings)
+        assert ran.returncode == 1
+        assert "key branches/dev: a BranchData record" in ran.stdout
+    assert "Nothing was changed" in ran.stderr
+    assert rows(postgres_cluster, lakefs) == before
+    with psycopg.connect(lakefs, autocommit=True) as connection:
+        connection.execute("UPDATE kv SET value = '3' WHERE key = 'kv/schema/version'")
+    ran = migrate("--dry-run", "--data", str(tmp_path / "data"), **settings)
+    assert ran.returncode == 1
+    assert "has schema version 3" in ran.stderr
+    assert "lakefs migrate up" in ran.stderr
+
+
+def test_running_lakefs_is_a_warning_and_needs_confirmation(recorded, block, tmp_path):
+    words = ["--postgres", recorded, "--data", str(tmp_path / "data")]
+    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
+    with psycopg.connect(recorded):
+        dry = migrate("--dry-run", *words, **settings)
+        assert dry.returncode == 0
+        assert "another program uses the database: an unnamed program at 127.0.0.1" in dry.stderr
+        asked = migrate(*words, **settings)
+    assert asked.returncode == 2
+    assert "Copy 4 repositories and the users, although other programs use" in asked.stderr
+    assert "--yes" in asked.stderr
+
+
+def test_report_is_json(recorded, block, tmp_path):
+    words = ["--postgres", recorded, "--data", str(tmp_path / "data"), "--json"]
+    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
+    dry = json.loads(migrate("--dry-run", *words, **settings).stdout)
+    assert [each["name"] for each in dry["repositories"]] == ["archive", "empty", "odd", "sea"]
+    assert (dry["dry_run"], dry["pending"], dry["written"]) == (True, True, 0)
+    done = json.loads(migrate("--yes", *words, **settings).stdout)
+    assert (done["dry_run"], done["written"]) == (False, 49)
+    assert migrate(*words, **settings).returncode == 2, "--json cannot ask"
+
+
+def test_source_must_be_named(tmp_path):
+    ran = migrate("--dry-run", "--data", str(tmp_path))
+    assert ran.returncode == 2
+    assert "which database is lakeFS's?" in ran.stderr
