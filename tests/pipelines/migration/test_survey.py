@@ -20,7 +20,7 @@ def test_survey_counts_what_lakefs_wrote(migrate):
     sea = found["sea"]
     assert (sea.branches, sea.tags, sea.commits, sea.uncommitted) == (6, 3, 10, 8)
     assert (sea.protection_rules, sea.metadata, sea.pull_requests, sea.tasks) == (2, 2, 2, 0)
-    assert sea.retention == "21 days, and of 1 branches"
+    assert sea.retention == "21 days, 1 branch otherwise"
     assert found["archive"].read_only
     assert [each.unreachable for each in report.repositories] == [""] * 4
     assert [each.name for each in report.repositories if each.normalized] == ["odd"]

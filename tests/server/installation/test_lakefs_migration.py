@@ -30,6 +30,7 @@ from support.services.recorded_lakefs import (
 )
 
 from anabranch.keyvalue.postgres.database import PostgresDatabase
+from anabranch.records import lakefs_pb2 as records
 from anabranch.testing.server import Server, running_server
 
 KEY_PAIR = (ACCESS_KEY_ID, SECRET_ACCESS_KEY)
@@ -93,10 +94,14 @@ def served(data: Path, settings: Mapping[str, str]) -> Iterator[Server]:
         yield server
 
 
-def check_server(server: Server) -> None:
+def check_server(server: Server, storage: str = "local://") -> None:
     """Everything is as lakeFS said, and lakeFS's user can read and change it."""
     calls = RestCalls(server.api, KEY_PAIR)
     said, wanted = describe(calls), expected()
+    for repository in wanted.values():
+        repository["repository"]["storage_namespace"] = moved(
+            repository["repository"]["storage_namespace"], storage
+        )
     assert said.keys() == wanted.keys()
     for name, repository in wanted.items():
         for topic, value in repository.items():
@@ -115,6 +120,11 @@ def check_server(server: Server) -> None:
             body = s3.get_object(Bucket=name, Key=key)["Body"].read()
             assert (hashlib.md5(body).hexdigest(), len(body)) == (checksum, size)
     commit_and_merge(calls)
+
+
+def moved(namespace: str, storage: str) -> str:
+    """Returns a recorded storage namespace in another store."""
+    return namespace if storage == "local://" else storage + namespace[8:].lstrip("/")
 
 
 def commit_and_merge(calls: RestCalls) -> None:
@@ -215,6 +225,38 @@ def test_database_is_copied_to_another_postgresql_database(
     assert rows(postgres_cluster, target) == copied
     with served(tmp_path / "data", settings) as server:
         check_server(server)
+
+
+def test_database_of_an_installation_on_s3_is_opened_in_place(
+    postgres_cluster, lakefs, s3_service, block, tmp_path
+):
+    storage = "s3://from-lakefs/lake/"
+    s3_service.make_bucket("from-lakefs")
+    store = s3_service.blocks()
+    for path in (path for path in block.rglob("*") if path.is_file()):
+        key = str(path.relative_to(block)).replace("odd/spelling/", "odd//spelling/")
+        store.put(storage + key, [path.read_bytes()])
+    store.close()
+    with psycopg.connect(lakefs, autocommit=True) as connection:
+        for partition, key, value in rows(postgres_cluster, lakefs):
+            if partition == b"graveler":
+                record = records.RepositoryData.FromString(value)
+                record.storage_namespace = moved(record.storage_namespace, storage)
+                connection.execute(
+                    "UPDATE kv SET value = %s WHERE partition_key = 'graveler' AND key = %s",
+                    (record.SerializeToString(), key),
+                )
+    settings = {**postgres_settings(lakefs, block), **s3_service.settings}
+    elsewhere = {**settings, "ANABRANCH_BLOCKSTORE_S3_ENDPOINT": "http://127.0.0.1:1"}
+    report = json.loads(migrate("--dry-run", "--json", **elsewhere).stdout)
+    reasons = [each["unreachable"] for each in report["repositories"]]
+    assert "does not answer" in reasons[0]
+    assert reasons[1:] == ["s3://from-lakefs does not answer, as above"] * 3
+    report = json.loads(migrate("--yes", "--json", **settings).stdout)
+    assert [each["unreachable"] for each in report["repositories"]] == [""] * 4
+    assert report["written"] == 0
+    with served(tmp_path / "data", settings) as server:
+        check_server(server, storage)
 
 
 KILLED = """

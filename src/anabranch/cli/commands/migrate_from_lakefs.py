@@ -114,7 +114,7 @@ def _result(report: Report) -> str:
 def _print(call: Call, report: Report) -> None:
     out = call.output
     kind = "in place" if report.in_place else "to be copied"
-    out.line(f"lakeFS database {printable(report.source)}, {kind}:")
+    out.line(f"lakeFS's database {printable(report.source)}, {kind}:")
     for each in report.repositories:
         _print_repository(call, each)
     _print_access(call, report)

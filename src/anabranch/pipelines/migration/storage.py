@@ -71,7 +71,7 @@ class StorageCheck:
             except AnabranchError as error:
                 report.unreachable = error.message
                 if isinstance(error, Busy):
-                    self._unavailable[bucket] = error.message
+                    self._unavailable[bucket] = f"{bucket} does not answer, as above"
 
     def normalized(self, repository: Repository) -> Repository:
         """Returns a repository with the storage namespace as this store spells addresses, and as
@@ -118,8 +118,10 @@ class StorageCheck:
             rules = parse(records.GarbageCollectionRules(), raw)
         except Corrupt as error:
             return f"unreadable: {error.message}"
-        branches = len(rules.branch_retention_days)
-        return f"{rules.default_retention_days} days, and of {branches} branches"
+        text, number = f"{rules.default_retention_days} days", len(rules.branch_retention_days)
+        if number:
+            text += f", {number} {'branch' if number == 1 else 'branches'} otherwise"
+        return text
 
 
 def stored_record(found: Found, storage: StorageCheck) -> bytes:
