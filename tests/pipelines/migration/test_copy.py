@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from support.services.recorded_lakefs import ACCESS_KEY_ID, ENCRYPT_KEY, SECRET_ACCESS_KEY
 
@@ -14,6 +16,10 @@ from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.model.secret import Secret
 from anabranch.records import lakefs_pb2 as records
 from anabranch.testing.stores import FaultyStore, fail_at
+from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.repositories import Repositories
+from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner, discard
 
 from .conftest import TARGET_KEY, Source, content
 
@@ -179,6 +185,44 @@ def test_repository_created_meanwhile_is_a_conflict(migrate, source, target):
         migration.run()
     stored = target.get("graveler", b"repos/archive")
     assert stored == record.SerializeToString()
+
+
+def test_repository_that_the_target_has_deleted_is_copied_again(migrate, source, target):
+    migrate().run()
+    token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
+    repositories = Repositories(target, Identifiers(time.time), time.time)
+    target.apply(discard([token], time.time()))  # as a commit of the branch does
+    repositories.delete("sea")
+    migrate().run()
+    Cleaner(target, lambda: time.time() + 2 * GRACE_SECONDS).clean()
+    assert dict(target.scan(token)) == dict(source.scan(token))
+    assert {each.target for each in migrate().report.repositories} == {"same"}
+
+
+def test_repository_does_not_come_over_while_garbage_is_collected(migrate, target):
+    sweeps = SweepRecords(target, time.time)
+    sweeps.begin("one")
+    with pytest.raises(Busy) as caught:
+        migrate().run()
+    assert caught.value.kind == "sweep_under_way"
+    assert list(target.scan("graveler")) == []
+    sweeps.end("one")
+    migrate().run()
+    assert len(list(target.scan("graveler"))) == 4
+
+
+def test_sweep_that_begins_before_the_last_write_is_noticed(migrate, target):
+    begun = []
+
+    def begin(step: str, partition: str) -> None:
+        if (step, partition) == ("apply", "graveler") and not begun:
+            begun.append(partition)
+            SweepRecords(target, time.time).begin("one")
+
+    with pytest.raises(Busy) as caught:
+        migrate(FaultyStore(target, begin)).run()
+    assert caught.value.kind == "sweep_under_way"
+    assert list(target.scan("graveler")) == []
 
 
 def test_users_do_not_come_over_without_lakefs_key(migrate, target):

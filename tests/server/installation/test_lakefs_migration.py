@@ -357,3 +357,13 @@ def test_source_must_be_named(tmp_path):
     ran = migrate("--dry-run", "--data", str(tmp_path))
     assert ran.returncode == 2
     assert "which database is lakeFS's?" in ran.stderr
+
+
+def test_missing_client_of_postgresql_is_named(tmp_path):
+    program = "import sys; sys.modules['psycopg'] = None; import anabranch.cli.main as program; "
+    within = [sys.executable, "-c", f"{program} sys.exit(program.main())"]
+    ran = migrate(
+        "--dry-run", "--postgres", "postgres://a/b", "--data", str(tmp_path), within=within
+    )
+    assert ran.returncode == 1
+    assert "anabranch[postgres]" in ran.stderr

@@ -66,7 +66,8 @@ class PartitionSize(NamedTuple):
 
 
 class Snapshot:
-    """The state of the database that `connection_string` names, at the moment it is opened.
+    """The state of the database that `connection_string` names, at the moment it is opened. Its
+    `name` is that of its host and its own.
 
     Its keys are read like those of a key-value store. Raises Invalid for a malformed connection
     string, Busy when the database cannot be reached or the connection is lost, and NotSupported
@@ -82,11 +83,12 @@ class Snapshot:
                 kind="invalid_connection_string",
                 hint="Write it like postgres://user:password@host:5432/database.",
             ) from error
-        self.name = "/".join(filter(None, (params.get("host"), params.get("dbname"))))
         try:
             self._connection = psycopg.connect(make_conninfo(**{**_DEFAULTS, **params}))
         except (psycopg.Error, OSError) as error:
             raise _unreachable(error) from error
+        info = self._connection.info
+        self.name = f"{info.host}/{info.dbname}"
         self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         self._connection.read_only = True
         try:

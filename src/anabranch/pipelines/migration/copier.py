@@ -9,21 +9,24 @@ made on condition that no other migration into the database has started since.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from anabranch.errors import Conflict
+from anabranch.errors import Busy, Conflict
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.pipelines.migration import repository_records
 from anabranch.pipelines.migration.report import Target
 from anabranch.pipelines.migration.survey import Found, Source
+from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records import keys, references
 
 __all__ = ["Copier", "Fence"]
 
 _FENCE_PARTITION, _FENCE_KEY = "anabranch", b"migration"
 _MAX_WRITES, _MAX_BYTES = 500, 1 << 20
+_MAX_ATTEMPTS = 100
 _PULLS = "pulls"
 
 Row = tuple[bytes, bytes]
@@ -73,6 +76,7 @@ class Copier:
     """Copies repositories from a source to a target. `copied` is the number of written records."""
 
     def __init__(self, source: Source, target: KeyValueStore, fence: Fence) -> None:
+        self._sweeps = SweepRecords(target, time.time)
         self._source = source
         self._target = target
         self._fence = fence
@@ -93,8 +97,45 @@ class Copier:
 
     def copy(self, found: Found, record: bytes) -> None:
         """Copies a repository that the target does not have, with this record. Raises Conflict if
-        its name was taken meanwhile.
+        its name was taken meanwhile, Busy if garbage is collected in the target.
         """
+        dropped = self._finish_drops(found.staging)
+        self._write_differences(found)
+        if dropped:
+            self._write_differences(found)  # a server may have dropped the areas at the same time
+        key = keys.repository(found.repository.id)
+        publish = Write(keys.GRAVELER, key, record)
+        for _ in range(_MAX_ATTEMPTS):
+            sweeps, no_others = self._sweeps.under_way()
+            if sweeps:
+                raise Busy(
+                    "garbage is being collected in the target",
+                    kind="sweep_under_way",
+                    hint="Run the command again when that has ended; it continues.",
+                )
+            if self._fence.apply([publish], [Expect(keys.GRAVELER, key, None), no_others]):
+                self.copied += 1
+                return
+            if self._target.get(keys.GRAVELER, key) is not None:
+                raise Conflict(
+                    f"a repository {found.repository.id} was created during the migration",
+                    kind="repository_already_exists",
+                )
+        raise Busy("the target's record of sweeps is changed by too many requests at once")
+
+    def _finish_drops(self, tokens: Sequence[str]) -> bool:
+        """Drops staging areas that the target is going to drop after a grace period, since it had
+        the repository before; returns whether there are any.
+        """
+        dropped = False
+        for token in tokens:
+            if self._target.get(keys.CLEANUP, token.encode()) is not None:
+                self._target.drop(token)
+                self._fence.apply([Write(keys.CLEANUP, token.encode(), None)])
+                dropped = True
+        return dropped
+
+    def _write_differences(self, found: Found) -> None:
         batch: list[Write] = []
         size = 0
         for write in self._differences(found):
@@ -104,14 +145,6 @@ class Copier:
                 self._write(batch)
                 batch, size = [], 0
         self._write(batch)
-        key = keys.repository(found.repository.id)
-        publish = Write(keys.GRAVELER, key, record)
-        if not self._fence.apply([publish], [Expect(keys.GRAVELER, key, None)]):
-            raise Conflict(
-                f"a repository {found.repository.id} was created during the migration",
-                kind="repository_already_exists",
-            )
-        self.copied += 1
 
     def _write(self, batch: Sequence[Write]) -> None:
         if batch:

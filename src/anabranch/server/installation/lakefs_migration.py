@@ -31,6 +31,7 @@ from anabranch.server.stores.keyvalue_stores import (
     connection_string,
     is_on_this_machine,
     open_keyvalue,
+    require_postgres_client,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def open_migration(
 
 
 def _snapshot(settings: Settings, url: str) -> Snapshot:
+    require_postgres_client()
     from anabranch.keyvalue.postgres.snapshot import Snapshot  # noqa: PLC0415  an extra
 
     return Snapshot(url or settings.database.postgres.connection_string.reveal())

@@ -21,6 +21,7 @@ __all__ = [
     "is_on_this_machine",
     "migrate_keyvalue",
     "open_keyvalue",
+    "require_postgres_client",
 ]
 
 
@@ -85,6 +86,12 @@ def connection_string(database: Database) -> str:
         raise Invalid(
             "database.postgres.max_open_connections must be at least 1", kind="invalid_settings"
         )
+    require_postgres_client()
+    return url
+
+
+def require_postgres_client() -> None:
+    """Raises Invalid unless PostgreSQL's client is installed."""
     try:
         import psycopg  # noqa: F401, PLC0415  an extra
     except ImportError as error:
@@ -93,4 +100,3 @@ def connection_string(database: Database) -> str:
             kind="extra_missing",
             hint="pip install 'anabranch[postgres]'",
         ) from error
-    return url
