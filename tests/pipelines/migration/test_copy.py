@@ -122,18 +122,19 @@ def test_continued_copy_removes_what_lakefs_has_removed(migrate, source, target)
 
 def test_earlier_migration_stops_when_another_starts(migrate, source, target):
     stage_many(source)
-    first = migrate()
-    started = []
+    token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
+    steps = []
 
-    def start_second(step: str, _partition: str) -> None:
-        if step == "apply" and len(started) < 9:
-            started.append(step)
-            if len(started) == 9:
+    def start_second(step: str, partition: str) -> None:
+        if (step, partition) == ("apply", token):
+            steps.append(step)
+            if len(steps) == 2:  # lakeFS has removed meanwhile what the first has read
+                for number in range(STAGED):
+                    source.put(token, b"many/%04d" % number, None)
                 migrate().run()
 
-    first = migrate(FaultyStore(target, start_second))
     with pytest.raises(Conflict) as caught:
-        first.run()
+        migrate(FaultyStore(target, start_second)).run()
     assert caught.value.kind == "other_migration"
     copied = content(target, source)
     assert copied.pop(CREDENTIAL)
