@@ -29,6 +29,7 @@ from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.imports.listings.engine import import_listing_locally
@@ -79,6 +80,7 @@ class Lake(Catalog):
             clock=clock,
         )
         self.imports = Imports(core, blocks, clock)
+        self.branch_tasks = BranchTasks(core, clock)
         self.images = OpenImages(core, blocks, images_namespace, clock)
         self.builds = self.images.builds
         self._before_close = ExitStack()
@@ -131,12 +133,13 @@ class Lake(Catalog):
         self._before_close.callback(act)
 
     def close(self) -> None:
-        """Interrupts running imports and builds, finishes requests in flight, and closes the
+        """Interrupts running imports, builds and tasks, finishes requests in flight, and closes the
         stores.
         """
         self._before_close.close()
         self.builds.close()
         self.imports.close()
+        self.branch_tasks.close()
         super().close()
         self.keyvalue.close()
         self.blocks.close()

@@ -29,7 +29,6 @@ def stranger(server):
         ("PUT", "/healthcheck"),
         ("HEAD", "/repositories"),
         ("OPTIONS", "/repositories"),
-        ("POST", "/repositories/x/branches/main/commits/async"),
     ],
 )
 def test_unknown_paths_and_methods(api, stranger, method, path):

@@ -10,9 +10,9 @@ __all__ = ["JobStatus"]
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of an import or an image build: `progress` objects were processed, `updated_at` is
-    in seconds since 1970. A job ends with a commit, `completed`, or with an `error`, never with
-    both.
+    """The state of a job: `progress` objects were processed, `updated_at` is in seconds since 1970.
+    A job ends with a commit, `completed`, or with an `error`, never with both. Asynchronous commits
+    and merges also have their `branch` and the HTTP status of their error.
     """
 
     id: str
@@ -22,6 +22,8 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     metarange_id: str = ""
     commit: Commit | None = None
     error: str = ""
+    status_code: int = 0
+    branch: str = ""
 
     @property
     def ended(self) -> bool:

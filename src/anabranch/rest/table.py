@@ -8,6 +8,7 @@ from anabranch.rest.operations import (
     auth,
     blame,
     branch_protection,
+    branch_tasks,
     branches,
     commits,
     config,
@@ -59,10 +60,11 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
 """All operations of lakeFS's API."""
 
 EXTENSIONS: tuple[Operation[Any, Any], ...] = (
+    *branch_tasks.OPERATIONS,
     *images.OPERATIONS,
     *transfers.OPERATIONS,
     *blame.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
 )
-"""Operations that lakeFS does not have."""
+"""Operations that the open-source lakeFS does not have."""

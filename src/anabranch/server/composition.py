@@ -125,6 +125,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
         catalog=lake,
         imports=lake.imports,
         builds=lake.builds,
+        branch_tasks=lake.branch_tasks,
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

@@ -35,6 +35,7 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merge import Merger
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.protection import Protection
+from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.imports import IMPORTS
 from anabranch.versioning.records.jobs import JobRecords
@@ -125,6 +126,8 @@ class Core:
             self.pins,
             self.history_index,
         )
+        self.commit_tasks = JobRecords(keyvalue, COMMIT_TASKS)
+        self.merge_tasks = JobRecords(keyvalue, MERGE_TASKS)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

@@ -15,13 +15,14 @@ from contextlib import suppress
 
 import msgspec
 
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Conflict
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commit import Commit
 from anabranch.model.job import JobStatus
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["Job", "JobProgress", "Stopped"]
 
@@ -96,9 +97,12 @@ class Job:
         """Does the work. Raises Stopped if the job is stopped, and the errors of its kind."""
         raise NotImplementedError
 
-    def start(self) -> None:
-        """Writes the first state and starts both threads."""
-        self._records.replace(self.repository, None, self._status())
+    def start(self, extra_writes: ExtraWrites = ((), ())) -> None:
+        """Writes the first state, together with `extra_writes`, and starts both threads. Raises
+        Conflict (kind job_not_started) if a condition of the extra writes does not hold.
+        """
+        if not self._records.create(self.repository, self.status(), *extra_writes):
+            raise Conflict(f"the {self.name} was not started", kind="job_not_started")
         for part, run in (("heartbeat", self._heartbeat), ("work", self._work)):
             name = f"{self.name}-{part}-{self.id}"
             threading.Thread(target=run, name=name, daemon=True).start()
@@ -125,7 +129,7 @@ class Job:
         if record is None or record.status.ended:
             raise Stopped
         status = msgspec.structs.replace(
-            self._status(), completed=True, commit=commit, metarange_id=commit.metarange_id
+            self.status(), completed=True, commit=commit, metarange_id=commit.metarange_id
         )
         write, expect = self._records.replacement(self.repository, record, status)
         return [write], [expect]
@@ -138,8 +142,13 @@ class Job:
     def keep_alive(self) -> None:
         """Renews what the job holds; called every two seconds from the second thread."""
 
-    def _status(self) -> JobStatus:
+    def status(self) -> JobStatus:
+        """Returns the state of the job while it runs."""
         return JobStatus(id=self.id, updated_at=self.clock(), progress=self.progress.done)
+
+    def failure(self, reason: str) -> JobStatus:
+        """Returns the state of the job after it has failed for that reason."""
+        return msgspec.structs.replace(self.status(), error=reason)
 
     def _heartbeat(self) -> None:
         try:
@@ -159,7 +168,7 @@ class Job:
         if record is None or record.status.ended:
             self.stop("Canceled")
         else:
-            self._records.replace(self.repository, record, self._status())
+            self._records.replace(self.repository, record, self.status())
         if folder := self.folder:
             with suppress(FileNotFoundError):  # the work may have ended just now
                 os.utime(folder)  # or the cleanup of abandoned folders would remove it
@@ -191,7 +200,7 @@ class Job:
                 record = self._records.find(self.repository, self.id)
                 if record is None or record.status.ended:
                     return
-                status = msgspec.structs.replace(self._status(), error=reason)
+                status = self.failure(reason)
                 if self._records.replace(self.repository, record, status):
                     return
         except AnabranchError as error:

@@ -18,6 +18,7 @@ from anabranch.model.job import JobStatus
 from anabranch.model.repository import Repository
 from anabranch.pipelines.jobs.job import Job
 from anabranch.versioning.records.jobs import JobRecord, JobRecords
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["JobRegistry"]
 
@@ -43,8 +44,10 @@ class JobRegistry(Generic[AnyJob]):
         self._lock = threading.Lock()
         self._running: dict[str, AnyJob] = {}
 
-    def start(self, job: AnyJob) -> None:
-        """Starts a job, which calls `forget` when it has ended. Raises Busy when 64 jobs run."""
+    def start(self, job: AnyJob, extra_writes: ExtraWrites = ((), ())) -> None:
+        """Starts a job, which calls `forget` when it has ended; `extra_writes` are added to the
+        write of its first state. Raises Busy when 64 jobs run, and what `Job.start` raises.
+        """
         with self._lock:
             if len(self._running) >= _MAX_RUNNING:
                 raise Busy(
@@ -53,7 +56,7 @@ class JobRegistry(Generic[AnyJob]):
                 )
             self._running[job.id] = job
         try:
-            job.start()
+            job.start(extra_writes)
         except BaseException:
             self.forget(job.id)
             raise

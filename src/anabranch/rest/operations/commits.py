@@ -15,8 +15,16 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch, InRepository, Seconds
 from anabranch.rest.protocol.resources import on_branch, on_repository
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
-__all__ = ["OPERATIONS", "Commit", "to_commit"]
+__all__ = [
+    "OPERATIONS",
+    "Commit",
+    "CommitCreation",
+    "CommitParams",
+    "commit_staged",
+    "to_commit",
+]
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -82,8 +90,15 @@ def to_commit(commit: ModelCommit) -> Commit:
 
 def make_commit(call: Call[CommitParams, CommitCreation]) -> Commit:
     """Commits a branch's uncommitted changes."""
+    return to_commit(commit_staged(call, call.recording(to_commit)))
+
+
+def commit_staged(
+    call: Call[CommitParams, CommitCreation], extra_writes: ExtraWritesFor[ModelCommit] | None
+) -> ModelCommit:
+    """Commits a branch's uncommitted changes; `extra_writes` adds writes to those of the commit."""
     body = call.body
-    commit = call.services.catalog.commits.commit(
+    return call.services.catalog.commits.commit(
         call.params.repository,
         call.params.branch,
         message=body.message,
@@ -94,9 +109,8 @@ def make_commit(call: Call[CommitParams, CommitCreation]) -> Commit:
         force=body.force,
         source_metarange=call.params.source_metarange,
         since=None if call.params.sweeps_begun < 0 else call.params.sweeps_begun,
-        extra_writes=call.recording(to_commit),
+        extra_writes=extra_writes,
     )
-    return to_commit(commit)
 
 
 def get_commit(call: Call[GetCommit, None]) -> Commit:

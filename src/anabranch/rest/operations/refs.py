@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.permissions import Action
+from anabranch.model.commit import Commit as ModelCommit
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call
@@ -18,8 +19,9 @@ from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
 from anabranch.rest.protocol.resources import on_destination_branch, on_ref, on_repository
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
-__all__ = ["OPERATIONS", "MergeResult"]
+__all__ = ["OPERATIONS", "Merge", "MergeRefs", "MergeResult", "merge_refs"]
 
 
 class CommitList(msgspec.Struct, frozen=True):
@@ -129,8 +131,17 @@ def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
 
 def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
     """Merges a reference into a branch."""
+    return MergeResult(merge_refs(call, call.recording(lambda commit: MergeResult(commit.id))))
+
+
+def merge_refs(
+    call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[ModelCommit] | None
+) -> str:
+    """Merges a reference into a branch; returns the id of the commit. `extra_writes` adds writes to
+    those of the commit.
+    """
     body = call.body
-    commit_id = call.services.catalog.refs.merge(
+    return call.services.catalog.refs.merge(
         call.params.repository,
         call.params.source_ref,
         call.params.destination_branch,
@@ -141,9 +152,8 @@ def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
         squash=body.squash_merge,
         allow_empty=body.allow_empty,
         force=body.force,
-        extra_writes=call.recording(lambda commit: MergeResult(commit.id)),
+        extra_writes=extra_writes,
     )
-    return MergeResult(commit_id)
 
 
 def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anabranch.access.access import Access
 from anabranch.catalog.catalog import Catalog
+from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
 from anabranch.pipelines.imports.imports import Imports
 
@@ -31,6 +32,7 @@ class Services(NamedTuple):
     catalog: Catalog
     imports: Imports
     builds: Builds
+    branch_tasks: BranchTasks
     access: Access
     version: Version
     clock: Callable[[], float]

@@ -7,7 +7,7 @@ job, so that a cancelled job never moves a reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -68,6 +68,19 @@ class JobRecords:
         write = Write(repository.partition, key, self._format.encode(status))
         expected = None if record is None else record.raw
         return write, Expect(repository.partition, key, expected)
+
+    def create(
+        self,
+        repository: Repository,
+        status: JobStatus,
+        writes: Sequence[Write] = (),
+        expect: Sequence[Expect] = (),
+    ) -> bool:
+        """Creates a record, together with other writes; returns False if it exists, or if one of
+        the other conditions does not hold.
+        """
+        write, absent = self.replacement(repository, None, status)
+        return self._keyvalue.apply([write, *writes], [absent, *expect])
 
     def replace(self, repository: Repository, record: JobRecord | None, status: JobStatus) -> bool:
         """Replaces a record, or creates it for None; returns False if it has changed meanwhile."""

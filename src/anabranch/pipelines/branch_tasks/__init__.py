@@ -1,0 +1,1 @@
+"""Commits and merges that run in the background."""

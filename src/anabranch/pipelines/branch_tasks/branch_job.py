@@ -1,0 +1,90 @@
+"""Job that runs one commit or merge, whose write to the branch also completes the job's state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from anabranch import errors
+from anabranch.errors import AnabranchError
+from anabranch.model.commit import Commit
+from anabranch.model.job import JobStatus
+from anabranch.model.repository import Repository
+from anabranch.pipelines.jobs.job import Job
+from anabranch.versioning.core import Core
+from anabranch.versioning.records.jobs import JobRecords
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+
+__all__ = ["INTERRUPTED_STATUS", "BranchJob", "MoveBranch", "http_status"]
+
+INTERRUPTED_STATUS: Final = 503
+"""The HTTP status of a task whose server ended: nothing was changed, so it may be repeated."""
+
+_FAILED = 500
+_STATUSES = {
+    errors.Invalid: 400,
+    errors.Denied: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.Gone: 410,
+    errors.PreconditionFailed: 412,
+    errors.NotSupported: 501,
+    errors.Busy: 503,
+}
+
+MoveBranch = Callable[[ExtraWritesFor[Commit]], object]
+"""Commits or merges, with writes to add to those of the commit."""
+
+
+def http_status(error: AnabranchError) -> int:
+    """Returns the HTTP status that the synchronous operation has for an error."""
+    for cls in type(error).__mro__:
+        if cls in _STATUSES:
+            return _STATUSES[cls]
+    return _FAILED
+
+
+class BranchJob(Job):
+    """A commit on a branch or a merge into it; `name` is the kind of its task."""
+
+    def __init__(
+        self,
+        core: Core,
+        repository: Repository,
+        branch: str,
+        move_branch: MoveBranch,
+        *,
+        name: str,
+        records: JobRecords,
+        slots: threading.Semaphore,
+        clock: Callable[[], float],
+        on_done: Callable[[str], None],
+    ) -> None:
+        super().__init__(
+            *(core, repository, core.identifiers.xid()),
+            records=records,
+            slots=slots,
+            clock=clock,
+            on_done=on_done,
+        )
+        self.name = name
+        self._branch = branch
+        self._move_branch = move_branch
+
+    def run(self) -> None:
+        """Commits or merges."""
+        self._move_branch(self.completion)
+
+    def status(self) -> JobStatus:
+        """Returns the state of the job while it runs."""
+        return msgspec.structs.replace(super().status(), branch=self._branch)
+
+    def failure(self, reason: str) -> JobStatus:
+        """Returns the state of the job after it has failed, with the HTTP status of its error;
+        without an error, it was stopped.
+        """
+        code = INTERRUPTED_STATUS if self.error is None else http_status(self.error)
+        return msgspec.structs.replace(super().failure(reason), status_code=code)

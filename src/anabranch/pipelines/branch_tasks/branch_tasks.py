@@ -1,0 +1,106 @@
+"""Service that starts asynchronous commits and merges, and returns their states.
+
+A task that is reported as interrupted is ended by that report: its state is replaced on condition
+that it is unchanged, and the write that moves the branch has the same condition. So a task that was
+reported as interrupted never moves the branch later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from anabranch.errors import NotFound
+from anabranch.model.job import JobStatus
+from anabranch.pipelines.branch_tasks.branch_job import INTERRUPTED_STATUS, BranchJob, MoveBranch
+from anabranch.pipelines.jobs.registry import JobRegistry
+from anabranch.versioning.core import Core
+from anabranch.versioning.records.jobs import JobRecords
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
+
+__all__ = ["BranchTasks", "TasksOfKind"]
+
+_RETRY = "; nothing was changed: start it again"
+
+
+class TasksOfKind:
+    """The asynchronous commits, or the merges. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self, kind: str, core: Core, records: JobRecords, clock: Callable[[], float]
+    ) -> None:
+        self._kind = kind
+        self._core = core
+        self._records = records
+        self._clock = clock
+        self._jobs: JobRegistry[BranchJob] = JobRegistry(kind, records, clock)
+
+    def start(
+        self,
+        repository: str,
+        branch: str,
+        move_branch: MoveBranch,
+        *,
+        force: bool = False,
+        extra_writes: ExtraWritesFor[str] | None = None,
+    ) -> str:
+        """Starts a task and returns its id. `move_branch` commits or merges, and adds the writes
+        that it receives to those of the commit; `extra_writes` adds writes to that of the task's
+        first state.
+
+        Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`, Busy
+        when 64 tasks run, and Conflict if a condition of the extra writes does not hold.
+        """
+        target = self._core.repositories.get(repository)
+        check_writable(target, force=force)
+        self._core.branches.read(target, branch)
+        self._jobs.remove_expired(target)
+        job = BranchJob(
+            *(self._core, target, branch, move_branch),
+            name=self._kind,
+            records=self._records,
+            slots=self._jobs.slots,
+            clock=self._clock,
+            on_done=self._jobs.forget,
+        )
+        self._jobs.start(job, collect_extra_writes(extra_writes, job.id))
+        return job.id
+
+    def status(self, repository: str, branch: str, task_id: str) -> JobStatus:
+        """Returns the state of a task on a branch. A task that is interrupted, whose server has not
+        updated its state for a minute, is ended. Raises NotFound, also for a task of more than a
+        day ago.
+        """
+        target = self._core.repositories.get(repository)
+        while True:
+            record = self._records.find(target, task_id)
+            if record is None or record.status.branch != branch or self._jobs.is_expired(record):
+                raise NotFound(f"{self._kind} task not found", kind="task_not_found")
+            status = self._jobs.status(record)
+            if status is record.status:
+                return status
+            ended = msgspec.structs.replace(
+                status, error=status.error + _RETRY, status_code=INTERRUPTED_STATUS
+            )
+            if self._records.replace(target, record, ended):
+                return ended
+
+    def close(self) -> None:
+        """Stops all running tasks; their states say that they were interrupted."""
+        self._jobs.close()
+
+
+class BranchTasks:
+    """All asynchronous commits and merges. `clock` returns seconds since 1970."""
+
+    def __init__(self, core: Core, clock: Callable[[], float] = time.time) -> None:
+        self.commits = TasksOfKind("commit", core, core.commit_tasks, clock)
+        self.merges = TasksOfKind("merge", core, core.merge_tasks, clock)
+
+    def close(self) -> None:
+        """Stops all running tasks; their states say that they were interrupted."""
+        self.commits.close()
+        self.merges.close()
