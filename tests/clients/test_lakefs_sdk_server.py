@@ -31,6 +31,20 @@ def test_the_configuration_tells_of_the_store(sdk, server):
     assert sdk.internal_api.get_garbage_collection_config().grace_period == 86400
 
 
+def test_the_usage_report_counts_requests(sdk, repo):
+    def total():
+        report = sdk.internal_api.get_usage_report_summary()
+        assert report.installation_id
+        assert all(1 <= month.month <= 12 for month in report.reports)
+        return sum(month.count for month in report.reports)
+
+    before = total()
+    for number in range(5):
+        repo.put(f"{number}")
+    repo.sdk.commits_api.get_commit(repo.id, "main")
+    assert total() >= before + 6
+
+
 def test_the_server_is_set_up_already(make_sdk):
     internal = make_sdk().internal_api
     state = internal.get_setup_state()

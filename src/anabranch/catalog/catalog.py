@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
@@ -30,9 +31,13 @@ from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
+from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
+from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core
 
 __all__ = ["Catalog"]
+
+_log = logging.getLogger(__name__)
 
 _STAGING_CLEANUP_INTERVAL = 5.0
 _CLEANUP_INTERVAL = 600.0
@@ -70,6 +75,7 @@ class Catalog:
         self.sweeps = Sweeps(core)
         self.pins = Pins(core)
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
+        self.usage = Usage(core, clock)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
@@ -81,6 +87,7 @@ class Catalog:
                 PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
+                PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
             ]
         )
         self.repositories = Repositories(core, blocks, self.images)
@@ -107,6 +114,10 @@ class Catalog:
         self._periodic_tasks.start()
 
     def close(self) -> None:
-        """Waits for running preparations and stops the periodic tasks."""
+        """Waits for running preparations, stops the periodic tasks, and stores the usage counts."""
         self.garbage_tasks.close()
         self._periodic_tasks.stop()
+        try:
+            self.usage.flush()
+        except AnabranchError as error:
+            _log.warning("the usage counts were not stored: %s", error.message)

@@ -82,6 +82,7 @@ class Composition:
             metrics=metrics,
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
+            usage=self.lake.usage,
         )
 
         http = settings.http

@@ -51,6 +51,7 @@ from anabranch.versioning.transfers import Transfers
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads
+from anabranch.versioning.usage import UsageCounts
 
 __all__ = ["Core"]
 
@@ -128,6 +129,7 @@ class Core:
         )
         self.commit_tasks = JobRecords(keyvalue, COMMIT_TASKS)
         self.merge_tasks = JobRecords(keyvalue, MERGE_TASKS)
+        self.usage_counts = UsageCounts(keyvalue)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

@@ -76,8 +76,6 @@ actions /repositories/{repository}/actions/runs repository
     getRun                GET    /{run_id}                             ci:ReadAction
     listRunHooks          GET    /{run_id}/hooks                       ci:ReadAction
     getRunHookOutput      GET    /{run_id}/hooks/{hook_run_id}/output  ci:ReadAction
-internal /usage-report anything
-    getUsageReportSummary GET    /summary                              fs:ReadConfig
 internal /repositories/{repository} repository
     dumpRefs              PUT    /refs/dump                            fs:ListCommits
     restoreRefs           PUT    /refs/restore                         fs:CreateCommit

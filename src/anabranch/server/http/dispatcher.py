@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
+from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.gateway_request import GatewayRequest
@@ -72,6 +73,7 @@ class Dispatcher:
         metrics: Metrics,
         request_ids: RequestIds,
         request_log: RequestLog,
+        usage: Usage,
     ) -> None:
         self._rest = rest
         self._s3 = s3
@@ -81,6 +83,7 @@ class Dispatcher:
         self._metrics = metrics
         self._request_ids = request_ids
         self._log = request_log
+        self._usage = usage
 
     def dispatch(
         self,
@@ -204,6 +207,7 @@ class Dispatcher:
         service = request.service
         if not service:
             return
+        self._usage.requests += 1
         self._metrics.answered(service, request.operation, status, exchange.began)
         if error is not None:
             log_failure(
