@@ -266,3 +266,28 @@ def test_an_upload_may_be_asked_for_before(repo, refused):
     repo.sdk.internal_api.upload_object_preflight(repo.id, "main", "a")
     with refused(404):
         repo.sdk.internal_api.upload_object_preflight(repo.id, "nope", "a")
+
+
+def test_symlink_manifests_name_the_addresses_of_each_folder(repo, sdk):
+    for path in ("t/day=1/a", "t/day=1/b", "t/day=2/a", "t/day=10/x/deep", "t/day=10/y", "other"):
+        repo.put(path)
+    location = sdk.internal_api.create_symlink_file(repo.id, "main", location="t/").location
+    assert location.endswith("/symlinks")
+    listed = sdk.objects_api.list_objects(repo.id, "main", prefix="t/", amount=1000).results
+    folders = {}
+    for item in listed:
+        folders.setdefault(item.path.rpartition("/")[0], []).append(item.physical_address)
+    for folder, addresses in folders.items():
+        manifest = f"{location}/{repo.id}/main/{folder}/symlink.txt"
+        text = "".join(f"{address}\n" for address in addresses).encode()
+        staged = lakefs_sdk.ObjectStageCreation(
+            physical_address=manifest, checksum="0" * 32, size_bytes=len(text)
+        )
+        sdk.internal_api.stage_object(repo.id, "main", "manifest", staged)
+        assert repo.get("manifest") == text
+
+
+def test_symlink_manifests_of_nothing_are_no_error(repo, sdk, refused):
+    assert sdk.internal_api.create_symlink_file(repo.id, "main").location
+    with refused(404):
+        sdk.internal_api.create_symlink_file(repo.id, "none")

@@ -29,6 +29,7 @@ from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
+from anabranch.catalog.symlinks import Symlinks
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
@@ -98,6 +99,7 @@ class Catalog:
         self.blame = Blame(core)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.transfers = Transfers(core, self.protection, self.objects)
+        self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)

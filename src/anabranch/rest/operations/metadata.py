@@ -1,17 +1,17 @@
-"""Where a commit's tables lie, for clients that read them themselves."""
+"""Where a commit's tables and objects are stored, for programs that read them themselves."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import field
+from msgspec import Meta, field
 
 from anabranch.access.permissions import Action
 from anabranch.http.response import Response
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
-from anabranch.rest.protocol.parameters import InRepository
+from anabranch.rest.protocol.parameters import AtBranch, InRepository
 from anabranch.rest.protocol.presigning import presigned_location, presigned_read
 from anabranch.rest.protocol.resources import on_repository
 from anabranch.rest.protocol.responses import BYTES
@@ -47,6 +47,12 @@ class GetMetadataObject(InRepository, frozen=True, kw_only=True):
     presign: bool = False
 
 
+class CreateSymlinks(AtBranch, frozen=True, kw_only=True):
+    """Parameters of createSymlinkFile."""
+
+    location: Annotated[str, Meta(description="prefix of the objects' paths")] = ""
+
+
 def get_table_location(call: Call[GetMetaRange, None] | Call[GetRange, None]) -> StorageURI:
     """Returns the address of a table's file."""
     return StorageURI(call.services.catalog.tables.location(call.params.repository, call.params.id))
@@ -62,7 +68,27 @@ def get_metadata_object(call: Call[GetMetadataObject, None]) -> Response:
     return Response(200, content_type=BYTES, pieces=pieces, length=size)
 
 
+def create_symlinks(call: Call[CreateSymlinks, None]) -> StorageURI:
+    """Writes symlink manifests, by which Hive reads a branch's objects in the store."""
+    params = call.params
+    return StorageURI(
+        call.services.catalog.symlinks.write(params.repository, params.branch, params.location)
+    )
+
+
 OPERATIONS = (
+    Operation(
+        id="createSymlinkFile",
+        tag="internal",
+        method="POST",
+        path="/repositories/{repository}/refs/{branch}/symlink",
+        summary="creates symlink files corresponding to the given directory",
+        permission=(Need(Action.WRITE_OBJECT, on_repository),),
+        params=CreateSymlinks,
+        status=201,
+        response=StorageURI,
+        handler=create_symlinks,
+    ),
     Operation(
         id="getMetaRange",
         tag="metadata",

@@ -80,7 +80,6 @@ internal /repositories/{repository} repository
     dumpRefs              PUT    /refs/dump                            fs:ListCommits
     restoreRefs           PUT    /refs/restore                         fs:CreateCommit
     CreateCommitRecord    POST   /commits                              fs:CreateCommit
-    createSymlinkFile     POST   /refs/{branch}/symlink                fs:WriteObject
 """
 
 
