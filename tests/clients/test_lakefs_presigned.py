@@ -102,6 +102,57 @@ def test_an_upload_in_parts(repo):
     assert repo.get("big") == b"".join(parts)
 
 
+def part_of(repo, path, **fields):
+    source = lakefs_sdk.CopyPartSource(repository=repo.id, ref="main", path=path, **fields)
+    return lambda upload: lakefs_sdk.UploadPartCopyFrom(
+        physical_address=upload.physical_address, copy_source=source
+    )
+
+
+def test_parts_are_copied_from_objects(repo, refused):
+    api = repo.sdk.experimental_api
+    content = b"a" * (5 << 20) + b"the end"
+    repo.put("source", content)
+    upload = api.create_presign_multipart_upload(repo.id, "main", "copy", parts=0)
+    at = (repo.id, "main", upload.upload_id, "copy")
+    end = f"bytes={5 << 20}-{len(content) - 1}"
+    etags = [
+        api.upload_part_copy_with_http_info(*at, number, source(upload)).headers["ETag"]
+        for number, source in enumerate(
+            [part_of(repo, "source"), part_of(repo, "source", range=end)], 1
+        )
+    ]
+    with refused(404):
+        api.upload_part_copy(*at, 3, part_of(repo, "none")(upload))
+    with refused(416):
+        api.upload_part_copy(*at, 3, part_of(repo, "source", range="bytes=9-1")(upload))
+    completed = lakefs_sdk.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address,
+        parts=[
+            lakefs_sdk.UploadPart(part_number=number, etag=etag)
+            for number, etag in enumerate(etags, 1)
+        ],
+    )
+    api.complete_presign_multipart_upload(*at, complete_presign_multipart_upload=completed)
+    assert repo.get("copy") == content + b"the end"
+
+
+def test_an_aborted_upload_is_gone(repo, refused):
+    api = repo.sdk.experimental_api
+    upload = api.create_presign_multipart_upload(repo.id, "main", "big", parts=1)
+    sent = httpx2.put(upload.presigned_urls[0], content=io.BytesIO(b"part"))
+    aborted = lakefs_sdk.AbortPresignMultipartUpload(physical_address=upload.physical_address)
+    at = (repo.id, "main", upload.upload_id, "big")
+    api.abort_presign_multipart_upload(*at, abort_presign_multipart_upload=aborted)
+    completed = lakefs_sdk.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address,
+        parts=[lakefs_sdk.UploadPart(part_number=1, etag=sent.headers["etag"])],
+    )
+    with refused(404):
+        api.complete_presign_multipart_upload(*at, complete_presign_multipart_upload=completed)
+    assert repo.paths() == []
+
+
 def test_urls_of_parts_say_when_they_expire(repo):
     """lakectl asks for a new URL before each part whose URL does not say so."""
     api = repo.sdk.experimental_api

@@ -55,6 +55,11 @@ def test_the_server_is_set_up_already(make_sdk):
     assert "already initialized" in caught.value.body
 
 
+def test_preferences_of_communication_are_accepted_from_anybody(make_sdk):
+    preferences = lakefs_sdk.CommPrefsInput(feature_updates=True, security_updates=False)
+    assert make_sdk().internal_api.setup_comm_prefs(preferences) is None
+
+
 def test_current_user_is_returned(sdk, make_sdk):
     assert sdk.auth_api.get_current_user().user.id == USER_NAME
     assert make_sdk().auth_api.get_current_user().user.id == ""
