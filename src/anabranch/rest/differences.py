@@ -1,0 +1,101 @@
+"""How operations differ from those of lakeFS 1.84; those that are not listed have the same
+behaviour.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+__all__ = ["DIFFERENCES", "Difference", "State"]
+
+
+class State(Enum):
+    """How an operation compares with that of lakeFS."""
+
+    SAME = "same"
+    EXTENDED = "extended"
+    """Requests that work with lakeFS have the same responses; others work too."""
+    DIFFERS = "differs"
+    MISSING = "not implemented"
+    """It responds with 501."""
+
+
+class Difference(NamedTuple):
+    """The state of an operation, and what differs."""
+
+    state: State
+    how: str
+
+
+def _extended(how: str) -> Difference:
+    return Difference(State.EXTENDED, how)
+
+
+def _differs(how: str) -> Difference:
+    return Difference(State.DIFFERS, how)
+
+
+_KEYED = "accepts an `Idempotency-Key`"
+_CONTENTION = "concurrent requests wait for each other; in lakeFS some fail with 429 or 500"
+_MERGE_BASE = "the merge base is git's best common ancestor; lakeFS may choose an older one"
+
+DIFFERENCES: Final = {
+    "commit": _extended(f"{_KEYED}; {_CONTENTION}"),
+    "mergeIntoBranch": _differs(
+        f"{_MERGE_BASE}, and loses some conflicts of large trees; {_KEYED}; {_CONTENTION}"
+    ),
+    "findMergeBase": _differs(_MERGE_BASE),
+    "diffRefs": _differs(
+        "`right` may be `branch$`, which includes staged changes; with a delimiter, pages lose no "
+        "changes"
+    ),
+    "diffBranch": _differs("with a delimiter, pages lose no changes"),
+    "revertBranch": _extended(_KEYED),
+    "cherryPick": _extended(f"{_KEYED}; the metadata of the original commit do not change"),
+    "hardResetBranch": _differs(
+        f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
+    ),
+    "createBranch": _extended(f"names may hold `:`; {_KEYED}"),
+    "deleteBranch": _extended(_KEYED),
+    "createTag": _extended(f"names may hold `:`; {_KEYED}"),
+    "deleteTag": _extended(_KEYED),
+    "getCommit": _differs("a parent that does not exist is 400 or 404, not 500"),
+    "createRepository": _differs("an invalid name of the default branch is 400"),
+    "listObjects": _differs(
+        "with a delimiter, a page that begins within a common prefix does not repeat the prefix"
+    ),
+    "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
+    "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
+    "stageObject": _extended("addresses inside the storage namespace work with local stores too"),
+    "getPhysicalAddress": _differs("`presign=true` without presigned URLs is 400, not 500"),
+    "uploadObject": _differs("negative sizes and numbers out of range are 400, always in JSON"),
+    "getRange": _differs("an unknown id is 404, not 200"),
+    "getMetaRange": _differs("an unknown id is 404, not 200"),
+    "setGCRules": _differs("a negative number of days is 400"),
+    "setBranchProtectionRules": _differs(
+        "a pattern that is no glob is 400; rules take effect at once, on other servers within "
+        "a second"
+    ),
+    "importStart": _differs("the destination prefix is replaced completely"),
+    "createSymlinkFile": _differs(
+        "each manifest has the objects of its own folder, and those of empty folders are removed; "
+        "lakeFS writes each folder the addresses of the previous one and fails without objects"
+    ),
+    "getUsageReportSummary": _differs("counts requests of the REST API and of S3"),
+    "postStatsEvents": _differs("counters of clients are validated and discarded"),
+    "setupCommPrefs": _differs("preferences are validated and discarded"),
+    "prepareGarbageCollectionCommits": _extended(
+        "`every=true` includes expired commits; works with local stores"
+    ),
+    "prepareGarbageCollectionUncommitted": _extended(
+        "`paths=true` adds the path of each staged object; unfinished uploads are included"
+    ),
+    "createPresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
+    "completePresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
+    "abortPresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
+    "uploadPart": _extended("works with local, Azure and Google stores too"),
+    "uploadPartCopy": _extended("works with local, Azure and Google stores too"),
+    "getConfig": _extended("the version has our own beside lakeFS's"),
+    "getLakeFSVersion": _extended("the version has our own beside lakeFS's"),
+}
