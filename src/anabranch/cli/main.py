@@ -32,7 +32,9 @@ SECTIONS = (
         "Repositories and references",
         (
             CommandEntry("repo", "repo", "List, create, show and delete repositories"),
-            CommandEntry("branch", "branch", "List, create, show, delete and reset branches"),
+            CommandEntry(
+                "branch", "branch", "List, create, show, delete and reset branches; revert commits"
+            ),
             CommandEntry(
                 "branch-protect",
                 "branch_protection",
@@ -48,6 +50,9 @@ SECTIONS = (
             CommandEntry("diff", "diff", "Show what changed"),
             CommandEntry("log", "log", "Show the history of a branch, tag or commit"),
             CommandEntry("merge", "merge", "Merge a branch, tag or commit into a branch"),
+            CommandEntry(
+                "cherry-pick", "cherry_pick", "Apply the changes of one commit to a branch"
+            ),
             CommandEntry("show", "show", "Show a commit"),
             CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),
         ),

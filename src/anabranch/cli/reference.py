@@ -33,6 +33,8 @@ On a terminal, results are tables with colours, short commit ids, sizes in units
 in a pipe, tab-separated lines without headings, whole ids, bytes and UTC; with `--json`, one JSON
 document. Errors and remarks go to standard error. The exit code is 0 when the work is done, 1
 when it failed, 2 when the command was not understood.
+
+`ls` and `list` stand for each other, and so do `rm`, `remove` and `delete`.
 """
 
 

@@ -1,7 +1,8 @@
-"""`branch`: list, create, show, delete and reset branches."""
+"""`branch`: list, create, show, delete, reset and revert branches."""
 
 from __future__ import annotations
 
+from anabranch.cli.commands.revert import REVERT
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import (
     address,
@@ -84,7 +85,7 @@ def _reset(call: Call) -> None:
 
 COMMAND = Group(
     "branch",
-    "List, create, show, delete and reset branches",
+    "List, create, show, delete and reset branches; revert commits",
     (
         Command(
             "list",
@@ -143,5 +144,6 @@ COMMAND = Group(
                 "branch reset lakefs://flights/fix-may --prefix month=05/ --yes",
             ),
         ),
+        REVERT,
     ),
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anabranch.cli.framework.context import Call
 
 __all__ = [
+    "ALIASES",
     "CONNECTION_OPTIONS",
     "GENERAL_OPTIONS",
     "YES",
@@ -26,12 +27,15 @@ __all__ = [
 
 
 class Argument(NamedTuple):
-    """A positional argument; `name` is its name in the help, in capitals."""
+    """A positional argument; `name` is its name in the help, in capitals. One that may `repeat` has
+    a list of one or more values.
+    """
 
     name: str
     help: str
     optional: bool = False
     parse: Callable[[str], Any] = str
+    repeat: bool = False
 
     @property
     def key(self) -> str:
@@ -109,9 +113,22 @@ class Group(NamedTuple):
     runs_alone: bool = False
 
     def find(self, name: str) -> Command | None:
-        """Returns the command of that name, or None."""
-        return next((command for command in self.commands if command.name == name), None)
+        """Returns the command of that name, or of a name that stands for it (`ALIASES`); None if
+        there is none.
+        """
+        names = (name, *ALIASES.get(name, ()))
+        commands = {command.name: command for command in self.commands}
+        return next((commands[each] for each in names if each in commands), None)
 
+
+ALIASES = {
+    "ls": ("list",),
+    "list": ("ls",),
+    "rm": ("delete",),
+    "delete": ("rm",),
+    "remove": ("delete", "rm"),
+}
+"""Names that people type, and the commands that they stand for in groups without that name."""
 
 YES = Option("-y, --yes", "Do not ask for confirmation")
 

@@ -69,7 +69,7 @@ def usage(program: str, command: Command, name: str) -> str:
     """Returns the usage line of a command."""
     words = [program, name]
     words += [f"{o.flags[-1]} {o.value}" for o in command.options if o.required]
-    words += [f"[{a.name}]" if a.optional else a.name for a in command.arguments]
+    words += [f"[{a.name}]" if a.optional else a.name + "..." * a.repeat for a in command.arguments]
     return " ".join([*words, "[options]"])
 
 

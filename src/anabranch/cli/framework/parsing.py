@@ -92,7 +92,7 @@ def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
         argument.key,
         metavar=argument.name,
         type=_checked(argument.parse),
-        nargs="?" if argument.optional else None,
+        nargs="+" if argument.repeat else "?" if argument.optional else None,
     )
 
 
