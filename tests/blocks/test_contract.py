@@ -208,6 +208,16 @@ class TestCopy:
         assert store.stat(at("b")) is None
 
 
+class TestStorageClass:
+    def test_is_a_name_or_none(self, store, at):
+        store.put(at("a"), [b"x"])
+        assert store.storage_class(at("a")) in {None, "STANDARD", "Hot"}
+
+    def test_of_nothing_is_gone(self, store, at):
+        with pytest.raises(Gone):
+            store.storage_class(at("a"))
+
+
 class TestList:
     KEYS = ("a", "a-b", "a/", "a0", "b", "data/x", "data/y/z", "é", "z", "😀", "data.x", "data0")
 

@@ -256,10 +256,12 @@ def test_a_commit_takes_no_upload(repo, refused):
         repo.put("b", branch=commit.id)
 
 
-def test_the_store_tells_of_an_object(repo):
+def test_the_store_tells_of_an_object(repo, server, refused):
     repo.put("a")
     properties = repo.sdk.objects_api.get_underlying_properties(repo.id, "main", "a")
-    assert properties.storage_class in (None, "")
+    assert properties.storage_class == ("STANDARD" if server.storage.startswith("s3:") else None)
+    with refused(404):
+        repo.sdk.objects_api.get_underlying_properties(repo.id, "main", "none")
 
 
 def test_an_upload_may_be_asked_for_before(repo, refused):

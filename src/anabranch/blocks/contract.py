@@ -119,6 +119,11 @@ class BlockStore(Protocol):
     def stat(self, address: str) -> BlockInfo | None:
         """Returns the block's size and time, or None if it does not exist."""
 
+    def storage_class(self, address: str) -> str | None:
+        """Returns the store's name of the class or tier that a block is stored in, None if the
+        store has none. Raises Gone if the block does not exist.
+        """
+
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""
 

@@ -113,6 +113,11 @@ class MemoryBlocks:
         block = self._blocks.get(address)
         return None if block is None else BlockInfo(address, len(block.body), block.mtime)
 
+    def storage_class(self, address: str) -> str | None:
+        """Returns None: there are no classes. Raises Gone if the block does not exist."""
+        self.read(address, 0, 0)  # raises Gone
+        return None
+
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""
         for address in addresses:

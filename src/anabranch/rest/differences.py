@@ -69,7 +69,12 @@ DIFFERENCES: Final = {
     "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
     "stageObject": _extended("addresses inside the storage namespace work with local stores too"),
     "getPhysicalAddress": _differs("`presign=true` without presigned URLs is 400, not 500"),
-    "uploadObject": _differs("negative sizes and numbers out of range are 400, always in JSON"),
+    "uploadObject": _differs(
+        "`storageClass` is ignored; numbers out of range are 400, always in JSON"
+    ),
+    "getUnderlyingProperties": _differs(
+        "`STANDARD` of S3 is named; local and Google stores have no class"
+    ),
     "getRange": _differs("an unknown id is 404, not 200"),
     "getMetaRange": _differs("an unknown id is 404, not 200"),
     "setGCRules": _differs("a negative number of days is 400"),

@@ -85,6 +85,10 @@ class FaultyBlocks:
         self.before("stat", address)
         return self.store.stat(address)
 
+    def storage_class(self, address: str) -> str | None:
+        self.before("storage_class", address)
+        return self.store.storage_class(address)
+
     def delete(self, addresses: Iterable[str]) -> None:
         for address in addresses:
             self.before("delete", address)

@@ -23,6 +23,8 @@ from anabranch.blocks.cloud.client import MultipartClient
 from anabranch.blocks.cloud.obstore_client import ObstoreClient
 from anabranch.blocks.cloud.obstore_options import client_options, retry_config
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
+from anabranch.blocks.cloud.signed_requests import SigningClient
+from anabranch.blocks.cloud.storage_class import StorageClassReader, storage_class_reader
 from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.multipart.part_objects import PartObjectUploads
@@ -68,8 +70,11 @@ def azure_blocks(
     buckets = _Containers(access, access_key, credential, retry_policy)
     objects = ObstoreClient(buckets)
     uploads: MultipartClient = PartObjectUploads(objects, clock=clock)
+    storage_class: StorageClassReader | None = None
     if access.signs:
         uploads = AzureUploads(access, objects, retry_policy, clock=clock)
+        requests = SigningClient(access.signed_request, retry_policy)
+        storage_class = storage_class_reader(requests, "x-ms-access-tier")
     return CloudBlocks(
         StorageConfig(
             blockstore_type="azure",
@@ -86,6 +91,7 @@ def azure_blocks(
         exact=None,
         uploads=uploads,
         presigned=access.presigned,
+        storage_class=storage_class,
         clock=clock,
     )
 

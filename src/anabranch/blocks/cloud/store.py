@@ -18,6 +18,7 @@ from anabranch.blocks.cloud.addresses import AddressParser, Location, is_path
 from anabranch.blocks.cloud.client import MultipartClient, ObjectClient
 from anabranch.blocks.cloud.errors import gone
 from anabranch.blocks.cloud.external_objects import CloudExternalObjects
+from anabranch.blocks.cloud.storage_class import StorageClassReader
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.quarantine import Quarantine
@@ -38,8 +39,8 @@ class CloudBlocks:
     """A `BlockStore` in the buckets of an object store.
 
     `paths` is the client for keys that are paths, `exact` one for any key, if there is one.
-    `presigned` makes URLs. `quarantine` removes blocks so that they can be restored. `clock` gives
-    seconds since 1970.
+    `presigned` makes URLs, `storage_class` reads classes. `quarantine` removes blocks so that they
+    can be restored. `clock` gives seconds since 1970.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class CloudBlocks:
         uploads: MultipartClient,
         presigned: Presign | None = None,
         quarantine: Quarantine | None = None,
+        storage_class: StorageClassReader | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config
@@ -63,6 +65,7 @@ class CloudBlocks:
         self._exact = exact
         self._uploads = uploads
         self._presigned = presigned
+        self._storage_class = storage_class
         self._clock = clock
 
     def accepts(self, storage_namespace: str) -> bool:
@@ -119,6 +122,17 @@ class CloudBlocks:
         location = self._addresses.parse(address)
         info = self._objects(location).head(location)
         return None if info is None else BlockInfo(address, info.size, info.mtime)
+
+    def storage_class(self, address: str) -> str | None:
+        """Returns the class that a block is stored in, None if it cannot be read here. Raises Gone
+        if the block does not exist.
+        """
+        location = self._locate(address)
+        if self._storage_class is not None:
+            return self._storage_class(location)
+        if self._objects(location).head(location) is None:
+            raise gone(address)
+        return None
 
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""

@@ -22,7 +22,7 @@ from anabranch.blocks.hashing import BackgroundHasher
 from anabranch.blocks.local.checked_reads import UP_TO_BYTES, LocalCheckedReads
 from anabranch.blocks.local.cleanup import remove_leftovers
 from anabranch.blocks.local.copy_file import compute_md5, copy_bytes
-from anabranch.blocks.local.errors import NOT_THERE, translate_error
+from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.blocks.local.files import NewFile, TemporaryNames, supports_unnamed_files
 from anabranch.blocks.local.folders import LocalFolders, make_durable
@@ -205,6 +205,12 @@ class LocalBlocks:
         if not stat.S_ISREG(status.st_mode):
             return None
         return BlockInfo(SCHEME + place.path, status.st_size, int(status.st_mtime))
+
+    def storage_class(self, address: str) -> str | None:
+        """Returns None: there are no classes. Raises Gone if the block does not exist."""
+        if self.stat(address) is None:
+            raise gone(address)
+        return None
 
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""

@@ -15,6 +15,7 @@ from anabranch.blocks.cloud.addresses import AddressParser, Location, is_path
 from anabranch.blocks.cloud.obstore_client import ObstoreClient
 from anabranch.blocks.cloud.obstore_options import client_options, retry_config
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
+from anabranch.blocks.cloud.storage_class import storage_class_reader
 from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.multipart.s3_api import S3Uploads
@@ -72,6 +73,7 @@ def s3_blocks(
         uploads=uploads,
         presigned=requests.presigned,
         quarantine=S3Quarantine(requests, addresses, delete),
+        storage_class=storage_class_reader(requests, "x-amz-storage-class", "STANDARD"),
         clock=clock,
     )
 

@@ -69,6 +69,10 @@ class OpenObject:
             return checked.read_if_cached(self._address, length, self.entry.checksum)
         return self._blocks.read_if_cached(self._address, start, length)
 
+    def storage_class(self) -> str | None:
+        """Returns the class that the store has the bytes in, None if it has none. Raises Gone."""
+        return self._blocks.storage_class(self._address)
+
     def require_bytes(self) -> None:
         """Raises Gone if the bytes are known to be lost or damaged."""
         require_bytes(self._blocks, self.entry, self._address)

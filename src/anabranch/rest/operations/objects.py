@@ -189,10 +189,10 @@ def _presigned_url(call: Call[Any, None], stat: Stat) -> Presigned:
 
 
 def get_underlying_properties(call: Call[AtPath, None]) -> UnderlyingObjectProperties:
-    """Returns an object's storage class, always null: no store has any."""
+    """Returns the class that the store has an object in, null if it has none."""
     params = call.params
-    call.services.catalog.objects.stat(params.repository, params.ref, params.path)
-    return UnderlyingObjectProperties(storage_class=None)
+    opened = call.services.catalog.objects.open(params.repository, params.ref, params.path)
+    return UnderlyingObjectProperties(storage_class=opened.storage_class())
 
 
 def _content_response(opened: OpenObject, part: ByteRange | None) -> Response:
