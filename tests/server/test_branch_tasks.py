@@ -188,3 +188,29 @@ def test_a_task_that_was_reported_as_interrupted_never_moves_the_branch(tmp_path
         assert not moved
         assert lake.branches.get(REPOSITORY, "main").commit_id == head
         assert other.commits.status(REPOSITORY, "main", task_id).status_code == 503
+
+
+def test_equal_requests_at_once_on_two_servers_start_one_task(tmp_path):
+    with running_server(tmp_path) as one, running_server(tmp_path) as two:
+        Caller(one).make_repository(REPOSITORY)
+        path = f"{BASE}/branches/main/commits/async"
+        body = {"message": "once", "allow_empty": True}
+        callers = [Caller(server) for server in (one, two) * 3]
+        together = threading.Barrier(len(callers))
+        replies = []
+
+        def send(call):
+            together.wait()
+            replies.append(call("POST", path, body, Idempotency_Key="the-key"))
+
+        threads = [threading.Thread(target=send, args=(call,)) for call in callers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {reply.status for reply in replies} == {202}
+        (task_id,) = {reply.json["id"] for reply in replies}
+        for call in callers[:2]:  # either server knows the task
+            wait_for(lambda call=call: call("GET", f"{path}/{task_id}/status").json["completed"])
+        log = callers[0]("GET", f"{BASE}/refs/main/commits").json["results"]
+        assert [commit["message"] for commit in log].count("once") == 1

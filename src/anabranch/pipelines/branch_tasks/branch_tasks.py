@@ -7,13 +7,16 @@ reported as interrupted never moves the branch later.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from math import inf
 
 import msgspec
 
 from anabranch.errors import NotFound
 from anabranch.model.job import JobStatus
+from anabranch.model.repository import Repository
 from anabranch.pipelines.branch_tasks.branch_job import INTERRUPTED_STATUS, BranchJob, MoveBranch
 from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core
@@ -22,6 +25,9 @@ from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["BranchTasks", "TasksOfKind"]
+
+CLEANUP_INTERVAL = 600.0
+"""Seconds between two removals of a repository's expired states."""
 
 _RETRY = "; nothing was changed: start it again"
 
@@ -36,6 +42,8 @@ class TasksOfKind:
         self._core = core
         self._records = records
         self._clock = clock
+        self._lock = threading.Lock()
+        self._cleaned: dict[str, float] = {}
         self._jobs: JobRegistry[BranchJob] = JobRegistry(kind, records, clock)
 
     def start(
@@ -57,7 +65,7 @@ class TasksOfKind:
         target = self._core.repositories.get(repository)
         check_writable(target, force=force)
         self._core.branches.read(target, branch)
-        self._jobs.remove_expired(target)
+        self._clean(target)
         job = BranchJob(
             *(self._core, target, branch, move_branch),
             name=self._kind,
@@ -91,6 +99,15 @@ class TasksOfKind:
     def close(self) -> None:
         """Stops all running tasks; their states say that they were interrupted."""
         self._jobs.close()
+
+    def _clean(self, repository: Repository) -> None:
+        """Removes expired states of a repository, once per CLEANUP_INTERVAL: there may be many."""
+        now = self._clock()
+        with self._lock:
+            if now < self._cleaned.get(repository.partition, -inf) + CLEANUP_INTERVAL:
+                return
+            self._cleaned[repository.partition] = now
+        self._jobs.remove_expired(repository)
 
 
 class BranchTasks:
