@@ -164,7 +164,7 @@ class LinkAddressData(_message.Message):
     def __init__(self, address: _Optional[str] = ...) -> None: ...
 
 class PullRequestData(_message.Message):
-    __slots__ = ("id", "status", "created_at", "title", "author", "description", "source_branch", "destination_branch", "commit_id", "closed_at")
+    __slots__ = ("id", "status", "created_at", "title", "author", "description", "source_branch", "destination_branch", "commit_id", "closed_at", "author_username", "approvals", "source_commit_id")
     class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         OPEN: _ClassVar[PullRequestData.Status]
@@ -173,6 +173,13 @@ class PullRequestData(_message.Message):
     OPEN: PullRequestData.Status
     CLOSED: PullRequestData.Status
     MERGED: PullRequestData.Status
+    class ApprovalsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: PullRequestApproval
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[PullRequestApproval, _Mapping]] = ...) -> None: ...
     ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +190,9 @@ class PullRequestData(_message.Message):
     DESTINATION_BRANCH_FIELD_NUMBER: _ClassVar[int]
     COMMIT_ID_FIELD_NUMBER: _ClassVar[int]
     CLOSED_AT_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_USERNAME_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_COMMIT_ID_FIELD_NUMBER: _ClassVar[int]
     id: str
     status: PullRequestData.Status
     created_at: _timestamp_pb2.Timestamp
@@ -193,7 +203,18 @@ class PullRequestData(_message.Message):
     destination_branch: str
     commit_id: str
     closed_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[PullRequestData.Status, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., title: _Optional[str] = ..., author: _Optional[str] = ..., description: _Optional[str] = ..., source_branch: _Optional[str] = ..., destination_branch: _Optional[str] = ..., commit_id: _Optional[str] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    author_username: str
+    approvals: _containers.MessageMap[str, PullRequestApproval]
+    source_commit_id: str
+    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[PullRequestData.Status, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., title: _Optional[str] = ..., author: _Optional[str] = ..., description: _Optional[str] = ..., source_branch: _Optional[str] = ..., destination_branch: _Optional[str] = ..., commit_id: _Optional[str] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., author_username: _Optional[str] = ..., approvals: _Optional[_Mapping[str, PullRequestApproval]] = ..., source_commit_id: _Optional[str] = ...) -> None: ...
+
+class PullRequestApproval(_message.Message):
+    __slots__ = ("commit_id", "review_id")
+    COMMIT_ID_FIELD_NUMBER: _ClassVar[int]
+    REVIEW_ID_FIELD_NUMBER: _ClassVar[int]
+    commit_id: str
+    review_id: str
+    def __init__(self, commit_id: _Optional[str] = ..., review_id: _Optional[str] = ...) -> None: ...
 
 class SecondaryIndex(_message.Message):
     __slots__ = ("primary_key",)
@@ -217,7 +238,7 @@ class GarbageCollectionRules(_message.Message):
     def __init__(self, default_retention_days: _Optional[int] = ..., branch_retention_days: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class BranchProtectionBlockedActions(_message.Message):
-    __slots__ = ("value",)
+    __slots__ = ("value", "required_approvals")
     class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STAGING_WRITE: _ClassVar[BranchProtectionBlockedActions.Action]
@@ -225,8 +246,10 @@ class BranchProtectionBlockedActions(_message.Message):
     STAGING_WRITE: BranchProtectionBlockedActions.Action
     COMMIT: BranchProtectionBlockedActions.Action
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    REQUIRED_APPROVALS_FIELD_NUMBER: _ClassVar[int]
     value: _containers.RepeatedScalarFieldContainer[BranchProtectionBlockedActions.Action]
-    def __init__(self, value: _Optional[_Iterable[_Union[BranchProtectionBlockedActions.Action, str]]] = ...) -> None: ...
+    required_approvals: int
+    def __init__(self, value: _Optional[_Iterable[_Union[BranchProtectionBlockedActions.Action, str]]] = ..., required_approvals: _Optional[int] = ...) -> None: ...
 
 class BranchProtectionRules(_message.Message):
     __slots__ = ("branch_pattern_to_blocked_actions",)

@@ -4,8 +4,8 @@
     repository = core.repositories.create("quickstart", "local://quickstart")
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
-tags, references, staging, trees, history index, objects, diff, changes, uploads, rules, sweeps,
-restored, pins, reset, committer, transfers, merger.
+tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
+rules, sweeps, restored, pins, reset, committer, transfers, merger.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merge import Merger
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.protection import Protection
+from anabranch.versioning.pulls import Pulls
 from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.imports import IMPORTS
@@ -44,6 +45,7 @@ from anabranch.versioning.references import References
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.restored import RestoredObjects
+from anabranch.versioning.reviews import Reviews
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.tags import Tags
@@ -77,6 +79,8 @@ class Core:
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
         self.tags = Tags(keyvalue, self.commits)
+        self.pulls = Pulls(keyvalue, self.identifiers, clock)
+        self.reviews = Reviews(keyvalue, self.pulls, self.identifiers, clock)
         self.references = References(self.branches, self.tags, self.commits)
         self.staging = Staging(keyvalue)
         self.trees = Trees(tables, pool or kernel.Tables())

@@ -2,7 +2,7 @@
 
 An xid is 12 bytes (4 of time in seconds, 5 of the process, 3 of a counter) written in 20 characters
 of base32hex, so that its text sorts by time. A *descending* xid counts down from the year 4000,
-which puts the newest first.
+which puts the newest first; ids of pull requests count down from the year 3000, as in lakeFS.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 __all__ = ["Identifiers", "descending_time"]
 
+_YEAR_3000 = 32_503_680_000
 _YEAR_4000 = 64_060_588_800
 _WRAP = 1 << 32
 _PARTITION_IDS = 50_000
@@ -54,6 +55,10 @@ class Identifiers:
         """Returns a new xid that sorts before all earlier ones."""
         return self._xid(_YEAR_4000 - int(self._clock()))
 
+    def pull_request_id(self) -> str:
+        """Returns the id of a new pull request, which sorts before all earlier ones."""
+        return self._xid(_YEAR_3000 - int(self._clock()), step=-1)
+
     def staging_token(self, repository: str, branch: str) -> str:
         """Returns a name for a new staging area: `<repository>-<branch>:<uuid>`."""
         return f"{repository}-{branch}:{uuid.UUID(bytes=self._random(16), version=4)}"
@@ -73,9 +78,9 @@ class Identifiers:
             self._partition_ids -= 1
             return f"data/{self._partition}/{self.xid()}"
 
-    def _xid(self, seconds: int) -> str:
+    def _xid(self, seconds: int, step: int = 1) -> str:
         # 96 bits fill 19 characters and a part of the 20th
-        low = (self._process | next(self._counter) % (1 << 24)) << 4
+        low = (self._process | step * next(self._counter) % (1 << 24)) << 4
         pairs = [_PAIRS[low >> shift & 1023] for shift in _SUFFIX_SHIFTS]
         return self._prefix(seconds) + "".join(pairs)
 

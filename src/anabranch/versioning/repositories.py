@@ -16,6 +16,7 @@ from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.uploads import abandon_all
 
@@ -160,6 +161,7 @@ class Repositories:
             for token in references.branch_from(record).tokens:
                 self._keyvalue.drop(token)
         abandon_all(self._keyvalue, repository.partition, self._clock())
+        remove_branch_index(self._keyvalue, repository.partition)
         self._keyvalue.drop(repository.partition)
         self._keyvalue.apply(
             [Write(keys.GRAVELER, keys.repository(name), None)],

@@ -8,6 +8,7 @@ __all__ = [
     "GRAVELER",
     "METADATA",
     "PROTECTION",
+    "PULLS_BY_BRANCHES",
     "UPLOADS",
     "all_branches",
     "all_changed_paths",
@@ -19,6 +20,10 @@ __all__ = [
     "changed_paths",
     "changed_paths_commit",
     "commit",
+    "pull",
+    "pull_by_branches",
+    "pull_comment",
+    "pull_review",
     "repository",
     "tag",
     "task",
@@ -31,6 +36,7 @@ GRAVELER = "graveler"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 PROTECTION = b"settings/protected_branches"
+PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"
 FINISHED_UPLOADS = "multiparts-finished"
 
@@ -68,6 +74,29 @@ def changed_paths_commit(key: bytes) -> str:
 def all_changed_paths() -> tuple[bytes, bytes]:
     """Returns the bounds of the keys of all commits' changed paths."""
     return b"changed-paths/", b"changed-paths0"
+
+
+def pull(pull_id: str) -> bytes:
+    """Returns the key of a pull request in its repository's partition."""
+    return b"pulls/" + pull_id.encode("utf-8", "surrogateescape")
+
+
+def pull_by_branches(partition: str, source: str = "", destination: str = "") -> bytes:
+    """Returns the key, in the partition PULLS_BY_BRANCHES, that points to the last pull request of
+    two branches; without branches, the prefix of all such keys of a repository.
+    """
+    stem = f"repos/{partition}/".encode()
+    return stem + f"{source}/{destination}".encode() if source else stem
+
+
+def pull_comment(pull_id: str, comment_id: str) -> bytes:
+    """Returns the key of a comment on a pull request in its repository's partition."""
+    return f"pull-comments/{pull_id}/".encode() + comment_id.encode("utf-8", "surrogateescape")
+
+
+def pull_review(pull_id: str, review_id: str) -> bytes:
+    """Returns the key of a review of a pull request in its repository's partition."""
+    return f"pull-reviews/{pull_id}/".encode() + review_id.encode("utf-8", "surrogateescape")
 
 
 def all_branches() -> tuple[bytes, bytes]:

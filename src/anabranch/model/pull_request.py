@@ -1,0 +1,132 @@
+"""Pull requests: proposals to merge one branch into another, with comments and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+import msgspec
+
+from anabranch.errors import Invalid
+
+__all__ = [
+    "MAX_DESCRIPTION_CHARACTERS",
+    "MAX_TEXT_CHARACTERS",
+    "MAX_TITLE_CHARACTERS",
+    "Approval",
+    "Comment",
+    "PullRequest",
+    "PullRequestStatus",
+    "Review",
+    "ReviewState",
+    "User",
+    "parse_status",
+]
+
+MAX_TITLE_CHARACTERS = 1_000
+MAX_DESCRIPTION_CHARACTERS = 65_536
+MAX_TEXT_CHARACTERS = 65_536
+"""The maximum length of the text of a comment or a review."""
+
+
+class PullRequestStatus(StrEnum):
+    """The status of a pull request, in lakeFS's order."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    MERGED = "merged"
+
+
+def parse_status(text: str) -> PullRequestStatus:
+    """Returns the status of a name, in upper or lower case. Raises Invalid."""
+    try:
+        return PullRequestStatus(text.lower())
+    except ValueError:
+        raise Invalid(
+            "bad pull request status",
+            kind="invalid_pull_request_status",
+            hint=f"Use open or closed, not {text[:100]!r}.",
+        ) from None
+
+
+class ReviewState(StrEnum):
+    """What a review says of the source."""
+
+    APPROVED = "approved"
+    CHANGES_REQUESTED = "changes_requested"
+
+
+class User(msgspec.Struct, frozen=True):
+    """A user who writes on a pull request. `name` is shown, as the committer of commits is;
+    `username` identifies the user, and is empty for the authors that lakeFS has recorded.
+    """
+
+    name: str
+    username: str
+
+    def is_same(self, other: User) -> bool:
+        """Returns whether both are the same user."""
+        if self.username and other.username:
+            return self.username == other.username
+        return bool({self.name, self.username} & {other.name, other.username} - {""})
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """The approval of one commit of the source, by the review of that id."""
+
+    commit_id: str
+    review_id: str
+
+
+class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A pull request. `approvals` has, by username, the users whose last review approves;
+    `source_commit_id` is the commit of the source that was merged, `merged_commit_id` the commit
+    that the merge made; both are empty until then.
+    """
+
+    id: str
+    title: str
+    description: str = ""
+    author: User
+    source: str
+    destination: str
+    creation_date: datetime
+    status: PullRequestStatus = PullRequestStatus.OPEN
+    closed_date: datetime | None = None
+    merged_commit_id: str = ""
+    source_commit_id: str = ""
+    approvals: Mapping[str, Approval] = MappingProxyType({})
+
+    def approvals_of(self, commit_id: str) -> frozenset[str]:
+        """Returns the ids of the reviews that approve a commit of the source, one for each user."""
+        return frozenset(
+            approval.review_id
+            for approval in self.approvals.values()
+            if approval.commit_id == commit_id
+        )
+
+
+class Comment(msgspec.Struct, frozen=True, kw_only=True):
+    """A comment on a pull request or, with a `path`, on one object of it."""
+
+    id: str
+    author: User
+    text: str
+    path: str = ""
+    creation_date: datetime
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A review of the commit at which the source was then. It is `counted` if it was an approval
+    that counted then: not by the author of the pull request.
+    """
+
+    id: str
+    author: User
+    state: ReviewState
+    text: str = ""
+    commit_id: str
+    creation_date: datetime
+    counted: bool

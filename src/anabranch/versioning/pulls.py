@@ -1,0 +1,185 @@
+"""Pull requests: creates, reads, lists them, and updates them by compare-and-set.
+
+A review changes the record of its pull request too, which holds the approvals that count. So one
+condition, that this record is unchanged, makes a merge exclude other merges, closing and reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from anabranch.errors import Busy, Invalid, NotFound
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.page import Page, upper_bound
+from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
+from anabranch.model.repository import Repository
+from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.records import keys
+from anabranch.versioning.records import pulls as records
+from anabranch.versioning.staging.extra_writes import (
+    ExtraWrites,
+    ExtraWritesFor,
+    collect_extra_writes,
+)
+
+__all__ = ["Pulls", "StoredPull", "remove_branch_index", "require_open"]
+
+_MAX_ATTEMPTS = 100
+_INDEX_BATCH = 1000
+
+
+class StoredPull(NamedTuple):
+    """A pull request with the record that it was read from, which compare-and-set compares."""
+
+    pull: PullRequest
+    record: bytes
+
+    def unchanged(self, repository: Repository) -> Expect:
+        """Returns the condition that the pull request has not changed since it was read."""
+        return Expect(repository.partition, keys.pull(self.pull.id), self.record)
+
+
+def require_open(pull: PullRequest) -> None:
+    """Raises Invalid, with lakeFS's message, unless a pull request is open."""
+    if pull.status is not PullRequestStatus.OPEN:
+        raise Invalid(
+            "bad pull request status",
+            kind=f"pull_request_{pull.status}",
+            hint=f"The pull request is {pull.status}."
+            + (" Reopen it first." if pull.status is PullRequestStatus.CLOSED else ""),
+        )
+
+
+class Pulls:
+    """The pull requests of all repositories. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._identifiers = identifiers
+        self._clock = clock
+
+    def read(self, repository: Repository, pull_id: str) -> StoredPull:
+        """Returns a pull request. Raises NotFound."""
+        raw = self._keyvalue.get(repository.partition, keys.pull(pull_id))
+        if raw is None:
+            raise NotFound("pull request not found", kind="pull_request_not_found")
+        return StoredPull(records.pull_from(raw), raw)
+
+    def create(
+        self,
+        repository: Repository,
+        *,
+        title: str,
+        description: str,
+        author: User,
+        source: str,
+        destination: str,
+        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+    ) -> PullRequest:
+        """Creates an open pull request; `extra_writes` adds writes."""
+        pull = PullRequest(
+            id=self._identifiers.pull_request_id(),
+            title=title,
+            description=description,
+            author=author,
+            source=source,
+            destination=destination,
+            creation_date=self._now(),
+        )
+        key = keys.pull(pull.id)
+        index = keys.pull_by_branches(repository.partition, source, destination)
+        writes = [
+            self._write(repository, pull),
+            Write(keys.PULLS_BY_BRANCHES, index, records.branch_index_bytes(key)),
+        ]
+        absent = Expect(repository.partition, key, None)
+        while True:
+            extra, expect = collect_extra_writes(extra_writes, pull)
+            if self._keyvalue.apply([*writes, *extra], [absent, *expect]):
+                return pull
+
+    def list(
+        self,
+        repository: Repository,
+        statuses: Collection[PullRequestStatus],
+        *,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+    ) -> Page[PullRequest]:
+        """Returns a page of the pull requests with one of these statuses, newest first."""
+        stem = keys.pull(prefix)
+        start = max(stem, keys.pull(after) + b"\x00") if after else stem
+        items: list[PullRequest] = []
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            pull = records.pull_from(raw)
+            if pull.status not in statuses:
+                continue
+            if len(items) == amount:
+                return Page(items, has_more=True, next_offset=items[-1].id)
+            items.append(pull)
+        return Page(items)
+
+    def update(
+        self,
+        repository: Repository,
+        pull_id: str,
+        change: Callable[[PullRequest], PullRequest],
+        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+    ) -> PullRequest:
+        """Replaces a pull request by what `change` returns, and returns that; `change` is called
+        again when another request was first. `extra_writes` adds writes.
+
+        Raises NotFound, and what `change` raises.
+        """
+        for _ in range(_MAX_ATTEMPTS):
+            stored = self.read(repository, pull_id)
+            pull = change(stored.pull)
+            extra, expect = collect_extra_writes(extra_writes, pull)
+            writes = [self._write(repository, pull), *extra]
+            if self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
+                return pull
+        raise Busy("the pull request is changed by too many requests at once")
+
+    def set_status(self, pull: PullRequest, status: PullRequestStatus) -> PullRequest:
+        """Returns a pull request that is closed or opened again; the time of closing is now."""
+        if status is pull.status:
+            return pull
+        closed = None if status is PullRequestStatus.OPEN else self._now()
+        return msgspec.structs.replace(pull, status=status, closed_date=closed)
+
+    def record_merge(
+        self, repository: Repository, stored: StoredPull, *, source_commit_id: str, commit_id: str
+    ) -> ExtraWrites:
+        """Returns the writes that mark a pull request as merged, on condition that it has not
+        changed since it was read.
+        """
+        merged = msgspec.structs.replace(
+            self.set_status(stored.pull, PullRequestStatus.MERGED),
+            merged_commit_id=commit_id,
+            source_commit_id=source_commit_id,
+        )
+        return [self._write(repository, merged)], [stored.unchanged(repository)]
+
+    def _write(self, repository: Repository, pull: PullRequest) -> Write:
+        return Write(repository.partition, keys.pull(pull.id), records.pull_bytes(pull))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def remove_branch_index(keyvalue: KeyValueStore, partition: str) -> None:
+    """Removes the keys that point to the pull requests of a repository's branches."""
+    stem = keys.pull_by_branches(partition)
+    while True:
+        rows = keyvalue.scan(keys.PULLS_BY_BRANCHES, stem, upper_bound(stem), limit=_INDEX_BATCH)
+        writes: Sequence[Write] = [Write(keys.PULLS_BY_BRANCHES, key, None) for key, _ in rows]
+        if not writes:
+            return
+        keyvalue.apply(writes)

@@ -1,0 +1,159 @@
+"""Comments on pull requests, and reviews.
+
+A review of an approver changes the record of its pull request, where the approvals are that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.page import Page, upper_bound
+from anabranch.model.pull_request import (
+    Approval,
+    Comment,
+    PullRequest,
+    Review,
+    ReviewState,
+    User,
+)
+from anabranch.model.repository import Repository
+from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.pulls import Pulls, require_open
+from anabranch.versioning.records import keys
+from anabranch.versioning.records import pulls as records
+from anabranch.versioning.staging.extra_writes import (
+    ExtraWrites,
+    ExtraWritesFor,
+    collect_extra_writes,
+)
+
+__all__ = ["Reviews"]
+
+ItemT = TypeVar("ItemT", Comment, Review)
+
+
+class Reviews:
+    """The comments and reviews of all pull requests. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        pulls: Pulls,
+        identifiers: Identifiers,
+        clock: Callable[[], float],
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._pulls = pulls
+        self._identifiers = identifiers
+        self._clock = clock
+
+    def comment(
+        self,
+        repository: Repository,
+        pull: PullRequest,
+        *,
+        author: User,
+        text: str,
+        path: str = "",
+        extra_writes: ExtraWritesFor[Comment] | None = None,
+    ) -> Comment:
+        """Adds a comment; `extra_writes` adds writes."""
+        comment = Comment(
+            id=self._identifiers.xid(),
+            author=author,
+            text=text,
+            path=path,
+            creation_date=self._now(),
+        )
+        key = keys.pull_comment(pull.id, comment.id)
+        write = Write(repository.partition, key, msgspec.json.encode(comment))
+        absent = Expect(repository.partition, key, None)
+        while True:
+            extra, expect = collect_extra_writes(extra_writes, comment)
+            if self._keyvalue.apply([write, *extra], [absent, *expect]):
+                return comment
+
+    def review(
+        self,
+        repository: Repository,
+        pull_id: str,
+        *,
+        author: User,
+        state: ReviewState,
+        text: str,
+        source_commit: Callable[[PullRequest], str],
+        extra_writes: ExtraWritesFor[Review] | None = None,
+    ) -> Review:
+        """Adds a review, of the commit that `source_commit` returns; it replaces the user's
+        approval, if there is one. The author's own approval is recorded, and does not count.
+        `extra_writes` adds writes.
+
+        Raises NotFound, Invalid if the pull request is not open, and what `source_commit` raises.
+        """
+        review_id = self._identifiers.xid()
+        made: list[Review] = []
+
+        def change(pull: PullRequest) -> PullRequest:
+            require_open(pull)
+            review = Review(
+                id=review_id,
+                author=author,
+                state=state,
+                text=text,
+                commit_id=source_commit(pull),
+                creation_date=self._now(),
+                counted=state is ReviewState.APPROVED and not author.is_same(pull.author),
+            )
+            made[:] = [review]
+            approvals = dict(pull.approvals)
+            approvals.pop(author.username, None)
+            if review.counted:
+                approvals[author.username] = Approval(review.commit_id, review.id)
+            return msgspec.structs.replace(pull, approvals=approvals)
+
+        def writes(pull: PullRequest) -> ExtraWrites:
+            (review,) = made
+            key = keys.pull_review(pull.id, review.id)
+            write = Write(repository.partition, key, msgspec.json.encode(review))
+            extra, expect = collect_extra_writes(extra_writes, review)
+            return [write, *extra], expect
+
+        self._pulls.update(repository, pull_id, change, writes)
+        return made[0]
+
+    def comments(
+        self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
+    ) -> Page[Comment]:
+        """Returns a page of a pull request's comments, oldest first."""
+        first, last = keys.pull_comment(pull.id, ""), keys.pull_comment(pull.id, after)
+        return self._page(repository, first, last, amount, records.comment_from)
+
+    def reviews(
+        self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
+    ) -> Page[Review]:
+        """Returns a page of a pull request's reviews, oldest first."""
+        first, last = keys.pull_review(pull.id, ""), keys.pull_review(pull.id, after)
+        return self._page(repository, first, last, amount, records.review_from)
+
+    def _page(
+        self,
+        repository: Repository,
+        stem: bytes,
+        after: bytes,
+        amount: int,
+        parse: Callable[[bytes], ItemT],
+    ) -> Page[ItemT]:
+        start = after + b"\x00"
+        rows = self._keyvalue.scan(repository.partition, start, upper_bound(stem), limit=amount + 1)
+        items = [parse(raw) for _, raw in rows]
+        if len(items) <= amount:
+            return Page(items)
+        return Page(items[:amount], has_more=True, next_offset=items[amount - 1].id)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
