@@ -105,7 +105,11 @@ class Branches:
         with self._core.prefetch(("branch", repository), keys.branch(name)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            self._core.branches.delete(stored_repository, name, extra_writes)
+
+        def admit(_: None) -> ExtraWrites:
+            return self._core.protection.admit_deletion(stored_repository, name)
+
+        self._core.branches.delete(stored_repository, name, combine(extra_writes, admit))
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
@@ -195,6 +199,7 @@ class Branches:
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         check_parent_number(parent_number, least=0)
+        admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, reference):
             return self._core.merger.revert(
                 stored_repository,
@@ -205,7 +210,7 @@ class Branches:
                 message=message,
                 metadata=metadata,
                 allow_empty=allow_empty,
-                extra_writes=extra_writes,
+                extra_writes=combine(extra_writes, admit),
             )
 
     def cherry_pick(
@@ -226,6 +231,7 @@ class Branches:
         check_writable(stored_repository, force=force)
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
+        admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, reference):
             return self._core.merger.cherry_pick(
                 stored_repository,
@@ -235,7 +241,7 @@ class Branches:
                 committer=committer,
                 message=message,
                 metadata=metadata,
-                extra_writes=extra_writes,
+                extra_writes=combine(extra_writes, admit),
             )
 
     @contextmanager

@@ -7,11 +7,12 @@ process that sets them, and within that second in all others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from anabranch.access.ttl_cache import TTLCache
 from anabranch.errors import Invalid, ProtectedBranch, ReadOnlyRepository
-from anabranch.model.protection import Blocked, ProtectionRules
+from anabranch.model.protection import MAX_REQUIRED_APPROVALS, Blocked, ProtectionRules
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
 
@@ -33,21 +34,36 @@ class Protection:
 
     def rules(self, repository: str) -> ProtectionRules:
         """Returns the current rules of a repository, uncached."""
-        return self._core.protection.read(self._core.repositories.get(repository))
+        return self._core.protection.read(self._core.repositories.get(repository)).rules
 
     def replace(
-        self, repository: str, patterns: Iterable[str], *, if_match: str | None = None
+        self,
+        repository: str,
+        patterns: Iterable[str],
+        *,
+        approvals: Mapping[str, int] = MappingProxyType({}),
+        if_match: str | None = None,
     ) -> ProtectionRules:
-        """Replaces all rules of a repository.
+        """Replaces all rules of a repository. `approvals` has the numbers of approvals that pull
+        requests need, by pattern; a pattern that is not there keeps its number.
 
         Raises PreconditionFailed unless the current rules have the ETag `if_match`, if it is given
-        (empty for rules that were never set); Invalid for a bad pattern; ReadOnlyRepository, which
-        no caller can override.
+        (empty for rules that were never set); Invalid for a bad pattern or number;
+        ReadOnlyRepository, which no caller can override.
         """
+        for number in approvals.values():
+            if not 0 <= number <= MAX_REQUIRED_APPROVALS:
+                raise Invalid(
+                    f"argument required_approvals: {number} is not between 0 and "
+                    f"{MAX_REQUIRED_APPROVALS}: validation error",
+                    kind="invalid_required_approvals",
+                )
         stored_repository = self._core.repositories.get(repository)
         if stored_repository.read_only:
             raise ReadOnlyRepository("read-only repository", hint="")
-        rules = self._core.protection.replace(stored_repository, patterns, if_match=if_match)
+        rules = self._core.protection.replace(
+            stored_repository, patterns, approvals=approvals, if_match=if_match
+        )
         self._cache_rules(stored_repository, rules)
         return rules
 
@@ -67,7 +83,7 @@ class Protection:
     def _require(self, repository: Repository, branch: str, action: Blocked, message: str) -> None:
         rules = self._cache.get(repository.partition)
         if rules is None:
-            rules = self._core.protection.read(repository)
+            rules = self._core.protection.read(repository).rules
             self._cache_rules(repository, rules)
         try:
             blocked = rules.blocks(branch, action)

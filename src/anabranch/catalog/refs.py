@@ -14,7 +14,7 @@ from anabranch.versioning.merge import check_strategy
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
 __all__ = ["Refs"]
 
@@ -82,19 +82,24 @@ class Refs:
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
+        reviewed: bool = False,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> str:
         """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
-        writes to those of the commit.
+        writes to those of the commit. A merge is `reviewed` if the caller checks the approvals that
+        the branch requires; otherwise it must not require any.
 
-        Raises DirtyBranch if the branch has uncommitted changes, even if the source does not
-        exist; MergeConflict, with the paths that both sides changed.
+        Raises ProtectedBranch; DirtyBranch if the branch has uncommitted changes, even if the
+        source does not exist; MergeConflict, with the paths that both sides changed.
         """
         sides = keys.branch(destination), keys.branch(source)
         with self._core.prefetch(("merge", repository), *sides):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_strategy(strategy)
+            admit = None
+            if not reviewed:
+                admit = self._core.protection.admission(stored_repository, destination)
             stored_branch = self._core.branches.read(stored_repository, destination)
             with (
                 prefer_error_from(
@@ -117,7 +122,7 @@ class Refs:
             strategy=strategy,
             squash=squash,
             allow_empty=allow_empty or force,
-            extra_writes=extra_writes,
+            extra_writes=combine(extra_writes, admit),
         ).id
 
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """Branch protection rules: patterns of branch names, and the direct changes that they block.
 
-Merges, reverts and cherry-picks are never blocked: protected branches are changed by them.
+Protected branches are changed by merges, reverts and cherry-picks; by merges of pull requests only,
+if the rule requires approvals.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import msgspec
 
 from anabranch.model.glob import glob
 
-__all__ = ["NO_RULES", "Blocked", "ProtectionRules"]
+__all__ = ["MAX_REQUIRED_APPROVALS", "NO_RULES", "Blocked", "ProtectionRules"]
+
+MAX_REQUIRED_APPROVALS = 10
 
 
 class Blocked(IntEnum):
@@ -22,12 +25,14 @@ class Blocked(IntEnum):
 
 
 class ProtectionRules(msgspec.Struct, frozen=True):
-    """A repository's rules: the actions that each pattern blocks. `etag` identifies this version of
-    the rules, and is empty if none were ever set.
+    """A repository's rules: the actions that each pattern blocks, and the number of approvals that
+    it requires, if any. `etag` identifies this version of the rules, and is empty if none were ever
+    set.
     """
 
     blocked: dict[str, frozenset[Blocked]]
     etag: str
+    approvals: dict[str, int] = {}
 
     @property
     def patterns(self) -> list[str]:
@@ -43,6 +48,17 @@ class ProtectionRules(msgspec.Struct, frozen=True):
             action in blocked and glob(pattern).matches(branch)
             for pattern, blocked in self.blocked.items()
         )
+
+    def required_approvals(self, branch: str) -> int:
+        """Returns how many approvals a pull request into a branch needs: the largest number of all
+        rules that match.
+
+        Raises Invalid for a malformed pattern.
+        """
+        matching = (
+            number for pattern, number in self.approvals.items() if glob(pattern).matches(branch)
+        )
+        return max(matching, default=0)
 
 
 NO_RULES = ProtectionRules({}, "")

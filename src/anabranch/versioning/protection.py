@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
-from anabranch.errors import PreconditionFailed
+from anabranch.errors import Busy, PreconditionFailed, ProtectedBranch
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.glob import glob
 from anabranch.model.protection import Blocked, ProtectionRules
 from anabranch.model.repository import Repository
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
-__all__ = ["Protection"]
+__all__ = ["Protection", "StoredProtection"]
+
+_MAX_ATTEMPTS = 100
+
+
+class StoredProtection(NamedTuple):
+    """Rules with the record that they were read from, which compare-and-set compares."""
+
+    rules: ProtectionRules
+    record: bytes | None
+
+    def unchanged(self, repository: Repository) -> Expect:
+        """Returns the condition that the rules have not changed since they were read."""
+        return Expect(repository.partition, keys.PROTECTION, self.record)
 
 
 class Protection:
@@ -20,32 +36,83 @@ class Protection:
     def __init__(self, keyvalue: KeyValueStore) -> None:
         self._keyvalue = keyvalue
 
-    def read(self, repository: Repository) -> ProtectionRules:
+    def read(self, repository: Repository) -> StoredProtection:
         """Returns a repository's rules."""
-        return references.protection_from(self._keyvalue.get(repository.partition, keys.PROTECTION))
+        raw = self._keyvalue.get(repository.partition, keys.PROTECTION)
+        return StoredProtection(references.protection_from(raw), raw)
 
     def replace(
-        self, repository: Repository, patterns: Iterable[str], *, if_match: str | None = None
+        self,
+        repository: Repository,
+        patterns: Iterable[str],
+        *,
+        approvals: Mapping[str, int] = MappingProxyType({}),
+        if_match: str | None = None,
     ) -> ProtectionRules:
-        """Replaces all rules and returns the new ones; each blocks all actions.
+        """Replaces all rules and returns the new ones; each blocks all actions. A pattern requires
+        the number of approvals in `approvals` or, if it is not there, the number that it required
+        before.
 
         Raises Invalid for a malformed pattern, and PreconditionFailed if `if_match` is given and
         the current rules have another ETag.
         """
         all_actions = frozenset(Blocked)
-        rules = dict.fromkeys(patterns, all_actions)
-        for pattern in rules:
+        blocked = dict.fromkeys(patterns, all_actions)
+        for pattern in blocked:
             glob(pattern)
-        raw = self._keyvalue.get(repository.partition, keys.PROTECTION)
-        record = references.protection_bytes(rules)
-        write = Write(repository.partition, keys.PROTECTION, record)
-        expect = []
-        if if_match is not None:
-            expect = [Expect(repository.partition, keys.PROTECTION, raw)]
-        matches = if_match is None or references.protection_from(raw).etag == if_match
-        if not matches or not self._keyvalue.apply([write], expect):
-            raise PreconditionFailed(
-                "Precondition failed",
-                hint="The rules have changed since they were read: read them again.",
+        for _ in range(_MAX_ATTEMPTS):
+            stored = self.read(repository)
+            required = {**stored.rules.approvals, **approvals}
+            record = references.protection_bytes(blocked, required)
+            write = Write(repository.partition, keys.PROTECTION, record)
+            matches = if_match is None or stored.rules.etag == if_match
+            if matches and self._keyvalue.apply([write], [stored.unchanged(repository)]):
+                return references.protection_from(record)
+            if if_match is not None:
+                raise PreconditionFailed(
+                    "Precondition failed",
+                    hint="The rules have changed since they were read: read them again.",
+                )
+        raise Busy("the rules are changed by too many requests at once")
+
+    def admission(self, repository: Repository, branch: str) -> ExtraWritesFor[object]:
+        """Returns what admits a change of a branch without a pull request, on condition that the
+        rules do not change meanwhile. Raises ProtectedBranch, at once or when the change is made,
+        if a rule requires approvals.
+        """
+        known = [self.require_no_approvals(repository, branch)]
+
+        def admit(_: object) -> ExtraWrites:
+            stored = known.pop() if known else self.require_no_approvals(repository, branch)
+            return (), [stored.unchanged(repository)]
+
+        return admit
+
+    def require_no_approvals(self, repository: Repository, branch: str) -> StoredProtection:
+        """Returns the rules of a repository. Raises ProtectedBranch if one of them requires
+        approvals for changes of a branch.
+        """
+        stored = self.read(repository)
+        required = stored.rules.required_approvals(branch)
+        if required:
+            raise ProtectedBranch(
+                f"cannot change protected branch {branch} without a pull request",
+                kind="pull_request_required",
+                hint=f"Its rule requires {required} approval{'s' if required > 1 else ''}. Create "
+                "a pull request from another branch, and merge it when it is approved.",
             )
-        return references.protection_from(record)
+        return stored
+
+    def admit_deletion(self, repository: Repository, branch: str) -> ExtraWrites:
+        """Returns what admits the deletion of a branch, on condition that the rules do not change
+        meanwhile. Raises ProtectedBranch if a rule requires approvals: the branch could be created
+        again from any commit.
+        """
+        stored = self.read(repository)
+        if stored.rules.required_approvals(branch):
+            raise ProtectedBranch(
+                f"cannot delete protected branch {branch}",
+                kind="pull_request_required",
+                hint="Its rule requires approvals. Change the rule first.",
+            )
+        return (), [stored.unchanged(repository)]

@@ -16,6 +16,7 @@ from anabranch.pipelines.imports.entries import parse_destination
 from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
+from anabranch.versioning.staging.extra_writes import combine
 from anabranch.versioning.trees import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
@@ -81,10 +82,11 @@ class ImportCommitter:
 
     def commit(self, completion: Completion | None = None) -> Commit:
         """Moves the branch to a new commit, atomically with the writes that `completion` returns,
-        and returns the commit. Raises DirtyBranch, NotFound, and Conflict if garbage collection may
-        have removed objects; then the branch is unchanged.
+        and returns the commit. Raises DirtyBranch, NotFound, ProtectedBranch, and Conflict if
+        garbage collection may have removed objects; then the branch is unchanged.
         """
         core, request, repository = self._core, self._request, self._repository
+        admit = core.protection.admission(repository, request.branch)
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             core.committer.require_clean(repository, stored.branch)
@@ -101,7 +103,7 @@ class ImportCommitter:
         branch = core.branches.read(repository, request.branch).branch
         self._merged_tree(core.commits.get(repository, branch.commit_id).metarange_id)
         return core.committer.move_branch(
-            *(repository, request.branch, make, completion),
+            *(repository, request.branch, make, combine(completion, admit)),
             trusts_tree=False,
             since=self._since,
         )

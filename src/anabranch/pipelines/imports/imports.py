@@ -43,11 +43,13 @@ class Imports:
         """Starts an import and returns its id.
 
         Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`,
+        ProtectedBranch for a branch that requires approvals,
         Denied where imports are not allowed, Invalid for sources that cannot be imported, Busy when
         too many imports run.
         """
         target = self._core.repositories.get(repository)
         check_writable(target, force=force)
+        self._core.protection.require_no_approvals(target, request.branch)
         sources = require_sources(self._blocks)
         self._core.branches.read(target, request.branch)
         if not request.sources:

@@ -1,5 +1,9 @@
 """Branch protection: the rules of a repository, read and replaced whole, on condition if wanted.
 
+A rule in a request may lack `required_approvals`, which lakeFS does not have: the rule then keeps
+the number that its pattern had. So lakeFS's clients, which replace all rules by patterns alone, do
+not remove the requirement.
+
 The older addresses, one rule at a time, are kept for clients that use them.
 """
 
@@ -8,13 +12,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
-from anabranch.model.protection import ProtectionRules
+from anabranch.model.protection import MAX_REQUIRED_APPROVALS, ProtectionRules
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import HEADER, InRepository
@@ -32,6 +36,15 @@ _Pattern = Annotated[
         "[abc], [a-z], [!a] and {this,that} are supported too",
     ),
 ]
+_RequiredApprovals = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=MAX_REQUIRED_APPROVALS,
+        description="the number of approvals that a pull request into the branch needs; absent in "
+        "a response for 0, and in a request to leave it as it is",
+    ),
+]
 _IfMatch = Annotated[
     str, HEADER, Meta(description="replace only rules of this ETag; empty if there are none")
 ]
@@ -41,6 +54,7 @@ class BranchProtectionRule(msgspec.Struct, frozen=True):
     """A rule: branches with matching names cannot be written or committed to directly."""
 
     pattern: _Pattern
+    required_approvals: _RequiredApprovals | UnsetType = UNSET
 
 
 class SetRules(InRepository, frozen=True, kw_only=True):
@@ -60,6 +74,7 @@ def set_rules(call: Call[SetRules, list[BranchProtectionRule]]) -> None:
     call.services.catalog.protection.replace(
         call.params.repository,
         [rule.pattern for rule in call.body],
+        approvals=_approvals(call.body),
         if_match=call.params.if_match if "if-match" in call.request.headers else None,
     )
 
@@ -73,7 +88,8 @@ def add_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
     """Adds a rule."""
     protection, repository = call.services.catalog.protection, call.params.repository
     rules = protection.rules(repository)
-    protection.replace(repository, [*rules.patterns, call.body.pattern], if_match=rules.etag)
+    patterns = [*rules.patterns, call.body.pattern]
+    protection.replace(repository, patterns, approvals=_approvals([call.body]), if_match=rules.etag)
 
 
 def delete_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
@@ -87,7 +103,19 @@ def delete_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
 
 
 def _to_wire(rules: ProtectionRules) -> list[BranchProtectionRule]:
-    return [BranchProtectionRule(pattern) for pattern in rules.patterns]
+    return [
+        BranchProtectionRule(pattern, rules.approvals.get(pattern, UNSET))
+        for pattern in rules.patterns
+    ]
+
+
+def _approvals(rules: list[BranchProtectionRule]) -> dict[str, int]:
+    """Returns the numbers of approvals that a request sets, by pattern."""
+    return {
+        rule.pattern: rule.required_approvals
+        for rule in rules
+        if rule.required_approvals is not UNSET
+    }
 
 
 _RULES = "/repositories/{repository}/settings/branch_protection"

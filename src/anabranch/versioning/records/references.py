@@ -170,12 +170,18 @@ def metadata_from(raw: bytes | None) -> dict[str, str]:
     return dict(message.metadata)
 
 
-def protection_bytes(blocked: Mapping[str, frozenset[Blocked]]) -> bytes:
-    """Returns the record of the actions that each pattern of branch names blocks."""
+def protection_bytes(
+    blocked: Mapping[str, frozenset[Blocked]], approvals: Mapping[str, int]
+) -> bytes:
+    """Returns the record of the actions that each pattern of branch names blocks, and of the
+    numbers of approvals that some require, in a field that lakeFS's reader passes over.
+    """
     message = records.BranchProtectionRules()
     for pattern, actions in blocked.items():
         names = [action.name for action in sorted(actions)]
-        rule = records.BranchProtectionBlockedActions(value=names)
+        rule = records.BranchProtectionBlockedActions(
+            value=names, required_approvals=approvals.get(pattern, 0)
+        )
         message.branch_pattern_to_blocked_actions[pattern].CopyFrom(rule)
     return _bytes(message)
 
@@ -193,4 +199,9 @@ def protection_from(raw: bytes | None) -> ProtectionRules:
         pattern: frozenset(Blocked(number) for number in actions.value if number in known)
         for pattern, actions in message.branch_pattern_to_blocked_actions.items()
     }
-    return ProtectionRules(blocked, hashlib.sha256(raw).hexdigest())
+    approvals = {
+        pattern: actions.required_approvals
+        for pattern, actions in message.branch_pattern_to_blocked_actions.items()
+        if actions.required_approvals > 0
+    }
+    return ProtectionRules(blocked, hashlib.sha256(raw).hexdigest(), approvals)

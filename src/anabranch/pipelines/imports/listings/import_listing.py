@@ -96,7 +96,7 @@ class ImportTarget(Protocol):
 
     def require_clean(self, request: ListingRequest) -> None:
         """Raises the errors that would fail the commit: NotFound for the branch,
-        ReadOnlyRepository without `force`, DirtyBranch.
+        ReadOnlyRepository without `force`, ProtectedBranch, DirtyBranch.
         """
 
     def folder(self) -> AbstractContextManager[str]:
@@ -123,6 +123,7 @@ class LakeTarget:
     def require_clean(self, request: ListingRequest) -> None:
         """Raises the errors that would fail the commit."""
         check_writable(self._repository, force=request.force)
+        self._core.protection.require_no_approvals(self._repository, request.branch)
         require_clean(self._core, self._repository, request.branch)
 
     def folder(self) -> AbstractContextManager[str]:
