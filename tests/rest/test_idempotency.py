@@ -9,7 +9,7 @@ import uuid
 import httpx2
 import pytest
 
-from anabranch.rest.table import OPERATIONS
+from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -69,11 +69,21 @@ KEYED = {
     "deleteBranch": ("DELETE", "/branches/side", None),
     "createTag": ("POST", "/tags", {"id": "v1", "ref": "main"}),
     "deleteTag": ("DELETE", "/tags/v0", None),
+    "createPullRequest": (
+        *("POST", "/pulls"),
+        {"title": "t", "source_branch": "side", "destination_branch": "main"},
+    ),
+    "updatePullRequest": ("PATCH", "/pulls/PULL", {"status": "closed"}),
+    "mergePullRequest": ("PUT", "/pulls/PULL/merge", {}),
+    "createPullRequestComment": ("POST", "/pulls/PULL/comments", {"text": "t"}),
+    "createPullRequestReview": ("POST", "/pulls/PULL/reviews", {"state": "approved"}),
 }
+STATE = ("/branches", "/tags", "/refs/main/commits", "/pulls")
 
 
 def test_every_keyed_operation_is_tested():
-    assert {operation.id for operation in OPERATIONS if operation.keyed} == KEYED.keys()
+    operations = (*OPERATIONS, *EXTENSIONS)
+    assert {operation.id for operation in operations if operation.keyed} == KEYED.keys()
 
 
 @pytest.mark.parametrize("operation", KEYED)
@@ -82,17 +92,21 @@ def test_a_request_that_is_repeated_is_carried_out_once(send, put, key, operatio
     assert send("POST", "/tags", {"id": "v0", "ref": "main"}).status_code == 201
     if operation == "commit":
         put()
+    pull = {"title": "t", "source_branch": "side", "destination_branch": "main"}
+    pull_id = send("POST", "/pulls", pull).json()["id"]
+    places = [*STATE, f"/pulls/{pull_id}/comments", f"/pulls/{pull_id}/reviews"]
     method, path, body = KEYED[operation]
+    path = path.replace("PULL", pull_id)
     first = send(method, path, body, key)
     assert first.status_code in (200, 201, 204), first.text
     assert REPLAYED not in first.headers
-    state = [send("GET", place).json() for place in ("/branches", "/tags", "/refs/main/commits")]
+    state = [send("GET", place).json() for place in places]
     for _ in range(2):
         again = send(method, path, body, key)
         assert (again.status_code, again.content) == (first.status_code, first.content)
         assert again.headers.get("content-type") == first.headers.get("content-type")
         assert again.headers[REPLAYED] == "true"
-    after = [send("GET", place).json() for place in ("/branches", "/tags", "/refs/main/commits")]
+    after = [send("GET", place).json() for place in places]
     assert after == state
 
 

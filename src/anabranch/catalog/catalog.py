@@ -27,8 +27,10 @@ from anabranch.catalog.presigning.presigned_blocks import PresignedBlocks
 from anabranch.catalog.presigning.presigned_urls import PresignedUrls
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.pulls import Pulls
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.repositories import Repositories
+from anabranch.catalog.reviews import Reviews
 from anabranch.catalog.symlinks import Symlinks
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
@@ -97,6 +99,8 @@ class Catalog:
         self.commits = Commits(core, self.protection)
         self.refs = Refs(core)
         self.blame = Blame(core)
+        self.reviews = Reviews(core)
+        self.pulls = Pulls(core, self.refs, self.reviews)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)

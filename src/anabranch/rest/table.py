@@ -18,8 +18,10 @@ from anabranch.rest.operations import (
     metadata,
     objects,
     presigned_uploads,
+    pulls,
     refs,
     repositories,
+    reviews,
     setup,
     staging,
     statistics,
@@ -55,6 +57,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *presigned_uploads.OPERATIONS,
     *metadata.OPERATIONS,
     *imports.OPERATIONS,
+    *pulls.OPERATIONS,
     *unimplemented.OPERATIONS,
 )
 """All operations of lakeFS's API."""
@@ -64,6 +67,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *images.OPERATIONS,
     *transfers.OPERATIONS,
     *blame.OPERATIONS,
+    *reviews.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
 )

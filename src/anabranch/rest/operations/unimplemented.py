@@ -65,12 +65,6 @@ repositories /repositories/{repository} repository
     restoreStatus         GET    /restore                              fs:CreateCommit
 experimental /sts anything
     stsLogin              POST   /login                                -
-pulls /repositories/{repository}/pulls repository
-    listPullRequests      GET    -                                     pr:ListPullRequests
-    createPullRequest     POST   -                                     pr:WritePullRequest
-    getPullRequest        GET    /{pull_request}                       pr:ReadPullRequest
-    updatePullRequest     PATCH  /{pull_request}                       pr:WritePullRequest
-    mergePullRequest      PUT    /{pull_request}/merge                 pr:WritePullRequest
 actions /repositories/{repository}/actions/runs repository
     listRepositoryRuns    GET    -                                     ci:ReadAction
     getRun                GET    /{run_id}                             ci:ReadAction

@@ -83,6 +83,11 @@ class Call(Generic[ParamsT, BodyT]):
         return None if self.repetition is None else self.repetition.beside(result)
 
     @property
+    def username(self) -> str:
+        """The name that identifies the caller."""
+        return "" if self.actor is None else self.actor.username
+
+    @property
     def committer(self) -> str:
         """The name that the caller's commits carry."""
         return "" if self.actor is None else self.actor.committer

@@ -61,6 +61,7 @@ _REASONS = tuple(
             'string doesn\'t match the regular expression "{}"',
         ),
         (r"Expected `str` of length >= (\d+)", "minimum string length is {}"),
+        (r"Expected `str` of length <= (\d+)", "maximum string length is {}"),
         (r"Expected `array` of length >= (\d+)", "minimum number of items is {}"),
         (r"Invalid enum value .*", "value is not one of the allowed values"),
     )

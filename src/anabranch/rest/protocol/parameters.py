@@ -19,6 +19,7 @@ __all__ = [
     "HEADER",
     "Amount",
     "AtBranch",
+    "AtPull",
     "AtRef",
     "InRepository",
     "Int64",
@@ -80,6 +81,12 @@ class AtRef(InRepository, frozen=True, kw_only=True):
     """Parameters of operations on a reference."""
 
     ref: str
+
+
+class AtPull(InRepository, frozen=True, kw_only=True):
+    """Parameters of operations on a pull request."""
+
+    pull_request: str
 
 
 def declared_parameters(struct: Any, path_names: frozenset[str]) -> list[Parameter]:

@@ -36,6 +36,7 @@ __all__ = [
     "on_object",
     "on_objects",
     "on_policy",
+    "on_pull_destination",
     "on_ref",
     "on_repository",
     "on_staged_source",
@@ -87,6 +88,13 @@ def on_new_branch(call: _Call) -> str:
 def on_destination_branch(call: _Call) -> str:
     """The destination of a merge."""
     return branch_arn(call.params.repository, call.params.destination_branch)
+
+
+def on_pull_destination(call: _Call) -> str:
+    """The destination of a pull request. Raises NotFound for one that does not exist."""
+    repository = call.params.repository
+    pull = call.services.catalog.pulls.get(repository, call.params.pull_request)
+    return branch_arn(repository, pull.destination)
 
 
 def on_tag(call: _Call) -> str:

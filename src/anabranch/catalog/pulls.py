@@ -1,0 +1,216 @@
+"""Use cases of pull requests: create, list, update, merge.
+
+A merge checks the approvals that the destination requires, of exactly the commit that it merges,
+and marks the pull request as merged in the step that moves the branch: either both happen or
+neither, and of several merges at once one succeeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from anabranch.catalog.refs import Refs
+from anabranch.catalog.reviews import Reviews, check_text, read_head, require_repository
+from anabranch.errors import Conflict, Invalid
+from anabranch.model.commit import Commit
+from anabranch.model.names import check_branch
+from anabranch.model.page import Page
+from anabranch.model.pull_request import (
+    MAX_DESCRIPTION_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    PullRequest,
+    PullRequestStatus,
+    User,
+    parse_status,
+)
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.pulls import StoredPull, require_open
+from anabranch.versioning.records import keys
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+
+__all__ = ["Pulls"]
+
+_ALL = frozenset(PullRequestStatus)
+
+
+class Pulls:
+    """Use cases of pull requests."""
+
+    def __init__(self, core: Core, refs: Refs, reviews: Reviews) -> None:
+        self._core = core
+        self._refs = refs
+        self._reviews = reviews
+
+    def create(
+        self,
+        repository: str,
+        *,
+        title: str,
+        source: str,
+        destination: str,
+        description: str = "",
+        author: str,
+        username: str = "",
+        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+    ) -> PullRequest:
+        """Creates a pull request to merge the branch `source` into `destination`. `username` is the
+        user whom the author's name stands for, by default the name itself; `extra_writes` adds
+        writes.
+
+        Raises NotFound for a branch that does not exist, Invalid if both are the same.
+        """
+        check_text("title", title, MAX_TITLE_CHARACTERS)
+        check_text("description", description, MAX_DESCRIPTION_CHARACTERS)
+        with self._core.prefetch(("new pull", repository), keys.branch(source)):
+            stored_repository = require_repository(self._core, repository)
+            for branch in (source, destination):
+                check_branch(branch)
+                read_head(self._core, stored_repository, branch)
+        if source == destination:
+            raise Invalid(
+                "same branch",
+                kind="same_branch",
+                hint="The source of a pull request must differ from its destination.",
+            )
+        return self._core.pulls.create(
+            stored_repository,
+            title=title,
+            description=description,
+            author=User(author, username or author),
+            source=source,
+            destination=destination,
+            extra_writes=extra_writes,
+        )
+
+    def get(self, repository: str, pull_id: str) -> PullRequest:
+        """Returns a pull request. Raises NotFound."""
+        with self._core.prefetch(("pull", repository), keys.pull(pull_id)):
+            return self._read(repository, pull_id)[1].pull
+
+    def list(
+        self,
+        repository: str,
+        *,
+        statuses: Collection[PullRequestStatus] = _ALL,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+    ) -> Page[PullRequest]:
+        """Returns a page of the pull requests with one of these statuses, newest first."""
+        return self._core.pulls.list(
+            self._core.repositories.get(repository),
+            statuses,
+            prefix=prefix,
+            after=after,
+            amount=amount,
+        )
+
+    def update(
+        self,
+        repository: str,
+        pull_id: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        status: str | None = None,
+        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+    ) -> PullRequest:
+        """Changes the title or the description of a pull request, closes it or opens it again;
+        what is None stays as it is. `extra_writes` adds writes.
+
+        Raises NotFound, and Invalid for a status that does not exist, for another status of a
+        merged pull request, and for the status `merged`, which only a merge sets.
+        """
+        check_text("title", title or "", MAX_TITLE_CHARACTERS)
+        check_text("description", description or "", MAX_DESCRIPTION_CHARACTERS)
+        stored_repository = require_repository(self._core, repository)
+
+        wanted = None if status is None else parse_status(status)
+
+        def change(pull: PullRequest) -> PullRequest:
+            status_after = pull.status if wanted is None else wanted
+            if status_after is not pull.status and PullRequestStatus.MERGED in (
+                pull.status,
+                status_after,
+            ):
+                raise Invalid(
+                    "bad pull request status",
+                    kind="invalid_pull_request_status",
+                    hint="A merged pull request stays merged."
+                    if pull.status is PullRequestStatus.MERGED
+                    else "Merge the pull request to give it this status.",
+                )
+            return msgspec.structs.replace(
+                self._core.pulls.set_status(pull, status_after),
+                title=pull.title if title is None else title,
+                description=pull.description if description is None else description,
+            )
+
+        return self._core.pulls.update(stored_repository, pull_id, change, extra_writes)
+
+    def merge(
+        self,
+        repository: str,
+        pull_id: str,
+        *,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        strategy: str = "",
+        squash: bool = False,
+        allow_empty: bool = False,
+        force: bool = False,
+        extra_writes: ExtraWritesFor[Commit] | None = None,
+    ) -> str:
+        """Merges the source of an open pull request into its destination, as `refs.merge` does;
+        returns the id of the new commit. `extra_writes` adds writes.
+
+        Raises Invalid if the pull request is not open, NotFound if a branch is gone, Denied (kind
+        approvals_missing) if a rule requires more approvals of the source's commit, and what a
+        merge raises. The pull request then stays as it was.
+        """
+        with self._core.prefetch(("merge pull", repository), keys.pull(pull_id)):
+            stored_repository, stored = self._read(repository, pull_id)
+            require_open(stored.pull)
+            check_writable(stored_repository, force=force)
+            head = read_head(self._core, stored_repository, stored.pull.source)
+            read_head(self._core, stored_repository, stored.pull.destination)
+            self._reviews.require_approvals(stored_repository, stored.pull, head)
+
+        def record(commit: Commit) -> ExtraWrites:
+            current = self._core.pulls.read(stored_repository, pull_id)
+            require_open(current.pull)
+            admit = self._reviews.require_approvals(stored_repository, current.pull, head)
+            writes, expect = self._core.pulls.record_merge(
+                stored_repository, current, source_commit_id=head, commit_id=commit.id
+            )
+            return writes, [*expect, *admit[1]]
+
+        source, destination = stored.pull.source, stored.pull.destination
+        try:
+            return self._refs.merge(
+                repository,
+                head,
+                destination,
+                committer=committer,
+                message=message or f"Merge '{source}' into '{destination}'",
+                metadata=metadata,
+                strategy=strategy,
+                squash=squash,
+                allow_empty=allow_empty,
+                force=force,
+                reviewed=True,
+                extra_writes=combine(record, extra_writes),
+            )
+        except (Invalid, Conflict):
+            # another merge of the pull request may have been first, and left nothing to merge
+            require_open(self._core.pulls.read(stored_repository, pull_id).pull)
+            raise
+
+    def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:
+        stored_repository = self._core.repositories.get(repository)
+        return stored_repository, self._core.pulls.read(stored_repository, pull_id)

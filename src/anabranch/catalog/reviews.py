@@ -1,0 +1,203 @@
+"""Use cases of comments on pull requests and of reviews, and the approvals that merges need."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from anabranch.errors import Conflict, Denied, Invalid, NotFound
+from anabranch.model.names import check_path
+from anabranch.model.page import Page
+from anabranch.model.pull_request import (
+    MAX_TEXT_CHARACTERS,
+    Comment,
+    PullRequest,
+    Review,
+    ReviewState,
+    User,
+)
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.pulls import StoredPull
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+
+__all__ = ["Approvals", "Reviews", "check_text", "read_head", "require_repository"]
+
+
+class Approvals(NamedTuple):
+    """The reviews that approve a commit of the source, and how many must; `commit_id` is that
+    commit, the source's present one or the one that was merged, empty if the source is gone.
+    """
+
+    review_ids: frozenset[str]
+    required: int
+    commit_id: str
+
+
+class Reviews:
+    """Use cases of comments and reviews."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def comment(
+        self,
+        repository: str,
+        pull_id: str,
+        text: str,
+        *,
+        path: str = "",
+        author: str,
+        username: str = "",
+        extra_writes: ExtraWritesFor[Comment] | None = None,
+    ) -> Comment:
+        """Adds a comment to a pull request of any status or, with a `path`, to an object in it;
+        `extra_writes` adds writes. Raises NotFound, and Invalid for an empty text.
+        """
+        check_text("text", text, MAX_TEXT_CHARACTERS, required=True)
+        if path:
+            check_path(path)
+        require_repository(self._core, repository)
+        stored_repository, stored = self._read(repository, pull_id)
+        return self._core.reviews.comment(
+            stored_repository,
+            stored.pull,
+            author=User(author, username or author),
+            text=text,
+            path=path,
+            extra_writes=extra_writes,
+        )
+
+    def comments(
+        self, repository: str, pull_id: str, *, after: str = "", amount: int
+    ) -> Page[Comment]:
+        """Returns a page of a pull request's comments, oldest first."""
+        stored_repository, stored = self._read(repository, pull_id)
+        return self._core.reviews.comments(
+            stored_repository, stored.pull, after=after, amount=amount
+        )
+
+    def create(
+        self,
+        repository: str,
+        pull_id: str,
+        state: str,
+        *,
+        text: str = "",
+        commit_id: str = "",
+        author: str,
+        username: str = "",
+        extra_writes: ExtraWritesFor[Review] | None = None,
+    ) -> Review:
+        """Adds a review of the commit at which the source is; it replaces the user's earlier one.
+        The state is approved or changes_requested.
+        `commit_id` is the commit that the reviewer has seen, if known. `extra_writes` adds writes.
+
+        Raises NotFound, Invalid if the pull request is not open, Conflict (kind source_moved) if
+        the source is at another commit than `commit_id`.
+        """
+        if state not in tuple(ReviewState):
+            raise Invalid(
+                "argument state: invalid value: validation error",
+                kind="invalid_review_state",
+                hint=f"Use {' or '.join(ReviewState)}.",
+            )
+        check_text("text", text, MAX_TEXT_CHARACTERS)
+        stored_repository = require_repository(self._core, repository)
+
+        def source_commit(pull: PullRequest) -> str:
+            head = read_head(self._core, stored_repository, pull.source)
+            if commit_id not in ("", head):
+                raise Conflict(
+                    f"the source {pull.source} is at commit {head}, not at {commit_id}",
+                    kind="source_moved",
+                    hint="Look at what has changed, and review it again.",
+                )
+            return head
+
+        return self._core.reviews.review(
+            stored_repository,
+            pull_id,
+            author=User(author, username or author),
+            state=ReviewState(state),
+            text=text,
+            source_commit=source_commit,
+            extra_writes=extra_writes,
+        )
+
+    def list(self, repository: str, pull_id: str, *, after: str = "", amount: int) -> Page[Review]:
+        """Returns a page of a pull request's reviews, oldest first."""
+        stored_repository, stored = self._read(repository, pull_id)
+        return self._core.reviews.reviews(
+            stored_repository, stored.pull, after=after, amount=amount
+        )
+
+    def approvals(self, repository: str, pull_id: str) -> Approvals:
+        """Returns the approvals of a pull request. Raises NotFound."""
+        stored_repository, (pull, _) = self._read(repository, pull_id)
+        commit_id = pull.source_commit_id
+        if not commit_id:
+            source = self._core.branches.find(stored_repository, pull.source)
+            commit_id = "" if source is None else source.branch.commit_id
+        rules = self._core.protection.read(stored_repository).rules
+        required = rules.required_approvals(pull.destination)
+        return Approvals(pull.approvals_of(commit_id), required, commit_id)
+
+    def require_approvals(
+        self, repository: Repository, pull: PullRequest, commit_id: str
+    ) -> ExtraWrites:
+        """Returns the condition that the rules do not change. Raises Denied if one of them requires
+        more approvals of a commit than the pull request has.
+        """
+        stored = self._core.protection.read(repository)
+        required = stored.rules.required_approvals(pull.destination)
+        missing = required - len(pull.approvals_of(commit_id))
+        if missing > 0:
+            raise Denied(
+                f"{missing} of {required} required approval{'s' if required > 1 else ''} "
+                f"{'are' if missing > 1 else 'is'} missing",
+                kind="approvals_missing",
+                hint=f"Ask {missing} other user{'s' if missing > 1 else ''} than the author to "
+                f"approve commit {commit_id} of {pull.source}. Approvals of earlier commits do not "
+                "count.",
+            )
+        return (), [stored.unchanged(repository)]
+
+    def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:
+        stored_repository = self._core.repositories.get(repository)
+        return stored_repository, self._core.pulls.read(stored_repository, pull_id)
+
+
+def require_repository(core: Core, name: str) -> Repository:
+    """Returns a repository. Raises NotFound, and ReadOnlyRepository if it is read-only."""
+    repository = core.repositories.get(name)
+    check_writable(repository, force=False)
+    return repository
+
+
+def read_head(core: Core, repository: Repository, branch: str) -> str:
+    """Returns the commit of a branch. Raises NotFound, with the name of the branch in the hint."""
+    stored = core.branches.find(repository, branch)
+    if stored is None:
+        raise NotFound(
+            "branch not found",
+            kind="branch_not_found",
+            hint=f"There is no branch {branch} in {repository.id}.",
+        )
+    return stored.branch.commit_id
+
+
+def check_text(name: str, text: str, most: int, *, required: bool = False) -> None:
+    """Raises Invalid for a text that is too long, is not Unicode, or is empty if `required`."""
+    reason = ""
+    if required and not text.strip():
+        reason = "required value"
+    elif len(text) > most:
+        reason = f"{len(text):,} characters, at most {most:,}"
+    else:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            reason = "not UTF-8"
+    if reason:
+        raise Invalid(f"argument {name}: {reason}: validation error", kind=f"invalid_{name}")

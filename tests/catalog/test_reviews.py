@@ -1,0 +1,229 @@
+"""Comments, reviews, and the approvals that a protection rule requires."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import (
+    Conflict,
+    Denied,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    ProtectedBranch,
+)
+from anabranch.model.imports import ImportSource
+from anabranch.pipelines.imports.commit_import import ImportRequest
+from anabranch.records import lakefs_pb2 as records
+
+APPROVED, CHANGES = "approved", "changes_requested"
+
+
+@pytest.fixture
+def sea(lake):
+    """A repository with a branch `work` that is one commit ahead of `main`."""
+    lake.branches.create("sea", "work", "main")
+    commit(lake, "work", a="1")
+    return lake
+
+
+@pytest.fixture
+def made(sea):
+    """A pull request of ada, into a branch that requires two approvals."""
+    sea.protection.replace("sea", ["main"], approvals={"main": 2})
+    return sea.pulls.create("sea", title="t", source="work", destination="main", author="ada")
+
+
+def commit(lake, branch, **contents):
+    for path, content in contents.items():
+        lake.objects.upload("sea", branch, path, [content.encode()])
+    return lake.commits.commit("sea", branch, message="m", committer="ada").id
+
+
+def review(lake, made, author, state=APPROVED, **fields):
+    return lake.reviews.create("sea", made.id, state, author=author, **fields)
+
+
+def given(lake, made):
+    return len(lake.reviews.approvals("sea", made.id).review_ids)
+
+
+def refused(lake, made, message):
+    head = lake.branches.get("sea", "main").commit_id
+    with pytest.raises(Denied, match=message) as error:
+        lake.pulls.merge("sea", made.id, committer="c", force=True)
+    assert error.value.kind == "approvals_missing"
+    assert lake.branches.get("sea", "main").commit_id == head
+    assert lake.pulls.get("sea", made.id).status == "open"
+    return error.value
+
+
+def test_merge_needs_the_approvals_of_the_rule(sea, made):
+    error = refused(sea, made, r"^2 of 2 required approvals are missing$")
+    assert sea.branches.get("sea", "work").commit_id in error.hint
+    review(sea, made, "bob")
+    review(sea, made, "bob")
+    refused(sea, made, r"^1 of 2 required approvals is missing$")
+    review(sea, made, "cleo")
+    sea.pulls.merge("sea", made.id, committer="c")
+
+
+def test_own_approval_does_not_count(sea, made):
+    for _ in range(2):
+        assert not review(sea, made, "ada").counted
+    assert not review(sea, made, "Ada Lovelace", username="ada").counted
+    refused(sea, made, "2 of 2")
+
+
+def test_last_review_of_a_user_counts(sea, made):
+    review(sea, made, "bob")
+    review(sea, made, "cleo")
+    review(sea, made, "bob", CHANGES, text="no")
+    assert given(sea, made) == 1
+    refused(sea, made, "1 of 2")
+    again = review(sea, made, "bob")
+    assert again.id in sea.reviews.approvals("sea", made.id).review_ids
+    sea.pulls.merge("sea", made.id, committer="c")
+    assert given(sea, made) == 2
+    commit(sea, "work", b="2")
+    assert given(sea, made) == 2
+
+
+def test_approvals_expire_when_the_source_moves(sea, made):
+    first = sea.branches.get("sea", "work").commit_id
+    for user in ("bob", "cleo"):
+        review(sea, made, user, commit_id=first)
+    sea.objects.upload("sea", "work", "b", [b"2"])
+    assert given(sea, made) == 2
+    second = commit(sea, "work", b="2")
+    refused(sea, made, "2 of 2")
+    with pytest.raises(Conflict, match=second) as error:
+        review(sea, made, "bob", commit_id=first)
+    assert error.value.kind == "source_moved"
+    sea.branches.hard_reset("sea", "work", first)
+    assert given(sea, made) == 2
+    sea.branches.delete("sea", "work")
+    assert sea.reviews.approvals("sea", made.id) == (frozenset(), 2, "")
+    with pytest.raises(NotFound, match="branch not found"):
+        review(sea, made, "bob")
+
+
+def test_reviews_are_of_open_pull_requests(sea, made):
+    sea.pulls.update("sea", made.id, status="closed")
+    with pytest.raises(Invalid, match="bad pull request status"):
+        review(sea, made, "bob")
+    sea.reviews.comment("sea", made.id, "late", author="bob")
+    with pytest.raises(Invalid, match="argument state"):
+        review(sea, made, "bob", "maybe")
+    assert sea.reviews.list("sea", made.id, amount=10).items == []
+
+
+def test_pages_of_comments_and_reviews_are_complete(sea, made, clock):
+    other = sea.pulls.create("sea", title="t", source="work", destination="main", author="ada")
+    comments, reviews = [], []
+    for number in range(11):
+        clock.advance(number % 2)
+        path = "a" if number % 3 else ""
+        comments.append(sea.reviews.comment("sea", made.id, f"c{number}", path=path, author="bob"))
+        reviews.append(review(sea, made, f"u{number}", CHANGES, text="t"))
+        sea.reviews.comment("sea", other.id, "other", author="bob")
+    for read, expected in ((sea.reviews.comments, comments), (sea.reviews.list, reviews)):
+        for amount in (1, 4, 11, 12):
+            found, after = [], ""
+            while True:
+                page = read("sea", made.id, after=after, amount=amount)
+                found += page.items
+                if not page.has_more:
+                    break
+                after = page.next_offset
+            assert found == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"text": ""}, {"text": " \n"}, {"text": "x" * 65_537}, {"text": "t", "path": "x" * 1025}],
+)
+def test_invalid_comments_are_rejected(sea, made, fields):
+    with pytest.raises(Invalid, match="validation error"):
+        sea.reviews.comment("sea", made.id, fields.pop("text"), author="bob", **fields)
+    for repository, pull_id, message in (
+        ("sea", "none", "pull request"),
+        ("none", made.id, "repository"),
+    ):
+        with pytest.raises(NotFound, match=f"{message} not found"):
+            sea.reviews.comment(repository, pull_id, "t", author="bob")
+    assert sea.reviews.comments("sea", made.id, amount=10).items == []
+
+
+def direct_changes(lake, tmp_path):
+    """Yields all ways to change the history of `main` without a pull request."""
+    head = lake.branches.get("sea", "work").commit_id
+    yield lambda: lake.refs.merge("sea", "work", "main", committer="c", force=True)
+    yield lambda: lake.refs.merge("sea", head, "main", committer="c", allow_empty=True)
+    yield lambda: lake.branches.cherry_pick("sea", "main", head, committer="c")
+    yield lambda: lake.branches.revert(
+        "sea", "main", "main", committer="c", allow_empty=True, parent_number=0
+    )
+    yield lambda: lake.branches.hard_reset("sea", "main", head)
+    yield lambda: lake.commits.commit("sea", "main", message="m", committer="c", allow_empty=True)
+    source = ImportSource(type="object", path=f"local://{tmp_path}/x", destination="x")
+    request = ImportRequest(branch="main", sources=[source], committer="c")
+    yield lambda: lake.imports.start("sea", request, force=True)
+    rows = [{"path": "x", "address": "local://x", "size": 1, "checksum": "c"}]
+    yield lambda: lake.import_listing("sea", "main", rows, verify="none", force=True)
+
+
+@pytest.mark.usefixtures("made")
+def test_branch_that_requires_approvals_changes_by_pull_requests_alone(sea, tmp_path):
+    head = sea.branches.get("sea", "main").commit_id
+    for change in direct_changes(sea, tmp_path):
+        with pytest.raises(ProtectedBranch, match="protected branch"):
+            change()
+    assert sea.branches.get("sea", "main").commit_id == head
+    sea.protection.replace("sea", ["*"], approvals={"*": 1})
+    sea.branches.create("sea", "other", "main")
+    with pytest.raises(ProtectedBranch, match="cannot delete protected branch other"):
+        sea.branches.delete("sea", "other")
+    with pytest.raises(Denied, match="cannot delete repository default branch"):
+        sea.branches.delete("sea", "main")
+    sea.protection.replace("sea", ["*"], approvals={"*": 0})
+    sea.refs.merge("sea", "work", "main", committer="c")
+    sea.branches.delete("sea", "other")
+
+
+def test_largest_number_of_the_matching_rules_is_required(sea, made):
+    sea.protection.replace("sea", ["m*", "main", "x"], approvals={"m*": 1, "x": 9})
+    assert sea.reviews.approvals("sea", made.id).required == 2
+    review(sea, made, "bob")
+    refused(sea, made, "1 of 2")
+    sea.protection.replace("sea", ["m*", "x"])
+    sea.pulls.merge("sea", made.id, committer="c")
+
+
+def test_rules_keep_their_approvals_unless_a_number_is_given(sea):
+    protection = sea.protection
+    protection.replace("sea", ["a", "b", "c"], approvals={"a": 1, "b": 10})
+    rules = protection.replace("sea", ["a", "b", "d"], approvals={"d": 3})
+    assert rules.approvals == {"a": 1, "b": 10, "d": 3}
+    assert protection.replace("sea", ["a", "b"], approvals={"a": 0}).approvals == {"b": 10}
+    assert protection.replace("sea", []).approvals == {}
+    assert protection.replace("sea", ["b"]).approvals == {}
+    for number in (-1, 11):
+        with pytest.raises(Invalid, match="required_approvals"):
+            protection.replace("sea", ["b"], approvals={"b": number})
+    with pytest.raises(PreconditionFailed):
+        protection.replace("sea", ["b"], approvals={"b": 1}, if_match="0")
+    assert protection.rules("sea").approvals == {}
+
+
+def test_record_of_rules_is_read_by_lakefs(sea):
+    etag = sea.protection.replace("sea", ["main"], approvals={"main": 3}).etag
+    partition = sea.repositories.get("sea").partition
+    raw = sea.keyvalue.get(partition, b"settings/protected_branches")
+    stored = records.BranchProtectionRules.FromString(raw)
+    # without our field the record is lakeFS's
+    stored.branch_pattern_to_blocked_actions["main"].ClearField("required_approvals")
+    sea.protection.replace("sea", ["main"], approvals={"main": 0})
+    plain = sea.keyvalue.get(partition, b"settings/protected_branches")
+    assert plain == stored.SerializeToString(deterministic=True) != raw
+    assert sea.protection.rules("sea").etag != etag
