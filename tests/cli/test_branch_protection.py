@@ -9,7 +9,7 @@ def test_rules_come_and_go(ana, lake):
     assert ana.ok("branch-protect", "add", lake.uri, "main").out == "Protected main\n"
     ana.ok("branch-protect", "add", lake.uri, "release-*")
     ana.ok("branch-protect", "add", lake.uri, "main")
-    assert ana.ok("branch-protect", "list", lake.uri).rows == [["main"], ["release-*"]]
+    assert ana.ok("branch-protect", "list", lake.uri).rows == [["main", "0"], ["release-*", "0"]]
     ran = ana("commit", lake.at("main"), "-m", "no")
     assert (ran.code, ran.err.splitlines()[0]) == (1, "error: cannot commit to protected branch")
     assert "merge" in ran.err

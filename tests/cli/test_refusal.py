@@ -18,6 +18,13 @@ from anabranch.client.error_responses import ErrorResponse
         (403, "cannot write to protected branch", "protected_branch", "merge"),
         (403, "read-only repository", "read_only_repository", ""),
         (403, "cannot delete repository default branch", "denied", "default branch"),
+        (403, "1 of 2 required approvals is missing", "approvals_missing", ""),
+        (
+            403,
+            "cannot change protected branch x without a pull request",
+            "pull_request_required",
+            "",
+        ),
         (404, "branch not found", "not_found", ""),
         (409, "branch already exists: not unique", "already_exists", "another"),
         (410, "repository in deletion", "gone", "being deleted"),

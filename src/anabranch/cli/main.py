@@ -53,6 +53,7 @@ SECTIONS = (
             CommandEntry(
                 "cherry-pick", "cherry_pick", "Apply the changes of one commit to a branch"
             ),
+            CommandEntry("pr", "pr", "List, create, review and merge pull requests"),
             CommandEntry("show", "show", "Show a commit"),
             CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),
         ),

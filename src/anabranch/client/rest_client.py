@@ -28,6 +28,7 @@ CHUNK = 1 << 20
 _SUCCESS = range(200, 300)
 _PARTIAL_CONTENT = 206
 _BUSY = (429, 503)
+_REF_FIELDS = ("source", "ref", "source_branch", "destination_branch")
 
 Body = Callable[[], Iterable[bytes]]
 
@@ -147,7 +148,7 @@ class RestClient:
             headers["If-Match"] = if_match
         keys: tuple[str, ...] = ()
         if isinstance(body, dict):
-            keys = tuple(body[name] for name in ("source", "ref") if name in body)
+            keys = tuple(body[name] for name in _REF_FIELDS if name in body)
         return self.request_json(Request(method, segments, params, headers, content, keys))
 
     def pages(self, *segments: str, amount: int | None = None, **params: Any) -> Pages:

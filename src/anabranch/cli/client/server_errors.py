@@ -29,6 +29,9 @@ _BY_MESSAGE = (
         "dirty branch",
         _Meaning("dirty_branch", "Commit the branch, or `anabranch branch reset` it."),
     ),
+    ("required approval", _Meaning("approvals_missing")),
+    ("without a pull request", _Meaning("pull_request_required")),
+    ("cannot delete protected branch", _Meaning("pull_request_required")),
     (
         "protected branch",
         _Meaning("protected_branch", "Write to another branch and merge that one into it."),

@@ -7,10 +7,11 @@ read, and is repeated if another client changed the rules in between.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import repository_address
-from anabranch.cli.framework.command import Argument, Command, Group
+from anabranch.cli.framework.command import Argument, Command, Group, Option
 from anabranch.cli.framework.context import Call
 from anabranch.cli.output.table import Column
 
@@ -19,7 +20,7 @@ __all__ = ["COMMAND"]
 REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
 PATTERN = Argument("PATTERN", "The branches: a name, or a pattern with * and ?")
 
-_COLUMNS = (Column("PATTERN", "name"),)
+_COLUMNS = (Column("PATTERN", "name"), Column("APPROVALS", "number"))
 _TRIES = 5
 _CHANGED_MEANWHILE = 412
 
@@ -31,38 +32,47 @@ def _path(call: Call) -> tuple[str, ...]:
 
 def _list(call: Call) -> None:
     rules = call.connection.get(*_path(call))
-    call.output.rows(_COLUMNS, rules, lambda rule: (rule["pattern"],))
+    call.output.rows(_COLUMNS, rules, _cells)
+
+
+def _cells(rule: dict[str, Any]) -> tuple[str, int]:
+    return rule["pattern"], rule.get("required_approvals", 0)
 
 
 def _add(call: Call) -> None:
-    pattern = call.arguments.pattern
-    _change(call, lambda patterns: sorted({*patterns, pattern}))
-    call.output.done(f"Protected {pattern}", {"pattern": pattern})
+    rule: dict[str, Any] = {"pattern": call.arguments.pattern}
+    if call.arguments.approvals is not None:
+        rule["required_approvals"] = call.arguments.approvals
+    _change(call, lambda rules: [*(old for old in rules if not _same(old, rule)), rule])
+    call.output.done(f"Protected {rule['pattern']}", rule)
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(one["pattern"] == other["pattern"])
 
 
 def _delete(call: Call) -> None:
     pattern = call.arguments.pattern
 
-    def without(patterns: list[str]) -> list[str]:
-        if pattern not in patterns:
+    def without(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        remaining = [rule for rule in rules if rule["pattern"] != pattern]
+        if len(remaining) == len(rules):
             raise Failure(
                 f"the rule {pattern!r} does not exist",
                 kind="not_found",
                 hint="`anabranch branch-protect list` shows the rules.",
             )
-        return [other for other in patterns if other != pattern]
+        return remaining
 
     _change(call, without)
     call.output.done(f"No longer protected: {pattern}", {"pattern": pattern})
 
 
-def _change(call: Call, changed: Callable[[list[str]], list[str]]) -> None:
+def _change(call: Call, changed: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
     for attempt in range(1, _TRIES + 1):
         rules, tag = call.connection.get_tagged(*_path(call))
-        patterns = changed([rule["pattern"] for rule in rules])
-        body = [{"pattern": pattern} for pattern in patterns]
         try:
-            call.connection.send("PUT", *_path(call), body=body, if_match=tag)
+            call.connection.send("PUT", *_path(call), body=changed(rules), if_match=tag)
         except Failure as failure:
             if failure.status != _CHANGED_MEANWHILE or attempt == _TRIES:
                 raise
@@ -86,11 +96,20 @@ COMMAND = Group(
             "Protect branches: nothing is written or committed there directly, only merged",
             _add,
             arguments=(REPOSITORY, PATTERN),
+            options=(
+                Option(
+                    "--approvals",
+                    "Merge only pull requests with N approvals, 0 to 10; as before by default",
+                    "N",
+                    parse=int,
+                ),
+            ),
             details="A pattern is matched against the whole name. `*` stands for any text, `?` for "
             "any character; `[abc]`, `[a-z]`, `[!a]` and `{this,that}` are known too.",
             examples=(
                 "branch-protect add lakefs://flights main",
                 "branch-protect add lakefs://flights 'release-*'",
+                "branch-protect add lakefs://flights main --approvals 2",
             ),
         ),
         Command(

@@ -11,15 +11,21 @@ from anabranch.cli.framework.context import Call
 from anabranch.cli.framework.metadata import META, pairs
 from anabranch.model.uri import LakeUri
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "MERGE_OPTIONS", "merge_body", "send_merge"]
 
 _CONFLICT = 409
 
 
 def _merge(call: Call) -> None:
+    source: LakeUri = call.arguments.source
+    destination = same_repository(source.repository, call.arguments.destination)
+    path = ("repositories", source.repository, "refs", source.ref, "merge", destination)
+    send_merge(call, "POST", path, merge_body(call), source=source, destination=destination)
+
+
+def merge_body(call: Call) -> dict[str, Any]:
+    """Returns the body of a request to merge, from MERGE_OPTIONS."""
     options = call.arguments
-    source: LakeUri = options.source
-    destination = same_repository(source.repository, options.destination)
     body: dict[str, Any] = {
         "metadata": pairs(options.meta),
         "allow_empty": options.allow_empty,
@@ -30,9 +36,23 @@ def _merge(call: Call) -> None:
         body["message"] = options.message
     if options.strategy:
         body["strategy"] = options.strategy
-    parts = ("repositories", source.repository, "refs", source.ref, "merge", destination)
+    return body
+
+
+def send_merge(
+    call: Call,
+    method: str,
+    path: tuple[str, ...],
+    body: dict[str, Any],
+    *,
+    source: LakeUri,
+    destination: str,
+) -> None:
+    """Sends a request to merge, and prints its result. Raises Failure, with the paths that
+    conflict.
+    """
     try:
-        result = call.connection.send("POST", *parts, body=body)
+        result = call.connection.send(method, *path, body=body)
     except Failure as failure:
         if failure.status == _CONFLICT and _is_merge_result(failure.answer):
             raise _conflict(call, source, destination, failure) from failure
@@ -73,6 +93,20 @@ def _conflict(call: Call, source: LakeUri, destination: str, refused: Failure) -
     )
 
 
+MERGE_OPTIONS = (
+    Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
+    META,
+    Option(
+        "--strategy",
+        "The side to take for objects that both changed",
+        "SIDE",
+        choices=("source-wins", "dest-wins"),
+    ),
+    Option("--squash", "Make one commit without the source as a parent"),
+    Option("--allow-empty", "Merge even if the source brings no changes"),
+    Option("--force", "Merge into a read-only repository"),
+)
+
 COMMAND = Command(
     "merge",
     "Merge a branch, tag or commit into a branch",
@@ -83,19 +117,7 @@ COMMAND = Command(
             "DESTINATION", "The branch to merge into, by address or bare name", parse=ref_or_name
         ),
     ),
-    options=(
-        Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
-        META,
-        Option(
-            "--strategy",
-            "The side to take for objects that both changed",
-            "SIDE",
-            choices=("source-wins", "dest-wins"),
-        ),
-        Option("--squash", "Make one commit without the source as a parent"),
-        Option("--allow-empty", "Merge even if the source brings no changes"),
-        Option("--force", "Merge into a read-only repository"),
-    ),
+    options=MERGE_OPTIONS,
     examples=(
         "merge lakefs://flights/fix-may lakefs://flights/main",
         "merge lakefs://flights/fix-may main --strategy source-wins -m 'Take the corrections'",

@@ -27,6 +27,8 @@ def suggestion(failure: Failure, connection: Connection) -> str:
     try:
         if not _exists(connection, repository):
             return _near_repository(connection, repository)
+        if "pull request" in failure.message:
+            return f"`anabranch pr list lakefs://{repository} --state all` shows them."
         refs = [asked[i + 1] for i in range(2, len(asked) - 1, 2) if asked[i] in _REF_WORDS]
         if asked[-1] in ("objects", "stat"):
             found = _near_ref(connection, repository, refs)

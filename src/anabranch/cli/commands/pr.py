@@ -1,0 +1,204 @@
+"""`pr`: list, create, show, comment on, review, merge and close pull requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.cli.commands.merge import MERGE_OPTIONS, merge_body, send_merge
+from anabranch.cli.commands.pr_discussion import (
+    DISCUSSION,
+    PULL_REQUEST,
+    REPOSITORY,
+    pull_path,
+    seconds,
+)
+from anabranch.cli.framework.address import (
+    address,
+    ref_address,
+    ref_or_name,
+    same_repository,
+)
+from anabranch.cli.framework.command import Argument, Command, Group, Option, listing_options
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+from anabranch.model.uri import LakeUri
+
+__all__ = ["COMMAND"]
+
+_COLUMNS = (
+    Column("ID", "id"),
+    Column("STATUS", ""),
+    Column("SOURCE", "name"),
+    Column("DESTINATION", "name"),
+    Column("AUTHOR", ""),
+    Column("CREATED", "time"),
+    Column("TITLE", ""),
+)
+
+
+def _list(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        *("repositories", options.repository.repository, "pulls"),
+        amount=options.amount,
+        after=options.after or None,
+        status=options.state,
+    )
+    call.output.rows(
+        _COLUMNS,
+        pages,
+        lambda item: (
+            item["id"],
+            item["status"],
+            item["source_branch"],
+            item["destination_branch"],
+            item["author"],
+            seconds(item["creation_date"]),
+            item["title"],
+        ),
+    )
+    call.output.more(pages.next_offset)
+
+
+def _create(call: Call) -> None:
+    source: LakeUri = call.arguments.source
+    destination = same_repository(source.repository, call.arguments.destination)
+    body = {
+        "title": call.arguments.title,
+        "description": call.arguments.description,
+        "source_branch": source.ref,
+        "destination_branch": destination,
+    }
+    item = call.connection.send("POST", "repositories", source.repository, "pulls", body=body)
+    call.output.done(
+        f"Created pull request {call.output.paint(item['id'], 'id')}: "
+        f"{address(source.repository, source.ref)} into {address(source.repository, destination)}",
+        item,
+    )
+
+
+def _show(call: Call) -> None:
+    item = call.connection.get(*pull_path(call))
+    reviews = call.connection.get(*pull_path(call), "reviews", amount=1)
+    item["approvals"] = reviews["approvals"]
+    item["required_approvals"] = reviews["required_approvals"]
+    details: list[tuple[str, Any, str]] = [
+        ("Pull request", item["id"], "id"),
+        ("Title", item["title"], ""),
+        ("Status", item["status"], ""),
+        ("Source", item["source_branch"], "name"),
+        ("Destination", item["destination_branch"], "name"),
+        ("Author", item["author"], ""),
+        ("Created", seconds(item["creation_date"]), "time"),
+        ("Approvals", f"{item['approvals']} of {item['required_approvals']}", ""),
+    ]
+    if "commit_id" in reviews:
+        details.append(("Commit", reviews["commit_id"], "id"))
+    if "closed_date" in item:
+        details.append(("Closed", seconds(item["closed_date"]), "time"))
+    if "merged_commit_id" in item:
+        details.append(("Merged as", item["merged_commit_id"], "id"))
+    if item["description"]:
+        details.append(("Description", item["description"], ""))
+    call.output.details(details, item)
+
+
+def _merge(call: Call) -> None:
+    repository = call.arguments.repository.repository
+    item = call.connection.get(*pull_path(call))
+    send_merge(
+        *(call, "PUT", (*pull_path(call), "merge"), merge_body(call)),
+        source=LakeUri(repository, item["source_branch"]),
+        destination=item["destination_branch"],
+    )
+
+
+def _close(call: Call) -> None:
+    _set_status(call, "closed", "Closed")
+
+
+def _reopen(call: Call) -> None:
+    _set_status(call, "open", "Reopened")
+
+
+def _set_status(call: Call, status: str, done: str) -> None:
+    call.connection.send("PATCH", *pull_path(call), body={"status": status})
+    pull_id = call.output.paint(call.arguments.pull_request, "id")
+    call.output.done(f"{done} pull request {pull_id}", {"id": call.arguments.pull_request})
+
+
+_PULL = (REPOSITORY, PULL_REQUEST)
+
+COMMAND = Group(
+    "pr",
+    "List, create, review and merge pull requests",
+    (
+        Command(
+            "list",
+            "List the pull requests of a repository, newest first",
+            _list,
+            arguments=(REPOSITORY,),
+            options=(
+                Option(
+                    "--state",
+                    "Show only pull requests in this state; merged ones are closed",
+                    "STATE",
+                    choices=("open", "closed", "all"),
+                    default="open",
+                ),
+                *listing_options("pull requests")[:2],
+            ),
+            examples=("pr list lakefs://flights", "pr list lakefs://flights --state all"),
+        ),
+        Command(
+            "create",
+            "Propose to merge a branch into another",
+            _create,
+            arguments=(
+                Argument(
+                    "SOURCE", "The branch to merge: lakefs://REPOSITORY/BRANCH", parse=ref_address
+                ),
+                Argument(
+                    "DESTINATION",
+                    "The branch to merge into, by address or bare name",
+                    parse=ref_or_name,
+                ),
+            ),
+            options=(
+                Option("-t, --title", "The title", "TEXT", required=True),
+                Option("-d, --description", "A longer description", "TEXT", default=""),
+            ),
+            examples=("pr create lakefs://flights/fix-may main -t 'Correct the delays of May'",),
+        ),
+        Command(
+            "show",
+            "Show a pull request, and how many approvals it has",
+            _show,
+            arguments=_PULL,
+            examples=("pr show lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+        ),
+        *DISCUSSION,
+        Command(
+            "merge",
+            "Merge a pull request",
+            _merge,
+            arguments=_PULL,
+            options=MERGE_OPTIONS,
+            examples=("pr merge lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+        ),
+        Command(
+            "close",
+            "Close a pull request without merging it",
+            _close,
+            arguments=_PULL,
+            examples=("pr close lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+        ),
+        Command(
+            "reopen",
+            "Open a closed pull request again",
+            _reopen,
+            arguments=_PULL,
+            examples=("pr reopen lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+        ),
+    ),
+)

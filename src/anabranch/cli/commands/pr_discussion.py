@@ -1,0 +1,169 @@
+"""Comments on pull requests and reviews: `pr comment`, `pr comments`, `pr approve`,
+`pr request-changes` and `pr reviews`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from anabranch.cli.framework.address import repository_address
+from anabranch.cli.framework.command import Argument, Command, Option, listing_options
+from anabranch.cli.framework.context import Call
+from anabranch.cli.output.table import Column
+
+__all__ = ["DISCUSSION", "PULL_REQUEST", "REPOSITORY", "pull_path", "seconds"]
+
+REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+PULL_REQUEST = Argument("PULL-REQUEST", "The id of the pull request; `pr list` shows the ids")
+
+_COMMENT_COLUMNS = (
+    Column("ID", "id"),
+    Column("AUTHOR", ""),
+    Column("CREATED", "time"),
+    Column("PATH", "name"),
+    Column("TEXT", ""),
+)
+_REVIEW_COLUMNS = (
+    Column("ID", "id"),
+    Column("AUTHOR", ""),
+    Column("CREATED", "time"),
+    Column("STATE", ""),
+    Column("COUNTS", ""),
+    Column("COMMIT", "id"),
+    Column("TEXT", ""),
+)
+
+
+def pull_path(call: Call) -> tuple[str, ...]:
+    """Returns the path of the pull request that the arguments name."""
+    options = call.arguments
+    return "repositories", options.repository.repository, "pulls", options.pull_request
+
+
+def seconds(text: str) -> int:
+    """Returns the seconds since 1970 of a time in a response."""
+    return int(datetime.fromisoformat(text).timestamp())
+
+
+def _comment(call: Call) -> None:
+    options = call.arguments
+    body = {"text": options.message, **({"path": options.path} if options.path else {})}
+    item = call.connection.send("POST", *pull_path(call), "comments", body=body)
+    pull_id = call.output.paint(options.pull_request, "id")
+    call.output.done(f"Commented on pull request {pull_id}", item)
+
+
+def _comments(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        *pull_path(call), "comments", amount=options.amount, after=options.after or None
+    )
+    call.output.rows(
+        _COMMENT_COLUMNS,
+        pages,
+        lambda item: (
+            item["id"],
+            item["author"],
+            seconds(item["creation_date"]),
+            item.get("path", ""),
+            item["text"],
+        ),
+    )
+    call.output.more(pages.next_offset)
+
+
+def _approve(call: Call) -> None:
+    item = _review(call, "approved")
+    commit = call.output.paint(item["commit_id"], "id")
+    sentence = f"Approved commit {commit}"
+    if not item["counts"]:
+        sentence += "; as your own pull request, it needs the approval of others"
+    call.output.done(sentence, item)
+
+
+def _request_changes(call: Call) -> None:
+    item = _review(call, "changes_requested")
+    commit = call.output.paint(item["commit_id"], "id")
+    call.output.done(f"Requested changes of commit {commit}", item)
+
+
+def _review(call: Call, state: str) -> dict[str, Any]:
+    options = call.arguments
+    body = {"state": state, "text": options.message, "commit_id": options.commit}
+    item: dict[str, Any] = call.connection.send("POST", *pull_path(call), "reviews", body=body)
+    return item
+
+
+def _reviews(call: Call) -> None:
+    options = call.arguments
+    pages = call.connection.pages(
+        *pull_path(call), "reviews", amount=options.amount, after=options.after or None
+    )
+    call.output.rows(
+        _REVIEW_COLUMNS,
+        pages,
+        lambda item: (
+            item["id"],
+            item["author"],
+            seconds(item["creation_date"]),
+            item["state"],
+            "yes" if item["counts"] else "no",
+            item["commit_id"],
+            item["text"],
+        ),
+    )
+    call.output.more(pages.next_offset)
+
+
+_PULL = (REPOSITORY, PULL_REQUEST)
+_COMMIT = Option(
+    "--commit", "The commit that you looked at; fails if the source has moved", "ID", default=""
+)
+
+DISCUSSION = (
+    Command(
+        "comment",
+        "Comment on a pull request",
+        _comment,
+        arguments=_PULL,
+        options=(
+            Option("-m, --message", "The text", "TEXT", required=True),
+            Option("--path", "The object that the comment is about", "PATH", default=""),
+        ),
+        examples=("pr comment lakefs://flights 5g5dm07enmmt9bsa0rc0 -m 'Why only May?'",),
+    ),
+    Command(
+        "comments",
+        "List the comments on a pull request, oldest first",
+        _comments,
+        arguments=_PULL,
+        options=listing_options("comments")[:2],
+        examples=("pr comments lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+    ),
+    Command(
+        "approve",
+        "Approve the commit at which the source of a pull request is",
+        _approve,
+        arguments=_PULL,
+        options=(Option("-m, --message", "A text", "TEXT", default=""), _COMMIT),
+        details="An approval expires when the source moves. The author's own does not count.",
+        examples=("pr approve lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+    ),
+    Command(
+        "request-changes",
+        "Ask for changes of a pull request, in place of your approval",
+        _request_changes,
+        arguments=_PULL,
+        options=(Option("-m, --message", "What should change", "TEXT", required=True), _COMMIT),
+        examples=("pr request-changes lakefs://flights 5g5dm07enmmt9bsa0rc0 -m 'June is missing'",),
+    ),
+    Command(
+        "reviews",
+        "List the reviews of a pull request, and which count",
+        _reviews,
+        arguments=_PULL,
+        options=listing_options("reviews")[:2],
+        examples=("pr reviews lakefs://flights 5g5dm07enmmt9bsa0rc0",),
+    ),
+)

@@ -1,0 +1,126 @@
+"""`pr` against a real server."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.testing.server import USER_NAME
+
+
+@pytest.fixture
+def made(ana, lake):
+    """The id of a pull request from `side`, which is one commit ahead, into `main`."""
+    lake.branch("side")
+    lake.commit("side", "first", a="1")
+    ran = ana.ok("pr", "create", lake.at("side"), "main", "-t", "Take a", "-d", "one", "--json")
+    return ran.json["id"]
+
+
+def status(ana, lake, made):
+    return ana.ok("pr", "show", lake.uri, made, "--json").json["status"]
+
+
+def test_from_creation_to_merge(ana, lake, made):
+    head = lake.head("side")
+    (row,) = ana.ok("pr", "list", lake.uri).rows
+    assert row[:5] == [made, "open", "side", "main", USER_NAME]
+    assert row[6] == "Take a"
+    shown = ana.ok("pr", "show", lake.uri, made).lines
+    assert f"Commit:       {head}" in shown
+    assert "Approvals:    0 of 0" in shown
+    assert "Description:  one" in shown
+    merged = ana.ok("pr", "merge", lake.uri, made, "-m", "Take it", "--json").json["reference"]
+    assert lake.head("main") == merged
+    assert lake.read("main/a") == b"1"
+    item = ana.ok("pr", "show", lake.uri, made, "--json").json
+    assert (item["status"], item["merged_commit_id"]) == ("merged", merged)
+    again = ana("pr", "merge", lake.uri, made)
+    assert (again.code, again.err.splitlines()[0]) == (1, "error: bad pull request status")
+    assert ana.ok("pr", "list", lake.uri).out == ""
+    assert ana.ok("pr", "list", lake.uri, "--state", "closed").rows[0][0] == made
+
+
+def test_created_and_merged_are_said(ana, lake, made):
+    ran = ana.ok("pr", "create", lake.at("main"), lake.at("side"), "--title", "t")
+    assert ran.out.startswith("Created pull request ")
+    assert ran.out.endswith(f": {lake.at('main')} into {lake.at('side')}\n")
+    ran = ana.ok("pr", "merge", lake.uri, made)
+    assert ran.out == f"Merged {lake.at('side')} into {lake.at('main')} at {lake.head('main')}\n"
+
+
+def test_close_and_reopen(ana, lake, made):
+    assert ana.ok("pr", "close", lake.uri, made).out == f"Closed pull request {made}\n"
+    assert status(ana, lake, made) == "closed"
+    assert ana("pr", "merge", lake.uri, made).code == 1
+    assert ana.ok("pr", "reopen", lake.uri, made).out == f"Reopened pull request {made}\n"
+    assert status(ana, lake, made) == "open"
+
+
+def test_comments(ana, lake, made):
+    for number, options in enumerate(([], ["--path", "a"])):
+        ran = ana.ok("pr", "comment", lake.uri, made, "-m", f"text {number}", *options)
+        assert ran.out == f"Commented on pull request {made}\n"
+    rows = ana.ok("pr", "comments", lake.uri, made).rows
+    assert [(row[1], *row[3:]) for row in rows] == [
+        (USER_NAME, "", "text 0"),
+        (USER_NAME, "a", "text 1"),
+    ]
+    page = ana.ok("pr", "comments", lake.uri, made, "--amount", "1")
+    assert f"--after '{rows[0][0]}'" in page.err
+    assert ana("pr", "comment", lake.uri, made, "-m", " ").code == 1
+
+
+def test_approvals_that_are_missing(ana, lake, made):
+    ana.ok("branch-protect", "add", lake.uri, "main", "--approvals", "1")
+    assert ana.ok("branch-protect", "list", lake.uri).rows == [["main", "1"]]
+    ana.ok("branch-protect", "add", lake.uri, "x")
+    ana.ok("branch-protect", "add", lake.uri, "main")
+    assert ana.ok("branch-protect", "list", lake.uri).rows == [["main", "1"], ["x", "0"]]
+    head = lake.head("side")
+    ran = ana.ok("pr", "approve", lake.uri, made, "--commit", head, "-m", "good")
+    assert ran.out.startswith(f"Approved commit {head}; as your own")
+    ran = ana.ok("pr", "request-changes", lake.uri, made, "-m", "more")
+    assert ran.out == f"Requested changes of commit {head}\n"
+    rows = ana.ok("pr", "reviews", lake.uri, made).rows
+    assert [row[3:] for row in rows] == [
+        ["approved", "no", head, "good"],
+        ["changes_requested", "no", head, "more"],
+    ]
+    ran = ana("pr", "merge", lake.uri, made)
+    assert ran.code == 1
+    assert ran.err.splitlines()[0] == "error: 1 of 1 required approval is missing"
+    assert head in ran.err
+    ran = ana("merge", lake.at("side"), "main")
+    assert "without a pull request" in ran.err
+    lake.commit("side", "second", b="2")
+    ran = ana("pr", "approve", lake.uri, made, "--commit", head)
+    assert (ran.code, "the source side is at commit" in ran.err) == (1, True)
+    ana.ok("branch-protect", "add", lake.uri, "main", "--approvals", "0")
+    ana.ok("pr", "merge", lake.uri, made)
+
+
+def test_conflict_names_the_paths(ana, lake, made):
+    lake.commit("main", "other", a="2")
+    ran = ana("pr", "merge", lake.uri, made, "--json")
+    assert ran.code == 1
+    assert (ran.error["kind"], ran.error["paths"]) == ("merge_conflict", ["a"])
+    assert status(ana, lake, made) == "open"
+    ana.ok("pr", "merge", lake.uri, made, "--strategy", "source-wins")
+    assert lake.read("main/a") == b"1"
+
+
+def test_errors(ana, lake, made):
+    for command in ("show", "merge", "close", "reopen", "approve", "reviews", "comments"):
+        ran = ana("pr", command, lake.uri, "none")
+        assert (ran.code, ran.err.splitlines()[0]) == (1, "error: pull request not found")
+        assert f"anabranch pr list {lake.uri} --state all" in ran.err
+    ran = ana("pr", "create", lake.at("sid"), "main", "-t", "t")
+    assert (ran.code, "branch not found" in ran.err, "Did you mean side" in ran.err) == (1, True, True)
+    ran = ana("pr", "create", lake.at("main"), "main", "-t", "t")
+    assert "same branch" in ran.err
+    assert ana("pr", "create", lake.at("side"), "main").code == 2
+    assert ana("pr", "create", lake.at("side"), "lakefs://other/main", "-t", "t").code == 2
+    assert ana("pr", "list", lake.uri, "--state", "merged").code == 2
+    assert ana("branch-protect", "add", lake.uri, "main", "--approvals", "11").code == 1
+    assert len(ana.ok("pr", "list", lake.uri, "--state", "all").rows) == 1
+    assert made
