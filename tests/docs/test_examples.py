@@ -37,6 +37,8 @@ COMMANDS = [
         ("gc", "garbage-collection.md"),
         ("export", "export.md"),
         ("image", "images.md"),
+        ("pr", "pull-requests.md"),
+        ("branch-protect", "pull-requests.md"),
     )
     for line in re.findall(rf"^anabranch ({word} [^#\n]*)", PAGES[page], re.MULTILINE)
 ]
