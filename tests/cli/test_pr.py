@@ -115,7 +115,11 @@ def test_errors(ana, lake, made):
         assert (ran.code, ran.err.splitlines()[0]) == (1, "error: pull request not found")
         assert f"anabranch pr list {lake.uri} --state all" in ran.err
     ran = ana("pr", "create", lake.at("sid"), "main", "-t", "t")
-    assert (ran.code, "branch not found" in ran.err, "Did you mean side" in ran.err) == (1, True, True)
+    assert (ran.code, "branch not found" in ran.err, "Did you mean side" in ran.err) == (
+        1,
+        True,
+        True,
+    )
     ran = ana("pr", "create", lake.at("main"), "main", "-t", "t")
     assert "same branch" in ran.err
     assert ana("pr", "create", lake.at("side"), "main").code == 2
