@@ -15,10 +15,11 @@ from hypothesis.errors import Unsatisfiable
 
 from anabranch.rest.openapi import openapi
 from anabranch.rest.protocol.operation import Access
-from anabranch.rest.table import OPERATIONS
+from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
-DOCUMENT = json.loads(json.dumps(openapi(OPERATIONS)))
-BY_ID = {operation.id: operation for operation in OPERATIONS}
+ALL = (*OPERATIONS, *EXTENSIONS)
+DOCUMENT = json.loads(json.dumps(openapi(ALL)))
+BY_ID = {operation.id: operation for operation in ALL}
 
 # these end the test's own login, or its server's patience
 LEFT_OUT = {"deleteUser", "deleteCredentials"}

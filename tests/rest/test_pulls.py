@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import httpx2
 import pytest
 
+from anabranch.access.actor import Actor
+from anabranch.access.authorize import authorize
+from anabranch.access.statements import Effect, Statement
+from anabranch.errors import Denied
+from anabranch.rest.protocol.call import Call, Request
+from anabranch.rest.protocol.operation_handler import required_permissions
+from anabranch.rest.protocol.parameters import AtPull
+from anabranch.rest.protocol.services import Services
+from anabranch.rest.table import OPERATIONS
 from anabranch.testing.lake import lake_of
 from anabranch.testing.server import USER_NAME, running_server
 
@@ -323,3 +334,22 @@ def test_approval_of_another_user_counts_until_the_source_moves(tmp_path):
         assert [item["counts"] for item in found["results"]] == [False, True]
         assert api.put(f"{path}/merge").status_code == 200
         assert lake.pulls.get("sea", pull.id).source_commit_id == second
+
+
+@pytest.mark.parametrize(("branch", "allowed"), [("main", True), ("side", False)])
+def test_merge_needs_the_permission_to_commit_to_the_destination(tmp_path, branch, allowed):
+    (operation,) = [each for each in OPERATIONS if each.id == "mergePullRequest"]
+    statements = tuple(
+        Statement(Effect.ALLOW, (action,), (f"arn:lakefs:fs:::repository/sea{rest}",))
+        for action, rest in (("pr:*", ""), ("fs:CreateCommit", f"/branch/{branch}"))
+    )
+    actor = Actor(username="jane", statements=statements)
+    with lake_of(tmp_path) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.branches.create("sea", "side", "main")
+        pull = lake.pulls.create("sea", title="t", source="side", destination="main", author="a")
+        services = Services(lake, lake.imports, lake.builds, None, None, time.time)
+        params = AtPull(repository="sea", pull_request=pull.id)
+        call = Call(services, Request({}, "", {}), params, None, actor)
+        with nullcontext() if allowed else pytest.raises(Denied, match="insufficient permissions"):
+            authorize(actor, required_permissions(operation.permission, call))
