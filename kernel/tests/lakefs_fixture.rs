@@ -92,7 +92,7 @@ fn trees_are_cut_into_the_same_ranges() {
         }
         let (ranges, _) = by_block.finish().unwrap();
         assert_eq!(ranges, expected);
-        let (id, written) = write_metarange(&ranges, folder.path()).unwrap();
+        let (id, written) = write_metarange(&ranges, &[], folder.path()).unwrap();
         assert_eq!(id, name(path));
         assert!(written);
         for file in fs::read_dir(folder.path()).unwrap() {

@@ -277,9 +277,12 @@ class Merged:
 class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-def write_tree(records: Iterable[tuple[bytes, Value]], folder: str) -> Written:
-    """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS. Raises
-    ValueError for keys out of order or repeated.
+def write_tree(
+    records: Iterable[tuple[bytes, Value]], folder: str, *, metadata: Mapping[str, str] = ...
+) -> Written:
+    """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS.
+    `metadata` becomes properties of all its tables, and part of their ids. Raises ValueError for
+    keys out of order or repeated.
     """
 
 def write_arrow(source: Any, folder: str) -> Written:

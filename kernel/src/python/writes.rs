@@ -1,5 +1,6 @@
 //! Writing trees, and the results.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
@@ -97,8 +98,15 @@ impl Batch {
 }
 
 #[pyfunction]
-fn write_tree(py: Python<'_>, records: &Bound<'_, PyAny>, folder: PathBuf) -> PyResult<Written> {
-    let mut loader = Loader::new(&folder);
+#[pyo3(signature = (records, folder, *, metadata=BTreeMap::new()))]
+fn write_tree(
+    py: Python<'_>,
+    records: &Bound<'_, PyAny>,
+    folder: PathBuf,
+    metadata: BTreeMap<String, String>,
+) -> PyResult<Written> {
+    let metadata: Vec<(String, String)> = metadata.into_iter().collect();
+    let mut loader = Loader::with_metadata(&folder, &metadata);
     let mut batch = Batch::default();
     for record in records.try_iter()? {
         let (key, (identity, data)): (Bound<'_, PyBytes>, PyValue<'_>) = record?.extract()?;
@@ -125,7 +133,7 @@ fn write_metarange(
 }
 
 fn write_list(infos: &[codec::RangeInfo], folder: &Path) -> Result<String> {
-    let (id, written) = ranges::write_metarange(infos, folder)?;
+    let (id, written) = ranges::write_metarange(infos, &[], folder)?;
     if written {
         sync_folder(folder)?;
     }

@@ -7,9 +7,13 @@ use crate::error::Result;
 use crate::table::{Kind, TableWriter, write_table_file};
 
 /// Writes the metarange of ranges, which must be in order, into a folder. Returns its id, and
-/// whether the file was written and not there before. The tree without ranges has the empty
-/// string for its id, and no file. Fails with [`crate::Error::Order`].
-pub fn write_metarange(ranges: &[RangeInfo], folder: &Path) -> Result<(String, bool)> {
+/// whether the file was written and not there before. `metadata` is part of the id. Fails with
+/// [`crate::Error::Order`].
+pub fn write_metarange(
+    ranges: &[RangeInfo],
+    metadata: &[(String, String)],
+    folder: &Path,
+) -> Result<(String, bool)> {
     let mut writer = TableWriter::new(Kind::Metaranges);
     let mut value = Vec::new();
     for range in ranges {
@@ -17,7 +21,7 @@ pub fn write_metarange(ranges: &[RangeInfo], folder: &Path) -> Result<(String, b
         range.encode_value(&mut value);
         writer.add(&range.max_key, &value)?;
     }
-    let table = writer.finish(&[])?;
+    let table = writer.finish(metadata)?;
     let written = write_table_file(folder, &table)?;
     Ok((table.id, written))
 }

@@ -12,6 +12,7 @@ use crate::table::{BlockScan, Kind, Table, TableWriter, write_table_file};
 /// The folder is not synced; see [`crate::table::sync_folder`].
 pub struct RangeWriter {
     folder: PathBuf,
+    metadata: Vec<(String, String)>,
     open: Option<TableWriter>,
     ranges: Vec<RangeInfo>,
     written: Vec<String>,
@@ -22,8 +23,14 @@ pub struct RangeWriter {
 
 impl RangeWriter {
     pub fn new(folder: &Path) -> Self {
+        RangeWriter::with_metadata(folder, &[])
+    }
+
+    /// Returns a writer of ranges that all have this metadata, which is part of their ids.
+    pub fn with_metadata(folder: &Path, metadata: &[(String, String)]) -> Self {
         RangeWriter {
             folder: folder.to_owned(),
+            metadata: metadata.to_vec(),
             open: None,
             ranges: Vec::new(),
             written: Vec::new(),
@@ -104,7 +111,7 @@ impl RangeWriter {
         let Some(writer) = self.open.take() else {
             return Ok(());
         };
-        let table = writer.finish(&[])?;
+        let table = writer.finish(&self.metadata)?;
         if write_table_file(&self.folder, &table)? {
             self.written.push(table.id.clone());
         }

@@ -11,14 +11,21 @@ use crate::table::sync_folder;
 /// A tree being written.
 pub struct Loader {
     folder: PathBuf,
+    metadata: Vec<(String, String)>,
     out: RangeWriter,
 }
 
 impl Loader {
     pub fn new(folder: &Path) -> Loader {
+        Loader::with_metadata(folder, &[])
+    }
+
+    /// Returns a loader whose tables all have this metadata, which is part of their ids.
+    pub fn with_metadata(folder: &Path, metadata: &[(String, String)]) -> Loader {
         Loader {
             folder: folder.to_owned(),
-            out: RangeWriter::new(folder),
+            metadata: metadata.to_vec(),
+            out: RangeWriter::with_metadata(folder, metadata),
         }
     }
 
@@ -36,7 +43,7 @@ impl Loader {
             added,
             ..ChangeCounts::default()
         };
-        WriteResult::write(&ranges, &[], counts, &self.folder)
+        WriteResult::write_with_metadata(&ranges, &[], counts, &self.metadata, &self.folder)
     }
 
     /// Ends the last range and returns all of them, without a metarange.

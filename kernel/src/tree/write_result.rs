@@ -60,12 +60,23 @@ impl WriteResult {
         counts: ChangeCounts,
         folder: &Path,
     ) -> Result<WriteResult> {
+        WriteResult::write_with_metadata(ranges, origins, counts, &[], folder)
+    }
+
+    /// Like [`WriteResult::write`], with metadata of the metarange, which is part of its id.
+    pub fn write_with_metadata(
+        ranges: &[RangeInfo],
+        origins: &[&Tree],
+        counts: ChangeCounts,
+        metadata: &[(String, String)],
+        folder: &Path,
+    ) -> Result<WriteResult> {
         let mut known: HashSet<&str> = HashSet::new();
         for tree in origins {
             known.insert(tree.metarange_id());
             known.extend(tree.ranges().iter().map(|info| info.id.as_str()));
         }
-        let (metarange_id, _) = write_metarange(ranges, folder)?;
+        let (metarange_id, _) = write_metarange(ranges, metadata, folder)?;
         let ids = ranges.iter().map(|info| &info.id);
         let tables: Vec<String> = ids
             .chain([&metarange_id])
