@@ -100,6 +100,46 @@ def test_scan_yields_undisturbed_keys_once_during_writes(store):
     assert set(stays) <= set(seen)
 
 
+def test_snapshot_respects_bounds(store):
+    keys = KEYS[:-1]
+    fill(store, "p", keys)
+    fill(store, "q", keys)
+    ranges = [(b"a", b"a0"), (b"", b"a"), (b"", b"a/b"), (b"x", b"x"), (b"\x80", b"\xff\xff")]
+    found = store.snapshot("p", ranges)
+    for (start, end), rows in zip(ranges, found, strict=True):
+        assert rows == [(key, b"=" + key) for key in sorted(keys) if start <= key < end]
+    assert store.snapshot("p", []) == []
+    assert store.snapshot("absent", [(b"", b"\xff")]) == [[]]
+
+
+def test_snapshot_is_of_one_moment(store):
+    """A key that moves between two ranges is in exactly one of them."""
+    size = 1_500
+    fill(store, "p", [b"a%06d" % number for number in range(size)])
+    stop = threading.Event()
+
+    def move():
+        """Moves every key to the other range and back, one at a time."""
+        for turn in itertools.count():
+            source, target = (b"a", b"b") if turn % 2 == 0 else (b"b", b"a")
+            for number in range(0, size, 7):
+                if stop.is_set():
+                    return
+                key = b"%06d" % number
+                store.apply([Write("p", source + key, None), Write("p", target + key, b"")])
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        for _ in range(30):
+            first, second = store.snapshot("p", [(b"a", b"b"), (b"b", b"c")])
+            names = [key[1:] for key, _ in first + second]
+            assert len(names) == len(set(names)) == size
+    finally:
+        stop.set()
+        mover.join()
+
+
 def test_partitions_are_separate(store):
     for partition in ("a", "ab", "", "ä", "a/b"):
         store.apply([Write(partition, b"k", partition.encode())])

@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Expect", "KeyValueStore", "Write"]
+__all__ = ["Expect", "KeyRange", "KeyValueStore", "Row", "Write"]
+
+Row = tuple[bytes, bytes]
+"""A key and its value."""
+
+KeyRange = tuple[bytes, bytes]
+"""The keys with start <= key < end."""
 
 
 class Write(NamedTuple):
@@ -52,6 +58,11 @@ class KeyValueStore(Protocol):
 
         Values may be of different moments when others write meanwhile, but each key appears at
         most once, and every key that was there throughout appears.
+        """
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        """Returns the pairs of each range, in order of the keys, as all of them were at one moment
+        after the call began. They are in memory at once, so the ranges must be bounded.
         """
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:

@@ -10,7 +10,7 @@ import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
 
 __all__ = ["MemoryStore"]
 
@@ -77,6 +77,12 @@ class MemoryStore:
                 return
             start = rows[-1][0] + b"\0"
             limit = None if limit is None else limit - page_size
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        """Returns the pairs of each range, in order, as they were at one moment."""
+        with self._lock:
+            stored = self._partitions.get(partition) or _Partition()
+            return [stored.page(start, end, len(stored.keys)) for start, end in ranges]
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it

@@ -16,7 +16,7 @@ from typing import Literal
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.blocks.quarantine import Outcome, Quarantine, Removal
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.keyvalue.contract import Expect, KeyRange, KeyValueStore, Row, Write
 from anabranch.model.uploads.part import Part
 
 __all__ = ["Before", "FaultyBlocks", "FaultyQuarantine", "FaultyStore", "fail_at"]
@@ -229,6 +229,10 @@ class FaultyStore:
     ) -> Iterator[tuple[bytes, bytes]]:
         self.before("scan", partition)
         return self.store.scan(partition, start, end, limit=limit)
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        self.before("snapshot", partition)
+        return self.store.snapshot(partition, ranges)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         self.before("apply", writes[0].partition if writes else "")

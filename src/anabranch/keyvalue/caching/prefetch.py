@@ -51,6 +51,7 @@ class PrefetchedReads:
         self._request: ContextVar[_Request | None] = ContextVar("request", default=None)
         self.get_many = store.get_many
         self.scan = store.scan
+        self.snapshot = store.snapshot
         self.drop = store.drop
         self.close = store.close
 

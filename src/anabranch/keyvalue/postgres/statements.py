@@ -7,12 +7,13 @@ bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from anabranch.keyvalue.contract import KeyRange
 from anabranch.keyvalue.postgres.connection import Statement
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 
-__all__ = ["bytes_array", "drop_slice", "get", "get_many", "number_array", "page"]
+__all__ = ["bytes_array", "drop_slice", "get", "get_many", "number_array", "page", "ranges"]
 
 _BYTEA, _INT8 = 17, 20
 _ARRAY = struct.Struct(">iiIii")
@@ -43,6 +44,18 @@ def page(target: PartitionTable, start: bytes, end: bytes | None, max_rows: int)
         % target.table
     )
     return sql + b"ORDER BY key LIMIT $4", (target.partition, start, end, limit)
+
+
+def ranges(target: PartitionTable, bounds: Sequence[KeyRange]) -> Statement:
+    """Returns the statement that selects all keys of several ranges, and their values, in no
+    particular order.
+    """
+    sql = (
+        b"SELECT key, value FROM unnest($2::bytea[], $3::bytea[]) AS bounds (first, past) "
+        b"JOIN %b ON partition_key = $1 AND key >= first AND key < past" % target.table
+    )
+    starts, ends = zip(*bounds, strict=True)
+    return sql, (target.partition, bytes_array(starts), bytes_array(ends))
 
 
 def drop_slice(target: PartitionTable, limit: int) -> Statement:

@@ -7,6 +7,7 @@ the reasons.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from anabranch.batching import batch
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply_all, unwrap
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
 from anabranch.keyvalue.postgres import apply_statements, statements
 from anabranch.keyvalue.postgres.clients import connection_name
 from anabranch.keyvalue.postgres.connection import Result, Statement
@@ -109,6 +110,21 @@ class PostgresStore:
         Reads in pages, so that an unfinished scan holds no connection.
         """
         return scan_in_pages(partial(self._page, partition), start, end, limit)
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        """Returns the pairs of each range, in order, as they were at one moment: one statement
+        reads them.
+        """
+        if not ranges:
+            return []
+        (result,) = self._executor.run(
+            (partition,), lambda tables: [statements.ranges(tables[partition], ranges)]
+        )
+        rows = sorted(set(_rows(result)))  # ranges may overlap
+        return [
+            rows[bisect_left(rows, (start, b"")) : bisect_left(rows, (end, b""))]
+            for start, end in ranges
+        ]
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it

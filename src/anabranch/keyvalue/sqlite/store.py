@@ -28,7 +28,7 @@ from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply
 from anabranch.keyvalue.batching.group_commit import GroupCommit
 from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
 from anabranch.keyvalue.scan_pages import scan_in_pages
 from anabranch.keyvalue.sqlite.database import (
     SQLITE_ERRORS,
@@ -56,6 +56,7 @@ _DROP_THROUGH = "DELETE FROM kv WHERE partition = ? AND key <= ?"
 _DROP_ALL = "DELETE FROM kv WHERE partition = ?"
 
 _SLICE = 1_000
+_UNLIMITED = -1
 
 
 class _Reader(threading.local):
@@ -122,6 +123,20 @@ class SQLiteStore:
         Reads in pages, so that an unfinished scan holds no lock.
         """
         return scan_in_pages(partial(self._page, partition), start, end, limit)
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        """Returns the pairs of each range, in order, as they were at one moment: a transaction
+        reads them, which does not delay writers.
+        """
+        cursor = self._reader.cursor or self._open_reader()
+        try:
+            cursor.execute("BEGIN")
+            try:
+                return [self._page(partition, start, end, _UNLIMITED) for start, end in ranges]
+            finally:
+                cursor.execute("COMMIT")
+        except SQLITE_ERRORS as error:
+            raise translate(error, self._path, cursor.connection) from error
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it
