@@ -29,6 +29,7 @@ from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls import Pulls
 from anabranch.catalog.refs import Refs
+from anabranch.catalog.refs_dump import RefsDumps
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.reviews import Reviews
 from anabranch.catalog.symlinks import Symlinks
@@ -79,6 +80,7 @@ class Catalog:
         self.pins = Pins(core)
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self.usage = Usage(core, clock)
+        self.refs_dumps = RefsDumps(core, blocks)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
@@ -91,6 +93,7 @@ class Catalog:
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
+                PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
             ]
         )
         self.repositories = Repositories(core, blocks, self.images)
@@ -120,7 +123,8 @@ class Catalog:
         self._periodic_tasks.start()
 
     def close(self) -> None:
-        """Waits for running preparations, stops the periodic tasks, and stores the usage counts."""
+        """Stops or waits for running tasks, stops the periodic ones, and stores the usage counts."""
+        self.refs_dumps.close()
         self.garbage_tasks.close()
         self._periodic_tasks.stop()
         try:

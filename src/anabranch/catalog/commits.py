@@ -66,6 +66,14 @@ class Commits:
             extra_writes=extra_writes,
         )
 
+    def create_record(self, repository: str, commit: Commit, *, force: bool = False) -> None:
+        """Adds the record of a commit that a client has made, to which no reference leads yet.
+        Raises what `CommitRecords.create` raises.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
+        self._core.commit_records.create(stored_repository, commit)
+
     def get(self, repository: str, reference: str) -> Commit:
         """Returns the commit of a reference."""
         with self._core.prefetch(("commit at", repository, reference)):

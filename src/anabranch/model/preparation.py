@@ -1,10 +1,10 @@
-"""The preparation of a garbage collection: its results and its background task."""
+"""The preparation of a garbage collection: its results."""
 
 from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Preparation", "PreparationTask"]
+__all__ = ["Preparation"]
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,17 +15,3 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     commits: str
     addresses: str
-
-
-class PreparationTask(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a preparation in the background; `updated_at` in seconds since 1970. When
-    `done`, it has a result, or an error with its HTTP status.
-    """
-
-    id: str
-    updated_at: float
-    done: bool = False
-    result: Preparation | None = None
-    error: str = ""
-    status_code: int = 0
-    owner: str = ""

@@ -5,7 +5,8 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, pins, reset, committer, transfers, merger.
+rules, sweeps, restored, pins, reset, committer, transfers, commit records, dumps of references,
+merger.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.changes import Changes
+from anabranch.versioning.commit_records import CommitRecords
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.diff import Differ
@@ -40,8 +42,12 @@ from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.imports import IMPORTS
 from anabranch.versioning.records.jobs import JobRecords
-from anabranch.versioning.records.tasks import PreparationTasks
+from anabranch.versioning.records.task_formats import DUMP_TASKS, PREPARATION_TASKS, RESTORE_TASKS
+from anabranch.versioning.records.tasks import TaskRecords
 from anabranch.versioning.references import References
+from anabranch.versioning.refs_dump import RefsDumper
+from anabranch.versioning.refs_dump_reader import RefsDumpReader
+from anabranch.versioning.refs_restore import RefsRestorer
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.restored import RestoredObjects
@@ -91,13 +97,14 @@ class Core:
         self.differ = Differ(self.commits, self.staging, self.trees)
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
-        self.preparation_tasks = PreparationTasks(keyvalue, clock)
+        self.preparation_tasks = TaskRecords(keyvalue, clock, PREPARATION_TASKS)
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
         self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.expired_commits, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
+        addresses = TreeAddresses(tables.store, self.trees)
         self.committer = Committer(
             self.branches,
             self.commits,
@@ -105,10 +112,23 @@ class Core:
             self.trees,
             self.differ,
             self.tree_admission,
-            TreeAddresses(tables.store, self.trees),
+            addresses,
             self.history_index,
             clock,
         )
+        self.commit_records = CommitRecords(
+            keyvalue, self.commits, self.trees, self.tree_admission, addresses
+        )
+        self.refs_dumper = RefsDumper(keyvalue, self.repositories, self.trees)
+        self.refs_restorer = RefsRestorer(
+            keyvalue,
+            self.identifiers,
+            RefsDumpReader(self.trees, self.commits),
+            self.sweeps,
+            addresses,
+        )
+        self.dump_tasks = TaskRecords(keyvalue, clock, DUMP_TASKS)
+        self.restore_tasks = TaskRecords(keyvalue, clock, RESTORE_TASKS)
         self.imports = JobRecords(keyvalue, IMPORTS)
         self.transfers = Transfers(
             keyvalue,

@@ -8,6 +8,8 @@ committed under earlier settings do not prevent a commit.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from anabranch import _kernel as kernel
 from anabranch.blocks.admitted_addresses import admitted_address, refusal
 from anabranch.blocks.contract import BlockStore
@@ -36,14 +38,33 @@ class TreeAddresses:
         lost and damaged tables.
         """
         head_tree = self._trees.open(repository, head)
+        head_ranges = {table.id for table in self._trees.read(head_tree.ranges)}
+        self._check_ranges(repository, head_tree, metarange_id, head_ranges)
+
+    def require_all_admitted(
+        self, repository: Repository, metarange_ids: Iterable[str], advance: Callable[[int], None]
+    ) -> None:
+        """Raises as `require_admitted` does for any object of these trees. Ranges that several
+        trees have are read once. `advance` is called with the number of trees checked.
+        """
+        no_head = self._trees.open(repository, kernel.EMPTY_TREE_ID)
+        checked: set[str] = set()
+        for metarange_id in metarange_ids:
+            self._check_ranges(repository, no_head, metarange_id, checked)
+            advance(1)
+
+    def _check_ranges(
+        self, repository: Repository, head_tree: kernel.Tree, metarange_id: str, checked: set[str]
+    ) -> None:
+        """Checks the ranges of a tree that are not among the `checked` ones, and adds them."""
         tree = self._trees.open(repository, metarange_id)
         namespace = self._blocks.namespace(repository.storage_namespace)
-        head_ranges = {table.id for table in self._trees.read(head_tree.ranges)}
         start = b""
         for table in self._trees.read(tree.ranges):
             last = table.max_key
-            if table.id not in head_ranges and not self._admits(tree, namespace, start, last):
+            if table.id not in checked and not self._admits(tree, namespace, start, last):
                 self._check_each(head_tree, tree, namespace, start, last)
+            checked.add(table.id)
             start = last
 
     def _admits(self, tree: kernel.Tree, namespace: str, start: bytes, last: bytes) -> bool:

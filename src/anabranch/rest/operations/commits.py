@@ -13,7 +13,7 @@ from anabranch.http.execution import Execution
 from anabranch.model.commit import Commit as ModelCommit
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import AtBranch, InRepository, Seconds
+from anabranch.rest.protocol.parameters import AtBranch, InRepository, Int64, Seconds
 from anabranch.rest.protocol.resources import on_branch, on_repository
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
@@ -48,6 +48,21 @@ class CommitCreation(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str] = {}
     date: Seconds | msgspec.UnsetType = msgspec.UNSET
     allow_empty: bool = False
+    force: bool = False
+
+
+class CommitRecordCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of a commit; `force` allows it in a read-only repository."""
+
+    commit_id: str
+    version: Annotated[int, Meta(ge=0, le=1)]
+    committer: str
+    message: str
+    metarange_id: str
+    creation_date: Seconds
+    parents: list[str]
+    generation: Int64
+    metadata: dict[str, str] = {}
     force: bool = False
 
 
@@ -124,6 +139,23 @@ def get_commit(call: Call[GetCommit, None]) -> Commit:
     return to_commit(commit)
 
 
+def create_commit_record(call: Call[InRepository, CommitRecordCreation]) -> None:
+    """Adds the record of a commit."""
+    body = call.body
+    commit = ModelCommit(
+        id=body.commit_id,
+        committer=body.committer,
+        message=body.message,
+        creation_date=body.creation_date,
+        metarange_id=body.metarange_id,
+        parents=tuple(body.parents),
+        metadata=body.metadata,
+        version=body.version,
+        generation=body.generation,
+    )
+    call.services.catalog.commits.create_record(call.params.repository, commit, force=body.force)
+
+
 OPERATIONS = (
     Operation(
         id="commit",
@@ -138,6 +170,18 @@ OPERATIONS = (
         response=Commit,
         keyed=True,
         handler=make_commit,
+    ),
+    Operation(
+        id="CreateCommitRecord",
+        tag="internal",
+        method="POST",
+        path="/repositories/{repository}/commits",
+        summary="create commit record",
+        permission=(Need(Action.CREATE_COMMIT, on_repository),),
+        params=InRepository,
+        body=CommitRecordCreation,
+        status=204,
+        handler=create_commit_record,
     ),
     Operation(
         id="getCommit",

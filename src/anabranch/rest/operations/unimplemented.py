@@ -58,11 +58,6 @@ external /auth/users/{userId}/external/principals user
     createUserExternalPrincipal POST   -       auth:CreateUserExternalPrincipal
     deleteUserExternalPrincipal DELETE -       auth:DeleteUserExternalPrincipal
     listUserExternalPrincipals  GET    /ls     auth:ReadUser
-repositories /repositories/{repository} repository
-    dumpSubmit            POST   /dump                                 fs:ListCommits
-    dumpStatus            GET    /dump                                 fs:ListCommits
-    restoreSubmit         POST   /restore                              fs:CreateCommit
-    restoreStatus         GET    /restore                              fs:CreateCommit
 experimental /sts anything
     stsLogin              POST   /login                                -
 actions /repositories/{repository}/actions/runs repository
@@ -70,10 +65,6 @@ actions /repositories/{repository}/actions/runs repository
     getRun                GET    /{run_id}                             ci:ReadAction
     listRunHooks          GET    /{run_id}/hooks                       ci:ReadAction
     getRunHookOutput      GET    /{run_id}/hooks/{hook_run_id}/output  ci:ReadAction
-internal /repositories/{repository} repository
-    dumpRefs              PUT    /refs/dump                            fs:ListCommits
-    restoreRefs           PUT    /refs/restore                         fs:CreateCommit
-    CreateCommitRecord    POST   /commits                              fs:CreateCommit
 """
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "METADATA",
     "PROTECTION",
     "PULLS_BY_BRANCHES",
+    "RESTORED_REFS",
     "UPLOADS",
     "all_branches",
     "all_changed_paths",
@@ -35,6 +36,7 @@ __all__ = [
 GRAVELER = "graveler"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
+RESTORED_REFS = b"anabranch-restored-refs"
 PROTECTION = b"settings/protected_branches"
 PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"

@@ -1,7 +1,7 @@
-"""Tasks that prepare garbage collections, stored as lakeFS's records.
+"""The states of tasks, stored as lakeFS's records.
 
     partition          key        value
-    (the repository's) tasks/ID   GarbageCollectionPrepareStatus
+    (the repository's) tasks/ID   the record of the task's kind (see `task_formats`)
 
 The server that runs a task updates its record every few seconds. A task whose record has not been
 updated for INTERRUPTED_SECONDS was interrupted: its server has ended.
@@ -11,60 +11,81 @@ from __future__ import annotations
 
 import secrets
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
-from google.protobuf.message import DecodeError
 
-from anabranch.errors import Corrupt, NotFound
+from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import encode_path
-from anabranch.model.preparation import Preparation, PreparationTask
 from anabranch.model.repository import Repository
-from anabranch.records import lakefs_pb2 as records
-from anabranch.records.timestamps import read_time, write_time
+from anabranch.model.task import Task
 from anabranch.versioning.records import keys
+from anabranch.versioning.records.task_formats import TaskFormat
 
-__all__ = ["INTERRUPTED_SECONDS", "PreparationTasks"]
+__all__ = ["INTERRUPTED_SECONDS", "TaskRecords"]
 
 INTERRUPTED_SECONDS = 60.0
 _EXPIRE_SECONDS = 24 * 3600.0
-_PREFIX = "GCPC"
 _LETTERS = string.ascii_letters + string.digits
 _ID_LENGTH = 20
-_OPERATION = "GarbageCollectionPrepareCommits"
+
+ResultT = TypeVar("ResultT")
 
 
-class PreparationTasks:
-    """The tasks of all repositories. `clock` returns seconds since 1970."""
+class TaskRecords(Generic[ResultT]):
+    """The tasks of one kind, of all repositories. `clock` returns seconds since 1970."""
 
-    def __init__(self, keyvalue: KeyValueStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, keyvalue: KeyValueStore, clock: Callable[[], float], stored_as: TaskFormat[ResultT]
+    ) -> None:
         self._keyvalue = keyvalue
         self._clock = clock
+        self._format = stored_as
 
-    def begin(self, repository: Repository, owner: str) -> PreparationTask:
-        """Records a new task, and removes those that are a day old."""
-        for key, raw in self._keyvalue.scan(repository.partition, *keys.all_tasks(_PREFIX)):
-            if self._clock() - _task_from(raw).updated_at > _EXPIRE_SECONDS:
+    def begin(self, repository: Repository, owner: str) -> Task[ResultT]:
+        """Records a new task, and removes those of its kind that are a day old."""
+        prefix = self._format.prefix
+        for key, raw in self._keyvalue.scan(repository.partition, *keys.all_tasks(prefix)):
+            if self._clock() - self._format.decode(raw).updated_at > _EXPIRE_SECONDS:
                 self._keyvalue.apply([Write(repository.partition, key, None)])
         letters = (secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
-        task = PreparationTask(id=_PREFIX + "".join(letters), updated_at=self._clock(), owner=owner)
-        self._keyvalue.apply([_write(repository, task)])
+        task: Task[ResultT] = Task(
+            id=prefix + "".join(letters), updated_at=self._clock(), owner=owner
+        )
+        self._keyvalue.apply([self._write(repository, task)])
         return task
 
-    def update(self, repository: Repository, task: PreparationTask) -> None:
+    def update(self, repository: Repository, task: Task[ResultT]) -> None:
         """Stores a task's state with the current time; does not change a task that is done."""
-        raw = self._keyvalue.get(repository.partition, keys.task(task.id))
-        if raw is not None and not _task_from(raw).done:
-            write = _write(repository, msgspec.structs.replace(task, updated_at=self._clock()))
-            self._keyvalue.apply([write], [Expect(write.partition, write.key, raw)])
+        write = self._write(repository, task)
+        while True:
+            raw = self._keyvalue.get(write.partition, write.key)
+            if raw is None or self._format.decode(raw).done:
+                return
+            if self._keyvalue.apply([write], [Expect(write.partition, write.key, raw)]):
+                return
 
-    def get(self, repository: Repository, task_id: str) -> PreparationTask:
+    def completion(
+        self, repository: Repository, task: Task[ResultT]
+    ) -> tuple[Sequence[Write], Sequence[Expect]]:
+        """Returns the write that stores the state of a task that is done together with its change,
+        and the condition that it was not done before. Raises Conflict (kind task_ended) if it was.
+        """
+        raw = self._keyvalue.get(repository.partition, keys.task(task.id))
+        if raw is None or self._format.decode(raw).done:
+            raise Conflict("the task has ended", kind="task_ended")
+        write = self._write(repository, task)
+        return [write], [Expect(write.partition, write.key, raw)]
+
+    def get(self, repository: Repository, task_id: str) -> Task[ResultT]:
         """Returns a task's state. Raises NotFound, also for a task that is a day old."""
         raw = None
-        if task_id.startswith(_PREFIX) and len(task_id) == len(_PREFIX) + _ID_LENGTH:
+        prefix = self._format.prefix
+        if task_id.startswith(prefix) and len(task_id) == len(prefix) + _ID_LENGTH:
             raw = self._keyvalue.get(repository.partition, encode_path(f"tasks/{task_id}"))
-        task = None if raw is None else _task_from(raw)
+        task = None if raw is None else self._format.decode(raw)
         if task is None or self._clock() - task.updated_at > _EXPIRE_SECONDS:
             raise NotFound("not found", kind="task_not_found")
         if not task.done and self._clock() - task.updated_at > INTERRUPTED_SECONDS:
@@ -76,43 +97,6 @@ class PreparationTasks:
             )
         return task
 
-
-def _write(repository: Repository, task: PreparationTask) -> Write:
-    message = records.GarbageCollectionPrepareStatus()
-    message.task.id = task.id
-    message.task.done = task.done
-    message.task.error_msg = task.error
-    message.task.status_code = task.status_code
-    message.task.operation = _OPERATION
-    message.task.owner_instance_id = task.owner
-    write_time(message.task.updated_at, task.updated_at)
-    if task.result is not None:
-        message.info.run_id = task.result.run_id
-        message.info.gc_commits_location = task.result.commits
-        message.info.gc_addresses_location = task.result.addresses
-    record = message.SerializeToString(deterministic=True)
-    return Write(repository.partition, keys.task(task.id), record)
-
-
-def _task_from(raw: bytes) -> PreparationTask:
-    message = records.GarbageCollectionPrepareStatus()
-    try:
-        message.ParseFromString(raw)
-    except DecodeError as error:
-        raise Corrupt(f"a task in the key-value store cannot be read: {error}") from error
-    result = None
-    if message.info.run_id:
-        result = Preparation(
-            run_id=message.info.run_id,
-            commits=message.info.gc_commits_location,
-            addresses=message.info.gc_addresses_location,
-        )
-    return PreparationTask(
-        id=message.task.id,
-        updated_at=read_time(message.task.updated_at),
-        done=message.task.done,
-        result=result,
-        error=message.task.error_msg,
-        status_code=message.task.status_code,
-        owner=message.task.owner_instance_id,
-    )
+    def _write(self, repository: Repository, task: Task[ResultT]) -> Write:
+        task = msgspec.structs.replace(task, updated_at=self._clock())
+        return Write(repository.partition, keys.task(task.id), self._format.encode(task))
