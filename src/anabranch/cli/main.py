@@ -41,6 +41,11 @@ SECTIONS = (
                 "List, add and delete rules that protect branches",
             ),
             CommandEntry("tag", "tag", "List, create, show and delete tags"),
+            CommandEntry(
+                "refs",
+                "refs_dump",
+                "Dump and restore the commits, branches and tags of a repository",
+            ),
         ),
     ),
     (
@@ -105,6 +110,10 @@ SECTIONS = (
 )
 
 
+_OTHER_NAMES = {"refs-dump": ("refs", "dump"), "refs-restore": ("refs", "restore")}
+"""Commands by the names that lakectl has for them."""
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command of the arguments `words`, by default those of the process. Returns the exit
     code.
@@ -145,6 +154,7 @@ def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -
     if not rest:
         output.line(program_help("anabranch", SUMMARY, SECTIONS))
         return 0
+    rest = [*_OTHER_NAMES.get(rest[0], rest[:1]), *rest[1:]]
     declared = load(_word(rest[0]))
     rest = [*leading, *rest[1:]]
     name = declared.name

@@ -13,6 +13,11 @@ __all__ = ["COMMAND"]
 
 REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
 
+_NAMESPACE = Argument("NAMESPACE", "The storage namespace, such as s3://bucket/folder")
+_DEFAULT_BRANCH = Option(
+    "-d, --default-branch", "The name of its default branch", "NAME", default="main"
+)
+
 _COLUMNS = (
     Column("REPOSITORY", "name"),
     Column("CREATED", "time"),
@@ -38,15 +43,25 @@ def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _create(call: Call) -> None:
+    body = _creation(call) | {"sample_data": call.arguments.sample_data}
+    made = call.connection.send("POST", "repositories", body=body)
+    call.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
+
+
+def _create_bare(call: Call) -> None:
+    made = call.connection.send("POST", "repositories", body=_creation(call), bare="true")
+    call.output.done(
+        f"Created the bare repository {address(made['id'])} in {made['storage_namespace']}", made
+    )
+
+
+def _creation(call: Call) -> dict[str, Any]:
     options = call.arguments
-    body = {
+    return {
         "name": options.repository.repository,
         "storage_namespace": options.namespace,
         "default_branch": options.default_branch,
-        "sample_data": options.sample_data,
     }
-    made = call.connection.send("POST", "repositories", body=body)
-    call.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
 
 
 def _show(call: Call) -> None:
@@ -84,17 +99,18 @@ COMMAND = Group(
             "create",
             "Create a repository",
             _create,
-            arguments=(
-                REPOSITORY,
-                Argument("NAMESPACE", "The storage namespace, such as s3://bucket/folder"),
-            ),
-            options=(
-                Option(
-                    "-d, --default-branch", "The name of its default branch", "NAME", default="main"
-                ),
-                Option("--sample-data", "Add a few sample objects"),
-            ),
+            arguments=(REPOSITORY, _NAMESPACE),
+            options=(_DEFAULT_BRANCH, Option("--sample-data", "Add a few sample objects")),
             examples=("repo create lakefs://flights local://flights",),
+        ),
+        Command(
+            "create-bare",
+            "Create a repository without a commit or a branch",
+            _create_bare,
+            arguments=(REPOSITORY, _NAMESPACE),
+            options=(_DEFAULT_BRANCH,),
+            details="It is for `refs restore`, so its storage namespace may be in use already.",
+            examples=("repo create-bare lakefs://flights s3://lake/flights",),
         ),
         Command(
             "show",
