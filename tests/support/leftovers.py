@@ -22,7 +22,9 @@ from anabranch.versioning.records import keys
 
 __all__ = ["strays"]
 
-_BLOCK = re.compile(r"[^/]+/(data/[0-9a-v]{20}/[0-9a-v]{20}|_lakefs/([0-9a-f]{64}|dummy))")
+_BLOCK = re.compile(
+    r"[^/]+/(data/[0-9a-v]{20}/[0-9a-v]{20}|_lakefs/([0-9a-f]{64}|dummy|refs_manifest\.json))"
+)
 _STAGING = re.compile(r".+-.+:[0-9a-f]{8}-[0-9a-f-]{27}")
 """How the partitions of staging areas are named."""
 
