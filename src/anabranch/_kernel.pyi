@@ -280,8 +280,8 @@ class ArrowStream:
 def write_tree(
     records: Iterable[tuple[bytes, Value]], folder: str, *, metadata: Mapping[str, str] = ...
 ) -> Written:
-    """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS. Its tables
-    have `metadata`, which is part of their ids. Raises ValueError for keys out of order.
+    """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS. All
+    tables have `metadata`, which is part of their ids. Raises ValueError for keys out of order.
     """
 
 def write_arrow(source: Any, folder: str) -> Written:
