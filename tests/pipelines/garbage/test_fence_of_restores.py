@@ -1,0 +1,111 @@
+"""Restores of references, and records of commits, beside a sweep of what they refer to."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import msgspec
+import pytest
+from support.garbage import addresses
+from support.stepped_sea import Sea
+
+from anabranch.errors import Conflict, Gone
+
+REFUSALS = {"sweep_under_way", "swept_meanwhile", "commit_expired"}
+
+
+class Restored:
+    """A repository with an expired commit, and a dump of the time when a branch had that commit,
+    which is restored in a bare repository on the same namespace.
+    """
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.sea = Sea(folder)
+        self.lake = lake = self.sea.lake
+        lake.branches.create("sea", "kept", self.sea.expired)
+        self.dump = lake.refs_dumps.dump("sea")
+        lake.branches.delete("sea", "kept")
+        lake.repositories.create("copy", "mem://sea", bare=True)
+        self.outcomes = []
+
+    def restore(self):
+        """Restores the dump, and notes whether the object could be read then."""
+        try:
+            self.lake.refs_dumps.restore("copy", self.dump)
+        except Conflict as error:
+            self.outcomes.append("refused" if error.kind in REFUSALS else error.kind)
+        else:
+            self.outcomes.append("readable" if self.readable("copy", "kept") else "gone")
+
+    def create_record(self):
+        """Creates another commit of the expired one's tree, and a branch for it."""
+        expired = self.lake.commits.get("sea", self.sea.expired)
+        record = self.lake.core.commits.make(
+            committer="me",
+            message="Again",
+            metarange_id=expired.metarange_id,
+            metadata={},
+            parents=[expired],
+        )
+        try:
+            self.lake.commits.create_record("sea", msgspec.structs.replace(record, nanos=0))
+            self.lake.branches.create("sea", "again", record.id)
+        except Conflict as error:
+            self.outcomes.append("refused" if error.kind in REFUSALS else error.kind)
+        else:
+            self.outcomes.append("readable" if self.readable("sea", "again") else "gone")
+
+    def readable(self, repository, branch):
+        try:
+            return self.lake.objects.open(repository, branch, "old").read_bytes() == b"old"
+        except Gone:
+            return False
+
+    def check(self):
+        """Asserts that what could be read can be read still."""
+        if self.outcomes == ["readable"]:
+            places = [
+                (repository, branch.id)
+                for repository in ("copy", "sea")
+                for branch in self.lake.branches.list(repository, amount=10).items
+                if branch.id in ("kept", "again")
+            ]
+            assert places
+            assert all(self.readable(*place) for place in places)
+
+
+@pytest.mark.parametrize("act", [Restored.restore, Restored.create_record])
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_restore_between_two_steps_of_a_sweep(act, stride, tmp_path):
+    outcomes = set()
+    for number in itertools.count(0, stride):
+        case = Restored(tmp_path / str(number))
+        with case.lake, case.sea.mark() as run:
+            assert case.sea.object in addresses(run.candidates())
+            case.sea.steps.arm(number, lambda case=case: act(case))
+            run.sweep()
+            if not case.outcomes:
+                break
+            case.check()
+            outcomes.update(case.outcomes)
+    assert number > 10
+    assert {"readable", "refused"} <= outcomes <= {"readable", "refused", "gone"}
+
+
+@pytest.mark.parametrize("act", [Restored.restore, Restored.create_record])
+@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_restores_and_sweeps_that_take_turns(act, rounds, tmp_path, record_testsuite_property):
+    seed = random.randrange(1 << 32)
+    record_testsuite_property("seed", seed)
+    print("seed", seed)
+    chance = random.Random(seed)
+    outcomes = set()
+    for number in range(rounds):
+        case = Restored(tmp_path / str(number))
+        with case.lake, case.sea.mark() as run:
+            case.sea.steps.take_turns(chance, [run.sweep, lambda case=case: act(case)])
+            case.check()
+            outcomes.update(case.outcomes)
+    assert outcomes <= {"readable", "refused", "gone"}
