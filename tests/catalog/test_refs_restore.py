@@ -183,10 +183,10 @@ def test_trees_of_a_dump_in_wrong_places_are_refused(lake):
 
 
 def test_every_damaged_byte_of_a_dump_is_noticed(lake, tables, clock):
-    names = [DUMP.commits, DUMP.branches, DUMP.tags]
+    names = [DUMP.commits, DUMP.branches, DUMP.tags, OBJECTS]
     names += [
         table.id
-        for name in list(names)
+        for name in names[:3]
         for table in lake.core.trees.open(lake.core.repositories.get("sea"), name).ranges()
     ]
     for name in names:

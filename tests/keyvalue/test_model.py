@@ -110,6 +110,8 @@ class Histories(RuleBasedStateMachine):
         for partition in ("p", "pp", "q"):
             held = {(partition, key): value for key, value in self.store.scan(partition)}
             assert held == {n: v for n, v in self.model.items() if n[0] == partition}
+            (rows,) = self.store.snapshot(partition, [(b"", b"\xff" * 9)])
+            assert rows == [row for row in self.store.scan(partition) if row[0] < b"\xff" * 9]
 
     def teardown(self) -> None:
         self.store.close()

@@ -102,10 +102,11 @@ class RefsRestorer:
             self.require_bare(repository)
             if self._begin(repository) != start:
                 raise Conflict(
-                    "garbage collection has begun since the dump was read, or the repository has "
-                    "changed",
+                    "garbage collection has removed objects since the restore began, or the "
+                    "repository has changed",
                     kind="swept_meanwhile",
-                    hint="Try again when it is over.",
+                    hint="Restore again, and then look for missing objects: "
+                    "`anabranch gc --check-only`.",
                 )
             extra, expected = collect_extra_writes(extra_writes, None)
             restored = Write(
