@@ -123,7 +123,7 @@ class Catalog:
         self._periodic_tasks.start()
 
     def close(self) -> None:
-        """Stops or waits for running tasks, stops the periodic ones, and stores the usage counts."""
+        """Ends running tasks, stops the periodic ones, and stores the usage counts."""
         self.refs_dumps.close()
         self.garbage_tasks.close()
         self._periodic_tasks.stop()
