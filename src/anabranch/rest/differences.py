@@ -87,6 +87,12 @@ DIFFERENCES: Final = {
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
         "lakeFS writes each folder the addresses of the previous one and fails without objects"
     ),
+    "createPullRequest": _extended(_KEYED),
+    "updatePullRequest": _extended(_KEYED),
+    "mergePullRequest": _extended(f"requires the approvals that a protection rule names; {_KEYED}"),
+    "copyObject": _extended("`shallow` refers to the bytes of the source, which lakeFS refuses"),
+    "dumpRefs": _extended("the dump is consistent while others write"),
+    "restoreRefs": _extended("all or nothing; objects that are being swept are refused"),
     "getUsageReportSummary": _differs("counts requests of the REST API and of S3"),
     "postStatsEvents": _differs("counters of clients are validated and discarded"),
     "setupCommPrefs": _differs("preferences are validated and discarded"),
