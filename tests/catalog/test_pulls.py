@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+from support.services.recorded_lakefs import recorded_rows
 
 from anabranch.errors import (
     DirtyBranch,
@@ -15,10 +16,15 @@ from anabranch.errors import (
     ReadOnlyRepository,
 )
 from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.pull_request import PullRequestStatus
 from anabranch.records import lakefs_pb2 as records
+from anabranch.testing.lake import lake_in
+from anabranch.versioning.records.pulls import branch_index_bytes, pull_bytes
 
 OPEN, CLOSED, MERGED = PullRequestStatus
+FIRST_SECOND = 32_500_915_200
+"""The time from which lakeFS counts the ids of pull requests down."""
 
 
 @pytest.fixture
@@ -267,7 +273,7 @@ def test_records_are_those_of_lakefs(sea, clock):
     index = sea.keyvalue.get(
         "pulls", f"repos/{partition}/{made.source}/{made.destination}".encode()
     )
-    assert records.SecondaryIndex.FromString(index).primary_key == key
+    assert records.SecondaryIndex.FromString(index).primary_key == made.id.encode()
     merged = merge(sea, made)
     stored = lakefs.FromString(sea.keyvalue.get(partition, key))
     assert (stored.status, stored.commit_id, stored.HasField("closed_at")) == (2, merged, True)
@@ -289,8 +295,39 @@ def test_records_of_lakefs_are_read(sea):
     sea.pulls.merge("sea", "x1", committer="c")
 
 
-def test_ids_count_down_from_the_year_3000(sea, clock):
+def test_ids_count_down_as_those_of_lakefs(sea, clock):
     made = pull(sea)
     # an xid's time is its first 32 bits, in base32hex
     seconds = int(made.id[:7], 32) >> 3
-    assert (32_503_680_000 - int(clock.now)) % (1 << 32) == seconds
+    assert (FIRST_SECOND - int(clock.now)) % (1 << 32) == seconds
+
+
+def test_pull_requests_that_lakefs_wrote(tmp_path, clock):
+    store = MemoryStore()
+    store.apply([Write(*row) for row in recorded_rows()])
+    with lake_in(tmp_path, clock, store) as lake:
+        found = {item.title: item for item in lake.pulls.list("sea", amount=10).items}
+        taken, dropped = found["Take the release"], found["Never mind"]
+        assert (taken.source, taken.destination, taken.status) == ("release-1", "main", OPEN)
+        assert (taken.author.name, taken.description) == ("captain", "Reviewed on board")
+        assert (dropped.source, dropped.status) == ("dev", CLOSED)
+        assert dropped.closed_date > dropped.creation_date
+        # written anew, records and index have lakeFS's bytes and ids of lakeFS's kind
+        partition = lake.repositories.get("sea").partition
+        for item in found.values():
+            key = f"pulls/{item.id}".encode()
+            stored = records.PullRequestData.FromString(store.get(partition, key))
+            assert pull_bytes(item) == with_microseconds(stored).SerializeToString()
+            seconds = int(item.creation_date.timestamp())
+            assert (FIRST_SECOND - seconds) % (1 << 32) == int(item.id[:7], 32) >> 3
+            index = f"repos/{partition}/{item.source}/{item.destination}".encode()
+            assert store.get("pulls", index) == branch_index_bytes(item.id)
+
+
+def with_microseconds(stored):
+    """Returns a record with times as exact as ours."""
+    for name in ("created_at", "closed_at"):
+        if stored.HasField(name):
+            moment = getattr(stored, name)
+            moment.nanos -= moment.nanos % 1000
+    return stored

@@ -9,7 +9,8 @@ import uuid
 import httpx2
 import pytest
 
-from anabranch.rest.table import EXTENSIONS, OPERATIONS
+from anabranch.rest.operations import reviews
+from anabranch.rest.table import OPERATIONS
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -82,7 +83,7 @@ STATE = ("/branches", "/tags", "/refs/main/commits", "/pulls")
 
 
 def test_every_keyed_operation_is_tested():
-    operations = (*OPERATIONS, *EXTENSIONS)
+    operations = (*OPERATIONS, *reviews.OPERATIONS)
     assert {operation.id for operation in operations if operation.keyed} == KEYED.keys()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import nullcontext
 from datetime import UTC, datetime
 
@@ -348,7 +347,7 @@ def test_merge_needs_the_permission_to_commit_to_the_destination(tmp_path, branc
         lake.repositories.create("sea", "local://sea")
         lake.branches.create("sea", "side", "main")
         pull = lake.pulls.create("sea", title="t", source="side", destination="main", author="a")
-        services = Services(lake, lake.imports, lake.builds, None, None, time.time)
+        services = Services(**{**dict.fromkeys(Services._fields), "catalog": lake})
         params = AtPull(repository="sea", pull_request=pull.id)
         call = Call(services, Request({}, "", {}), params, None, actor)
         with nullcontext() if allowed else pytest.raises(Denied, match="insufficient permissions"):

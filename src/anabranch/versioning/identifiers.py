@@ -2,7 +2,8 @@
 
 An xid is 12 bytes (4 of time in seconds, 5 of the process, 3 of a counter) written in 20 characters
 of base32hex, so that its text sorts by time. A *descending* xid counts down from the year 4000,
-which puts the newest first; ids of pull requests count down from the year 3000, as in lakeFS.
+which puts the newest first; ids of pull requests count down from the end of November 2999, as in
+lakeFS, for which that is month 0 of the year 3000.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 
 __all__ = ["Identifiers", "descending_time"]
 
-_YEAR_3000 = 32_503_680_000
+_NOVEMBER_2999 = 32_500_915_200
 _YEAR_4000 = 64_060_588_800
 _WRAP = 1 << 32
 _PARTITION_IDS = 50_000
@@ -57,7 +58,7 @@ class Identifiers:
 
     def pull_request_id(self) -> str:
         """Returns the id of a new pull request, which sorts before all earlier ones."""
-        return self._xid(_YEAR_3000 - int(self._clock()), step=-1)
+        return self._xid(_NOVEMBER_2999 - int(self._clock()), step=-1)
 
     def staging_token(self, repository: str, branch: str) -> str:
         """Returns a name for a new staging area: `<repository>-<branch>:<uuid>`."""

@@ -96,7 +96,7 @@ class Pulls:
         index = keys.pull_by_branches(repository.partition, source, destination)
         writes = [
             self._write(repository, pull),
-            Write(keys.PULLS_BY_BRANCHES, index, records.branch_index_bytes(key)),
+            Write(keys.PULLS_BY_BRANCHES, index, records.branch_index_bytes(pull.id)),
         ]
         absent = Expect(repository.partition, key, None)
         while True:

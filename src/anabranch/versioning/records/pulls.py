@@ -95,9 +95,9 @@ def _pull(message: records.PullRequestData) -> PullRequest:
     )
 
 
-def branch_index_bytes(key: bytes) -> bytes:
-    """Returns the record that points to a pull request, given its key."""
-    return records.SecondaryIndex(primary_key=key).SerializeToString()
+def branch_index_bytes(pull_id: str) -> bytes:
+    """Returns the record that points to a pull request: as in lakeFS, by its id alone."""
+    return records.SecondaryIndex(primary_key=pull_id.encode()).SerializeToString()
 
 
 def comment_from(raw: bytes) -> Comment:
