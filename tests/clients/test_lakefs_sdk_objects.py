@@ -264,6 +264,19 @@ def test_the_store_tells_of_an_object(repo, server, refused):
         repo.sdk.objects_api.get_underlying_properties(repo.id, "main", "none")
 
 
+def test_an_upload_may_name_a_storage_class(repo, server, refused):
+    on_s3 = server.storage.startswith("s3:")
+    api = repo.sdk.objects_api
+    api.upload_object(repo.id, "main", "a", content=b"1", storage_class="REDUCED_REDUNDANCY")
+    properties = api.get_underlying_properties(repo.id, "main", "a")
+    assert properties.storage_class == ("REDUCED_REDUNDANCY" if on_s3 else None)
+    assert repo.get("a") == b"1"
+    if on_s3:
+        with refused(400):
+            api.upload_object(repo.id, "main", "b", content=b"1", storage_class="LUKEWARM")
+        assert repo.paths() == ["a"]
+
+
 def test_an_upload_may_be_asked_for_before(repo, refused):
     repo.sdk.internal_api.upload_object_preflight(repo.id, "main", "a")
     with refused(404):

@@ -94,13 +94,15 @@ class BlockStore(Protocol):
         *,
         if_absent: bool = False,
         unique_address: bool = False,
+        storage_class: str = "",
     ) -> Stored:
         """Stores the chunks as one block and returns its size and checksum.
 
         The block is not visible before it is durable. Stores nothing when `chunks` raises. With
         `if_absent`, raises AlreadyExists if the block exists. With `unique_address`, the caller
         guarantees that no other process knows the address or stores another block at it; listings
-        may then show the block before it is durable.
+        may then show the block before it is durable. `storage_class` is S3's name of a class,
+        which other stores ignore; Invalid (kind invalid_storage_class) if S3 does not have it.
         """
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:

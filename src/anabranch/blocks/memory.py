@@ -70,6 +70,7 @@ class MemoryBlocks:
         *,
         if_absent: bool = False,
         unique_address: bool = False,  # noqa: ARG002
+        storage_class: str = "",  # noqa: ARG002
     ) -> Stored:
         """Stores the chunks. With `if_absent`, raises AlreadyExists if the block exists."""
         _check(address)

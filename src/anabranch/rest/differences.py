@@ -70,7 +70,8 @@ DIFFERENCES: Final = {
     "stageObject": _extended("addresses inside the storage namespace work with local stores too"),
     "getPhysicalAddress": _differs("`presign=true` without presigned URLs is 400, not 500"),
     "uploadObject": _differs(
-        "`storageClass` is ignored; numbers out of range are 400, always in JSON"
+        "an unknown `storageClass` and numbers out of range are 400, always in JSON; Azure and "
+        "Google ignore `storageClass`"
     ),
     "getUnderlyingProperties": _differs(
         "`STANDARD` of S3 is named; local and Google stores have no class"

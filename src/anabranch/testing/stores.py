@@ -64,10 +64,17 @@ class FaultyBlocks:
         *,
         if_absent: bool = False,
         unique_address: bool = False,
+        storage_class: str = "",
     ) -> Stored:
         self.before("put", address)
         chunks = self._chunks(address, chunks)
-        return self.store.put(address, chunks, if_absent=if_absent, unique_address=unique_address)
+        return self.store.put(
+            address,
+            chunks,
+            if_absent=if_absent,
+            unique_address=unique_address,
+            storage_class=storage_class,
+        )
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         self.before("get", address)

@@ -25,10 +25,16 @@ class ObjectInfo(NamedTuple):
 class ObjectClient(Protocol):
     """Client for whole objects. Safe for use from many threads."""
 
-    def put(self, location: Location, body: bytes, *, if_absent: bool) -> None:
-        """Stores a body. With `if_absent`, raises AlreadyExists if the key exists."""
+    def put(
+        self, location: Location, body: bytes, *, if_absent: bool, storage_class: str = ""
+    ) -> None:
+        """Stores a body. With `if_absent`, raises AlreadyExists if the key exists. Only S3's own
+        client supports a storage class.
+        """
 
-    def put_large(self, location: Location, chunks: Iterator[bytes]) -> None:
+    def put_large(
+        self, location: Location, chunks: Iterator[bytes], *, storage_class: str = ""
+    ) -> None:
         """Stores a body that is too large for memory. Stores nothing when `chunks` raises."""
 
     def open(self, location: Location, start: int, end: int | None) -> Iterator[bytes]:

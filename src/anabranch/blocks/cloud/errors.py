@@ -10,7 +10,14 @@ import re
 
 from anabranch.errors import AlreadyExists, AnabranchError, Busy, Gone, Invalid, StoreRefused
 
-__all__ = ["error_from_response", "gone", "range_missing", "translate_error", "unreachable"]
+__all__ = [
+    "error_from_response",
+    "gone",
+    "invalid_storage_class",
+    "range_missing",
+    "translate_error",
+    "unreachable",
+]
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
@@ -49,6 +56,7 @@ _NO_KEY = frozenset(
         "XMinioInvalidResourceName",
     }
 )
+_NO_CLASS = "InvalidStorageClass"
 _TRANSIENT = frozenset(
     {"InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"}
 )
@@ -69,6 +77,15 @@ def gone(address: str) -> Gone:
 def range_missing(address: str, size: int) -> Gone:
     """Returns the error for a range beyond the end of a block of `size` bytes."""
     return Gone(f"{address}: the data ends at byte {size}", kind="data_missing")
+
+
+def invalid_storage_class(address: str) -> Invalid:
+    """Returns the error for a storage class that the store does not have."""
+    return Invalid(
+        f"{address}: the object store does not have this storage class",
+        kind="invalid_storage_class",
+        hint="Use a name of S3, such as STANDARD_IA.",
+    )
 
 
 def translate_error(error: Exception, address: str) -> AnabranchError:
@@ -112,11 +129,18 @@ def error_from_response(address: str, status: int, code: str) -> AnabranchError:
         return Busy(f"{address}: {said}", kind="storage_failed")
     if code in {"PreconditionFailed", "BlobAlreadyExists", "ConditionalRequestConflict"}:
         return AlreadyExists(f"{address}: there is a block already")
-    if code in _NO_KEY:
-        return Invalid(f"{address}: {said}: it cannot hold this key", kind="invalid_address")
+    if code in _NO_KEY or code == _NO_CLASS:
+        return _invalid(address, code, said)
     if status == _NOT_FOUND and code not in _NO_BUCKET:
         return gone(address)
     return _configuration_error(address, status, code, said)
+
+
+def _invalid(address: str, code: str, said: str) -> Invalid:
+    """Returns the error for a key or a storage class that the store cannot have."""
+    if code == _NO_CLASS:
+        return invalid_storage_class(address)
+    return Invalid(f"{address}: {said}: it cannot hold this key", kind="invalid_address")
 
 
 def _configuration_error(address: str, status: int, code: str, said: str) -> StoreRefused:

@@ -40,7 +40,14 @@ class ObstoreClient:
     def __init__(self, bucket: Callable[[Location], Bucket]) -> None:
         self._bucket = bucket
 
-    def put(self, location: Location, body: bytes, *, if_absent: bool) -> None:
+    def put(
+        self,
+        location: Location,
+        body: bytes,
+        *,
+        if_absent: bool,
+        storage_class: str = "",  # noqa: ARG002  not supported
+    ) -> None:
         """Stores a body. With `if_absent`, raises AlreadyExists if the key exists."""
         try:
             obstore.put(
@@ -53,7 +60,13 @@ class ObstoreClient:
         except _ERRORS as error:
             raise translate_error(error, location.address) from error
 
-    def put_large(self, location: Location, chunks: Iterator[bytes]) -> None:
+    def put_large(
+        self,
+        location: Location,
+        chunks: Iterator[bytes],
+        *,
+        storage_class: str = "",  # noqa: ARG002  not supported
+    ) -> None:
         """Stores the chunks by a multipart upload of obstore. Stores nothing when `chunks`
         raises.
         """

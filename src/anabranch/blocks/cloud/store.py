@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -16,7 +17,7 @@ from typing import Literal
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.cloud.addresses import AddressParser, Location, is_path
 from anabranch.blocks.cloud.client import MultipartClient, ObjectClient
-from anabranch.blocks.cloud.errors import gone
+from anabranch.blocks.cloud.errors import gone, invalid_storage_class
 from anabranch.blocks.cloud.external_objects import CloudExternalObjects
 from anabranch.blocks.cloud.storage_class import StorageClassReader
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
@@ -29,6 +30,7 @@ __all__ = ["CloudBlocks"]
 
 _MAX_SINGLE_PUT_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
+_STORAGE_CLASS = re.compile(r"[A-Z0-9_]{1,64}")
 
 
 Presign = Callable[[str, Location, Mapping[str, str], int], str | None]
@@ -85,22 +87,31 @@ class CloudBlocks:
         *,
         if_absent: bool = False,
         unique_address: bool = False,  # noqa: ARG002
+        storage_class: str = "",
     ) -> Stored:
         """Stores the chunks as one block and returns its size and checksum.
 
         Stores nothing when `chunks` raises. With `if_absent`, raises AlreadyExists if the block
-        exists; for a large block that is checked only before the upload.
+        exists; for a large block that is checked only before the upload. A store without an exact
+        client ignores `storage_class`.
         """
         location = self._addresses.parse(address)
         objects = self._objects(location)
+        if storage_class and self._exact is not None:
+            if not _STORAGE_CLASS.fullmatch(storage_class):  # it becomes a header
+                raise invalid_storage_class(address)
+            objects = self._exact
+        else:
+            storage_class = ""
         body = _HashedChunks(chunks)
         first = _read_first(body)
         if body.ended:
-            objects.put(location, first, if_absent=if_absent)
+            objects.put(location, first, if_absent=if_absent, storage_class=storage_class)
         elif if_absent and objects.head(location) is not None:
             raise AlreadyExists(f"{address}: there is a block already")
         else:
-            (self._exact or objects).put_large(location, itertools.chain([first], body))
+            pieces = itertools.chain([first], body)
+            (self._exact or objects).put_large(location, pieces, storage_class=storage_class)
         return Stored(body.size, body.md5(), int(self._clock()))
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:

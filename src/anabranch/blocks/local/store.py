@@ -142,6 +142,7 @@ class LocalBlocks:
         *,
         if_absent: bool = False,
         unique_address: bool = False,
+        storage_class: str = "",  # noqa: ARG002  there are no classes
     ) -> Stored:
         """Stores the chunks as one block and returns its size and checksum.
 

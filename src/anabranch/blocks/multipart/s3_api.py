@@ -41,9 +41,11 @@ class S3Uploads:
         """Returns False: parts are not objects."""
         return False
 
-    def open(self, location: Location) -> str:
+    def open(self, location: Location, storage_class: str = "") -> str:
         """Opens an upload and returns its id."""
         headers = {"Content-Type": "application/octet-stream"}
+        if storage_class:
+            headers["x-amz-storage-class"] = storage_class
         response = self._requests.send("POST", location, query={"uploads": ""}, headers=headers)
         require_status(response, location, _OK)
         return read_text(response.body, "InitiateMultipartUploadResult", "UploadId")

@@ -32,9 +32,13 @@ class S3Client:
         self._requests = requests
         self._uploads = uploads
 
-    def put(self, location: Location, body: bytes, *, if_absent: bool) -> None:
+    def put(
+        self, location: Location, body: bytes, *, if_absent: bool, storage_class: str = ""
+    ) -> None:
         """Stores a body. With `if_absent`, raises AlreadyExists if the key exists."""
         headers = {"Content-Type": "application/octet-stream"}
+        if storage_class:
+            headers["x-amz-storage-class"] = storage_class
         if if_absent:
             headers["If-None-Match"] = "*"
         # the first of two attempts may have stored it, and the second would find it existing
@@ -43,9 +47,11 @@ class S3Client:
         )
         require_status(response, location, _OK)
 
-    def put_large(self, location: Location, chunks: Iterator[bytes]) -> None:
+    def put_large(
+        self, location: Location, chunks: Iterator[bytes], *, storage_class: str = ""
+    ) -> None:
         """Stores the chunks by a multipart upload. Stores nothing when `chunks` raises."""
-        upload = self._uploads.open(location)
+        upload = self._uploads.open(location, storage_class)
         try:
             parts = [
                 (number, self._uploads.put(location, upload, number, [body], None).checksum)

@@ -113,9 +113,11 @@ class Objects:
         if_absent: bool = False,
         precondition: Precondition | None = None,
         verify: VerifyStored | None = None,
+        storage_class: str = "",
         force: bool = False,
     ) -> Stat:
-        """Stores an object on a branch, uncommitted.
+        """Stores an object on a branch, uncommitted. `storage_class` is S3's name of a class, which
+        other stores ignore.
 
         `precondition` is called with the current entry, None if there is none, possibly several
         times. `verify` is called with the stored bytes and returns the object's system metadata.
@@ -131,7 +133,9 @@ class Objects:
         )
         address = self._core.identifiers.data_address()
         physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
-        stored = self._blocks.put(physical, chunks, unique_address=True)
+        stored = self._blocks.put(
+            physical, chunks, unique_address=True, storage_class=storage_class
+        )
         with self._delete_on_failure(physical):
             entry = Entry(
                 address=address,

@@ -37,9 +37,9 @@ _INTERNAL_KEY = "::lakefs::"
 class UploadObject(ConditionalWrite, frozen=True, kw_only=True):
     """Parameters of uploadObject."""
 
-    storage_class: Annotated[str, Meta(description="ignored")] = field(
-        default="", name="storageClass"
-    )
+    storage_class: Annotated[
+        str, Meta(description="S3's name of a class; other stores ignore it")
+    ] = field(default="", name="storageClass")
     force: bool = False
 
 
@@ -128,6 +128,7 @@ def upload_object(call: Call[UploadObject, None]) -> ObjectStats:
         content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=_user_metadata(call.request),
         if_absent=params.if_absent,
+        storage_class=params.storage_class,
         force=params.force,
     )
     return object_stats(stat)
