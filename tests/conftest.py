@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from support.eventually import eventually
 from support.services.azure_emulator import EmulatedAzure, azurite_program, running_azure
 from support.services.minio import minio_program, running_minio
 from support.services.postgres import Cluster, postgres_programs, running_cluster
@@ -54,6 +55,12 @@ def _programs_find_the_package() -> Iterator[None]:
         paths = (Path(anabranch.__file__).parent.parent, Path(__file__).parent)
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         yield
+
+
+@pytest.fixture(scope="session", name="eventually")
+def _eventually() -> Callable[..., None]:
+    """Returns the function that waits until a condition holds, for at most a minute."""
+    return eventually
 
 
 def pytest_addoption(parser):

@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anabranch.batching import BatchScheduler
+from anabranch.batching.scheduler import BatchScheduler
 from anabranch.errors import Busy, Invalid
 from anabranch.keyvalue.batching.apply_batching import Apply, apply_all
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write

@@ -1,16 +1,16 @@
-"""Group commit: few transactions for many requests, each with its own result."""
+"""Group commit over SQLite: few transactions for many works, each with its own outcome."""
 
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import apsw
 import pytest
+from support.eventually import eventually
 
+from anabranch.batching.group_commit import GroupCommit
 from anabranch.errors import Busy, Invalid
-from anabranch.keyvalue.batching.group_commit import GroupCommit
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.sqlite.store import SQLiteStore
@@ -22,11 +22,23 @@ def writer(database, sqlite):  # noqa: ARG001  the store makes the database
     return SQLiteWriter(str(database), 5.0, SeqlockCounter(str(database)))
 
 
+def commits_of(writer: SQLiteWriter, timeout_seconds: float = 60.0) -> GroupCommit:
+    """Returns the group commit of a writer, as a store makes it."""
+    return GroupCommit(
+        writer.commit,
+        name="writer",
+        lock=writer.lock,
+        checkpoints=writer,
+        timeout_seconds=timeout_seconds,
+    )
+
+
 @pytest.fixture
 def commits(writer):
-    commits = GroupCommit(writer, 5.0)
+    commits = commits_of(writer)
     yield commits
-    commits.close()
+    assert commits.close()
+    writer.close()
 
 
 def insert(key: bytes):
@@ -61,31 +73,28 @@ def gather(commits: GroupCommit, works: list) -> list:
     def submit(work):
         try:
             return commits.submit(work)
-        except Exception as error:  # noqa: BLE001  it is looked at
+        except Exception as error:  # noqa: BLE001  of the whole group
             return error
 
     with ThreadPoolExecutor(len(works) + 1) as pool:
         pool.submit(submit, held)
         assert held.begun.wait(60)
         answers = [pool.submit(submit, work) for work in works]
-        while len(commits._waiting) < len(works):
-            time.sleep(0.001)
+        eventually(lambda: len(commits._waiting) == len(works))
         held.go.set()
         return [answer.result() for answer in answers]
 
 
 def test_works_submitted_together_share_transaction(commits, writer, sqlite):
-    requests = commits.submit_all([insert(b"%d" % number) for number in range(20)])
-    assert [request.result() for request in requests] == [7] * 20
+    assert commits.submit_all([insert(b"%d" % number) for number in range(20)]) == [7] * 20
     assert writer.transactions == 1
     assert len(list(sqlite.scan("p"))) == 20
 
 
 def test_works_submitted_together_have_separate_errors(commits, sqlite):
-    requests = commits.submit_all([insert(b"taken"), insert(b"taken"), insert(b"free")])
-    assert [requests[0].result(), requests[2].result()] == [7, 7]
-    with pytest.raises(Invalid):
-        requests[1].result()
+    outcomes = commits.submit_all([insert(b"taken"), insert(b"taken"), insert(b"free")])
+    assert [outcomes[0], outcomes[2]] == [7, 7]
+    assert isinstance(outcomes[1], Invalid)
     assert len(list(sqlite.scan("p"))) == 2
 
 
@@ -96,11 +105,10 @@ def test_works_submitted_together_join_waiting_group(commits, writer):
         assert held.begun.wait(60)
         second = pool.submit(commits.submit, insert(b"alone"))
         third = pool.submit(commits.submit_all, [insert(b"a"), insert(b"b")])
-        while len(commits._waiting) < 3:
-            time.sleep(0.001)
+        eventually(lambda: len(commits._waiting) == 2)
         held.go.set()
         assert (first.result(), second.result()) == (0, 7)
-        assert [request.result() for request in third.result()] == [7, 7]
+        assert third.result() == [7, 7]
     assert writer.transactions == 2
 
 
@@ -159,8 +167,7 @@ def test_expectations_see_earlier_requests_of_group(database):
             pool.submit(store.apply, [Write("p", b"k", b"%d" % number)], [Expect("p", b"k", None)])
             for number in range(10)
         ]
-        while len(store._writes._waiting) < 10:
-            time.sleep(0.001)
+        eventually(lambda: len(store._writes._waiting) == 10)
         held.go.set()
     assert sorted(answer.result() for answer in first) == [False] * 9 + [True]
     winner = [number for number, answer in enumerate(first) if answer.result()]
@@ -184,7 +191,7 @@ class FailingCommit(SQLiteWriter):
 
 def test_failed_commit_raises_busy_for_whole_group(database, sqlite):
     writer = FailingCommit(str(database), 5.0, SeqlockCounter(str(database)))
-    commits = GroupCommit(writer, 5.0)
+    commits = commits_of(writer)
     answers = gather(commits, [insert(b"%d" % number) for number in range(5)])
     assert {type(answer) for answer in answers} == {Busy}
     assert {answer.kind for answer in answers} == {"disk_full"}
@@ -194,6 +201,7 @@ def test_failed_commit_raises_busy_for_whole_group(database, sqlite):
     assert commits.submit(insert(b"a")) == 7
     assert [key for key, _ in sqlite.scan("p")] == [b"a"]
     commits.close()
+    writer.close()
 
 
 def test_interrupt_rolls_back_and_releases_write_lock(commits, sqlite):
@@ -213,10 +221,9 @@ def test_close_finishes_requests_in_flight(commits, sqlite):
         pool.submit(commits.submit, held)
         assert held.begun.wait(60)
         answers = [pool.submit(commits.submit, insert(b"%d" % number)) for number in range(5)]
-        while len(commits._waiting) < 5:
-            time.sleep(0.001)
+        eventually(lambda: len(commits._waiting) == 5)
         closing = pool.submit(commits.close)
-        time.sleep(0.05)
+        eventually(lambda: commits._closed)
         assert not closing.done()
         held.go.set()
         closing.result()
@@ -229,17 +236,16 @@ def test_close_finishes_requests_in_flight(commits, sqlite):
 
 def test_timed_out_request_raises_busy_and_writes_nothing(writer, sqlite):
     other = SQLiteWriter(writer._path, 5.0, SeqlockCounter(writer._path))
-    impatient = GroupCommit(writer, 0.2)
-    other.acquire_write_lock()
-    start = time.monotonic()
+    impatient = commits_of(writer, 0.2)
+    other.lock.acquire()
     with ThreadPoolExecutor(3) as pool:
         answers = [pool.submit(impatient.submit, insert(b"%d" % number)) for number in range(3)]
-        errors = [answer.exception() for answer in answers]
+        errors = [answer.exception(60) for answer in answers]
     assert [type(error) for error in errors] == [Busy] * 3
     assert {error.kind for error in errors} == {"locked"}
-    assert time.monotonic() - start < 20
-    other.release_write_lock()
+    other.lock.release()
     assert impatient.submit(insert(b"again")) == 7
     assert [key for key, _ in sqlite.scan("p")] == [b"again"]
-    impatient.close()
+    assert impatient.close()
+    writer.close()
     other.close()

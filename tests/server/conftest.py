@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -77,16 +76,3 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             body = {"name": "sea", "storage_namespace": "local://sea"}
             assert api.post("/repositories", json=body).status_code == 201
             yield House(server, folder, api)
-
-
-@pytest.fixture(scope="package")
-def eventually() -> Callable[[Callable[[], object]], None]:
-    """Waits until something holds, for at most a minute."""
-
-    def wait(holds: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not holds():
-            assert time.monotonic() < deadline, "it never came to hold"
-            time.sleep(0.02)
-
-    return wait

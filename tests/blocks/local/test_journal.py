@@ -10,13 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.eventually import TIMEOUT_SECONDS, eventually
 from support.faults.power_loss import journals, unsynced
 
-from anabranch.batching import BatchScheduler
+from anabranch.batching.scheduler import BatchScheduler
 from anabranch.blocks.local.files import TemporaryNames
 from anabranch.blocks.local.folders import LocalFolders
 from anabranch.blocks.local.journal.journal import Journal
@@ -24,16 +24,6 @@ from anabranch.blocks.local.journal.segment import Segment
 from anabranch.blocks.local.paths import TEMPORARY
 from anabranch.blocks.local.small_objects import MAX_SMALL_BYTES
 from anabranch.blocks.local.store import LocalBlocks
-
-PATIENCE_SECONDS = 60
-
-
-def wait_for(fact: Callable[[], object]) -> None:
-    """Waits until something is so."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not fact():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def crashed(root: Path) -> Path:
@@ -115,7 +105,7 @@ class TestKeeping:
 
         def sync(descriptor: int) -> None:
             syncs.append(descriptor)
-            assert may_sync.acquire(timeout=PATIENCE_SECONDS)
+            assert may_sync.acquire(timeout=TIMEOUT_SECONDS)
             really_sync(descriptor)
 
         monkeypatch.setattr("os.fdatasync", sync)
@@ -125,17 +115,17 @@ class TestKeeping:
             for number in range(10)
         ]
         threads[0].start()
-        wait_for(lambda: syncs)
+        eventually(lambda: syncs)
         for thread in threads[1:]:
             thread.start()
-        wait_for(lambda: len(journal._waiting) == 9)
+        eventually(lambda: len(journal._appends._waiting) == 9)
         assert kept == []
         may_sync.release()
-        wait_for(lambda: len(syncs) == 2)
-        wait_for(lambda: len(kept) == 1)
+        eventually(lambda: len(syncs) == 2)
+        eventually(lambda: len(kept) == 1)
         may_sync.release()
         for thread in threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(TIMEOUT_SECONDS)
         assert kept == [True] * 10
         assert len(syncs) == 2
 
@@ -181,13 +171,13 @@ class TestSettling:
         journal = journal_in(root, quiet_interval=0.05)
         for name in ("a", "b"):
             assert keep(journal, root, name)
-            wait_for(lambda name=name: not journal.is_pending(f"space/{name}"))
+            eventually(lambda name=name: not journal.is_pending(f"space/{name}"))
             assert unsynced(crashed(root)) == set()
 
     def test_comes_after_a_while_that_was_not_quiet(self, root):
         journal = journal_in(root, quiet_interval=0.02)
         assert keep(journal, root, "a")
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while journal.is_pending("space/a"):
             assert time.monotonic() < deadline
             assert keep(journal, root, "b")

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from anabranch.batching import batch
+from anabranch.batching.scheduler import batch
 from anabranch.errors import Busy
 from anabranch.server.execution.batch_thread import BatchThread
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from anabranch.batching import batch
+from anabranch.batching.scheduler import batch
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply_all, unwrap
 from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write

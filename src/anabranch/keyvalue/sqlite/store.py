@@ -15,17 +15,17 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 import apsw
 
-from anabranch.batching import batch
+from anabranch.batching.group_commit import GroupCommit
+from anabranch.batching.scheduler import batch
 from anabranch.errors import Busy, NotSupported
 from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply_all, unwrap
-from anabranch.keyvalue.batching.group_commit import GroupCommit
 from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
@@ -37,7 +37,7 @@ from anabranch.keyvalue.sqlite.database import (
     prepare,
     translate,
 )
-from anabranch.keyvalue.sqlite.writer import SQLiteWriter
+from anabranch.keyvalue.sqlite.writer import SQLiteWriter, Work
 
 __all__ = ["SQLiteStore"]
 
@@ -88,7 +88,13 @@ class SQLiteStore:
         changes = _open_counter(self._path)
         self._cache = ReadCache(changes, self._read)
         self._writer = SQLiteWriter(self._path, timeout_seconds, changes)
-        self._writes = GroupCommit(self._writer, timeout_seconds)
+        self._writes: GroupCommit[Work, int | Exception] = GroupCommit(
+            self._writer.commit,
+            name="anabranch-writer",
+            lock=self._writer.lock,
+            checkpoints=self._writer,
+            timeout_seconds=timeout_seconds,
+        )
         _stores.add(self)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
@@ -168,7 +174,8 @@ class SQLiteStore:
         if self._forked:
             return
         self._cache.close()
-        self._writes.close()
+        if self._writes.close():
+            self._writer.close()
         with self._opening_lock:
             readers = list(self._readers)
         for connection in readers:
@@ -189,15 +196,18 @@ class SQLiteStore:
     def _run(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
         if self._forked:
             raise _forked(self._path)
-        requests = self._writes.submit_all([partial(_apply, apply) for apply in applies])
+        outcomes = self._writes.submit_all([partial(_apply, apply) for apply in applies])
         return [
-            bool(request.value) if request.error is None else request.error for request in requests
+            outcome if isinstance(outcome, Exception) else bool(outcome) for outcome in outcomes
         ]
 
-    def _submit(self, work: Callable[[apsw.Cursor], int]) -> int:
+    def _submit(self, work: Work) -> int:
         if self._forked:
             raise _forked(self._path)
-        return self._writes.submit(work)
+        outcome = self._writes.submit(work)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def _read(self, partition: str, key: bytes) -> bytes | None:
         cursor = self._reader.cursor or self._open_reader()

@@ -8,17 +8,20 @@ have prevented a restart for long, a checkpoint makes new readers wait for a mom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import apsw
 
 from anabranch.errors import Busy
-from anabranch.keyvalue.batching.group_commit import Request
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
 from anabranch.keyvalue.sqlite.writer_lock import WriterLock
 
-__all__ = ["SQLiteWriter"]
+__all__ = ["SQLiteWriter", "Work"]
+
+Work: TypeAlias = Callable[[apsw.Cursor], int]
+"""What is done in a transaction; returns a number for its caller."""
 
 _CHECKPOINT_PAGES = 2_000
 _RESTART_PAGES = 8_000
@@ -26,15 +29,15 @@ _RESTART_TIMEOUT_MILLISECONDS = 200
 
 
 class SQLiteWriter:
-    """The `Transactions` of a SQLite database, which the first one opens. `changes` counts the
-    commits.
+    """Commits works, and makes checkpoints, for a `GroupCommit` that holds `lock`. The first commit
+    opens the connection. `changes` counts the commits.
     """
 
     def __init__(self, path: str, timeout_seconds: float, changes: SeqlockCounter) -> None:
         self._path = path
         self._changes = changes
         self._timeout = timeout_seconds
-        self._lock = WriterLock(path)
+        self.lock = WriterLock(path)
         self._connection: apsw.Connection | None = None
         self._log_pages = 0
         self._checkpoint_at = _CHECKPOINT_PAGES
@@ -42,38 +45,20 @@ class SQLiteWriter:
         self.transactions = 0
         """The number of committed transactions."""
 
-    def acquire_write_lock(self) -> None:
-        """Waits until no other process writes."""
-        self._lock.acquire()
+    def commit(self, works: Sequence[Work]) -> Sequence[int | Exception]:
+        """Does all works in one transaction and returns what each returned, or its error.
 
-    def try_write_lock(self) -> bool:
-        """Takes the lock if no other process holds it or waits for it; returns whether it did."""
-        return self._lock.try_acquire()
-
-    def release_write_lock(self) -> None:
-        """Lets the next process write."""
-        self._lock.release()
-
-    def run(self, requests: Sequence[Request]) -> None:
-        """Does the work of all requests in one transaction and sets their values or errors.
-
-        When one request fails for a reason of its own, each is run in a separate transaction, so
-        that the others are not affected.
+        When one work fails for a reason of its own, each is done in a separate transaction, so that
+        the others are not affected.
         """
         try:
-            values = self._transact(requests)
+            return self._transact(works)
         except Busy as error:
-            for request in requests:
-                request.error = Busy(error.message, kind=error.kind, hint=error.hint)
+            return [Busy(error.message, kind=error.kind, hint=error.hint) for _ in works]
         except Exception as error:  # noqa: BLE001  the caller of the work gets what it raises
-            if len(requests) == 1:
-                requests[0].error = error
-                return
-            for request in requests:
-                self.run((request,))
-        else:
-            for request, value in zip(requests, values, strict=True):
-                request.value = value
+            if len(works) == 1:
+                return [error]
+            return [self.commit((work,))[0] for work in works]
 
     def needs_checkpoint(self) -> bool:
         """Returns whether the log has grown so long that a checkpoint is due."""
@@ -85,7 +70,7 @@ class SQLiteWriter:
         self._checkpoint_at = self._log_pages + _CHECKPOINT_PAGES
         try:
             if restart:
-                self._lock.acquire()
+                self.lock.acquire()
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_RESTART)
             else:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -93,7 +78,7 @@ class SQLiteWriter:
             pass  # the log remains complete; the next round tries again
         finally:
             if restart:
-                self._lock.release()
+                self.lock.release()
 
     def close(self) -> None:
         """Closes the connection; a second call does nothing."""
@@ -102,19 +87,19 @@ class SQLiteWriter:
         self._closed = True
         if self._connection is not None:
             self._connection.close()
-        self._lock.close()
+        self.lock.close()
 
     def leave_to_parent(self) -> None:
         """In a forked process: closes the descriptors of the parent's lock, not its connection."""
-        self._lock.close()
+        self.lock.close()
 
-    def _transact(self, requests: Sequence[Request]) -> list[int]:
+    def _transact(self, works: Sequence[Work]) -> list[int]:
         connection: apsw.Connection | None = None
         try:
             connection = self._open()
             cursor = connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
-            values = [request.work(cursor) for request in requests]
+            values = [work(cursor) for work in works]
             self._commit(cursor)
         except SQLITE_ERRORS as error:
             translated = translate(error, self._path, connection)

@@ -1,4 +1,4 @@
-"""A thread for calls that wait for the same things, which wait together there (see `batching.py`).
+"""A thread for calls that wait for the same things and wait together there (see `BatchScheduler`).
 
 Calls of one turn of the event loop are handed over in one go, and so is what came of them.
 """
@@ -12,7 +12,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from anabranch.batching import BatchScheduler, Call, DoneCallback
+from anabranch.batching.scheduler import BatchScheduler, Call, DoneCallback
 from anabranch.server.execution.thread_pool import too_many_calls
 
 __all__ = ["BatchThread"]

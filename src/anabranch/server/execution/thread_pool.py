@@ -14,7 +14,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
-from anabranch.batching import DoneCallback
+from anabranch.batching.scheduler import DoneCallback
 from anabranch.errors import Busy
 
 __all__ = ["Executor", "ThreadPool", "too_many_calls"]

@@ -17,13 +17,14 @@ import os
 import threading
 from collections.abc import Sequence
 
-from anabranch.batching import batch
+from anabranch.batching.group_commit import GroupCommit
 from anabranch.blocks.local.files import TemporaryNames
 from anabranch.blocks.local.folders import LocalFolders
 from anabranch.blocks.local.fsync import sync_files, sync_individually
 from anabranch.blocks.local.journal.record_format import Record
 from anabranch.blocks.local.journal.recovery import restore_blocks
 from anabranch.blocks.local.journal.segment import Segment, create_segment
+from anabranch.errors import Busy
 
 __all__ = ["MAX_JOURNAL_BYTES", "Journal"]
 
@@ -35,20 +36,6 @@ _MAX_DEFERRALS = 30
 """Maximum number of quiet intervals for which the checkpoint of a growing segment is deferred."""
 
 _log = logging.getLogger(__name__)
-
-
-class _Request:
-    """A record that waits to be appended. Its thread either leads, which means that it writes all
-    waiting records, or waits for `wakeup`, and then has the result or leads the next group.
-    """
-
-    __slots__ = ("leads", "record", "result", "wakeup")
-
-    def __init__(self, record: Record) -> None:
-        self.record = record
-        self.result: bool | None = None
-        self.leads = False
-        self.wakeup: threading.Lock | None = None
 
 
 class Journal:
@@ -73,8 +60,10 @@ class Journal:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._state = threading.Condition(self._lock)
-        self._waiting: list[_Request] = []
-        self._is_writing = False  # a leader writes, which alone uses the current segment
+        self._appends: GroupCommit[Record, bool] = GroupCommit(
+            self._append_group, name="anabranch-journal-writer"
+        )
+        self._is_writing = False  # the thread that appends alone uses the current segment
         self._current: Segment | None = None
         self._full: Segment | None = None  # is being checkpointed
         self._spare: Segment | None = None
@@ -94,7 +83,10 @@ class Journal:
         """
         if os.getpid() != self._process:
             return False
-        return batch(self._append_all, Record(path, digest, body))
+        try:
+            return self._appends.submit(Record(path, digest, body))
+        except Busy:  # closed, or another thread's exception interrupted the group
+            return False
 
     def is_pending(self, path: str) -> bool:
         """Returns whether the file of a block may not be synced yet."""
@@ -107,8 +99,7 @@ class Journal:
     def tombstone(self, path: str) -> None:
         """Records that a block was deleted, so that it is not restored. Does not wait."""
         if self.is_pending(path):
-            with self._lock:
-                self._waiting.append(_Request(Record(path, bytes(16), None)))
+            self._appends.note(Record(path, bytes(16), None))
 
     def checkpoint(self) -> bool:
         """Syncs the files of all blocks in the journal and empties it; returns whether it
@@ -125,7 +116,7 @@ class Journal:
                 return
             self._closed = True
             self._state.notify_all()
-            self._state.wait_for(lambda: not self._is_writing)
+        self._appends.close()
         self.checkpoint()
         with self._lock:
             files = [self._current, self._full, self._spare]
@@ -134,72 +125,24 @@ class Journal:
             if file is not None:
                 _dispose(file)
 
-    def _append_all(self, records: Sequence[Record]) -> Sequence[bool]:
-        """Makes a batch of blocks durable."""
-        requests = [_Request(record) for record in records]
-        first = requests[0]
+    def _append_group(self, records: Sequence[Record]) -> Sequence[bool]:
+        """Appends the records of a group and returns for each whether it is durable."""
         with self._lock:
-            if self._closed:
-                return [False] * len(records)
-            self._waiting.extend(requests)
-            if self._is_writing:
-                first.wakeup = wakeup = threading.Lock()
-                wakeup.acquire()
-            else:
-                self._is_writing = first.leads = True
-        if not first.leads:
-            self._wait(requests, wakeup)
-        if first.leads:
-            self._commit_group(first)
-        return [request.result is True for request in requests]
-
-    def _wait(self, requests: list[_Request], wakeup: threading.Lock) -> None:
-        """Waits until all requests have their result, or the first leads."""
-        first = requests[0]
-        try:
-            wakeup.acquire()
-        except BaseException:
-            with self._lock:
-                leads = first.leads
-                if not leads and first in self._waiting:
-                    self._waiting = [other for other in self._waiting if other not in requests]
-            if leads:
-                self._commit_group(first)
-            raise
-
-    def _commit_group(self, own: _Request) -> None:
-        """Writes all waiting records as the leader, and sets their results. Then another request
-        leads, if more are waiting.
-        """
-        with self._lock:
-            group, self._waiting = self._waiting, []
             self._rotate_if_due()
+            self._is_writing = True
         is_durable = False
         try:
-            is_durable = self._append([request.record for request in group])
+            is_durable = self._append(records)
         finally:
             with self._lock:
-                leader = self._next_leader()
-                self._is_writing = leader is not None
+                self._is_writing = False
                 if self._rotate_requested or self._closed:
                     self._state.notify_all()
-            for request in group:
-                request.result = is_durable
-                if request.wakeup is not None and request is not own:
-                    request.wakeup.release()
-            if leader is not None and leader.wakeup is not None:
-                leader.wakeup.release()
         if self._checkpointer is None and is_durable:
             self._start_checkpointer()
+        return [is_durable] * len(records)
 
-    def _next_leader(self) -> _Request | None:
-        for request in self._waiting:
-            if request.wakeup is not None:
-                request.leads = True
-                return request
-        return None
-
-    def _append(self, records: list[Record]) -> bool:
+    def _append(self, records: Sequence[Record]) -> bool:
         file = self._current
         try:
             if file is None:
@@ -273,7 +216,7 @@ class Journal:
             with self._lock:
                 if self._full is None and self._current is not None and self._current.paths:
                     self._rotate_requested = True
-                    # the next leader may rotate the segments as well
+                    # the next group may rotate the segments as well
                     self._state.wait_for(lambda: self._full is not None or not self._is_writing)
                     self._rotate_if_due()
                 file = self._full

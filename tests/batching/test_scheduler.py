@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.batching import BatchScheduler, batch
+from anabranch.batching.scheduler import BatchScheduler, batch
 
 
 class Stage:
