@@ -113,4 +113,4 @@ def test_no_pattern_is_slow():
     permission = Permission("a", "arn:lakefs:fs:::" + "a" * 2000)
     begin = time.process_time()
     assert not allows([statement], permission, "ada")
-    assert time.process_time() - begin < 1
+    assert time.process_time() - begin < 10, "a pattern that is tried in every way takes years"

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 from support.clients.no_retry_client import Caller
 from support.clients.s3_client import s3_client
+from support.eventually import eventually
 from support.services.nginx import nginx_program, running_nginx
 
 from anabranch.testing.server import running_server
@@ -24,6 +25,7 @@ from tests.conftest import new_database
 SITE = (Path(__file__).parents[2] / "deploy" / "nginx.conf").read_text("utf-8")
 READERS = 3
 OBJECTS = 20
+PROGRESS = 40
 
 pytestmark = pytest.mark.skipif(
     nginx_program() is None, reason="nginx is not installed: `make components` does that"
@@ -107,6 +109,11 @@ class Load:
         for thread in self._threads:
             thread.join()
 
+    def await_more(self):
+        """Waits until so many more requests of each kind have been answered."""
+        answered, writes = self.answered + PROGRESS, self.writes + PROGRESS
+        eventually(lambda: self.answered >= answered and self.writes >= writes)
+
     def _read(self, seed):
         chance = random.Random(seed)
         call = Caller(self.server, timeout=60)
@@ -168,15 +175,20 @@ def run(tmp_path, kills, seconds, **options):
         with Load(server) as killed:
             for number in range(kills):
                 time.sleep(seconds * 2 / 3)
+                killed.await_more()
                 replicas[number % 2].kill()
                 time.sleep(seconds / 3)
+                eventually(lambda: "connect() failed" in log.read_text())
+                killed.await_more()
                 replicas[number % 2].start()
         with Load(server) as restarted:
             for replica in replicas:
                 time.sleep(0.5)
+                restarted.await_more()
                 assert replica.stop() == 0
                 replica.start()
             time.sleep(0.5)
+            restarted.await_more()
         body = s3_client(server).get_object(Bucket="sea", Key="main/o07")["Body"].read()
         assert body == b"7", "the proxy must leave alone what signatures cover"
         return killed, restarted, log.read_text()
@@ -184,7 +196,7 @@ def run(tmp_path, kills, seconds, **options):
 
 def check(kills, killed, restarted, log):
     assert (killed.failed, restarted.failed) == ([], [])
-    assert min(killed.answered, restarted.answered) > 100
+    assert min(killed.answered, restarted.answered) >= 3 * PROGRESS
     # what a killed server was doing is not repeated, as it may have been done; the next write may
     # take a connection that the dying process has not closed yet
     assert len(killed.failed_writes) <= 2 * kills < killed.writes / 10

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
+from support.stalls import repeated_after_stalls
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
@@ -111,7 +112,7 @@ def test_concurrent_processes_lose_no_update_and_fail_no_commit(place, processes
     total = processes * threads * rounds
     assert store.get("p", b"counter") == b"%d" % total
     assert sum(1 for _ in store.scan("p")) == total + 1
-    assert max(slowest) < 5, "no process starves"
+    assert max(slowest) < 15, "no process starves"
     store.close()
 
 
@@ -131,6 +132,7 @@ print(done)
 """
 
 
+@repeated_after_stalls(0.3)
 def test_continuously_writing_processes_alternate(database):
     pressing = [
         subprocess.Popen(
@@ -183,7 +185,7 @@ def test_acknowledged_writes_survive_kill(place, tmp_path):
                 )
                 for number in range(2)
             ]
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while said.stat().st_size < 1_500 * (life + 1) and time.monotonic() < deadline:
                 time.sleep(0.01)
             for writer in writers:

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from support.eventually import eventually
 from support.garbage import put, stored
 from support.progress import CallbackProgress
 
@@ -118,13 +119,6 @@ def sea(tmp_path):
         yield sea
 
 
-def wait_for(condition):
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
 def refusing(_operation, subject):
     """Refuses everything about pins."""
     if subject == PINS:
@@ -207,7 +201,7 @@ def test_a_lease_is_renewed_however_long_the_job_waits(sea):
     for _ in range(3):
         (before,) = sea.pins
         sea.clock.advance(10)
-        wait_for(lambda before=before: sea.pins != [before])
+        eventually(lambda before=before: sea.pins != [before])
     lease.check()
     lease.end()
     assert sea.pins == []
@@ -229,7 +223,7 @@ def test_a_renewal_that_fails_is_tried_again(sea):
 def test_a_lease_that_cannot_be_renewed_ends(sea):
     lease = sea.lease()
     sea.keyvalue.before = refusing
-    wait_for(lease._is_overdue)
+    eventually(lease._is_overdue)
     with pytest.raises(Conflict, match="database cannot be reached") as lost:
         lease.check()
     assert lost.value.kind == "pin_lost"
@@ -240,7 +234,7 @@ def test_a_lease_that_cannot_be_renewed_ends(sea):
 def test_a_job_that_was_suspended_continues_if_nothing_was_collected(sea):
     lease = sea.lease()
     sea.keyvalue.before = refusing  # stands for a process that is stopped
-    wait_for(lease._is_overdue)
+    eventually(lease._is_overdue)
     sea.clock.advance(10 * PIN_SECONDS)
     sea.keyvalue.before = passing
     lease.check()
@@ -256,7 +250,7 @@ def test_a_job_that_was_suspended_notices_that_its_pin_has_ended(sea):
             raise Busy("stopped")
 
     sea.keyvalue.before = others_are_stopped
-    wait_for(lease._is_overdue)
+    eventually(lease._is_overdue)
     expire_head(sea.lake)
     assert sea.end_pins() == len(PATHS)
     with pytest.raises(Conflict) as lost:
@@ -283,7 +277,7 @@ def test_renewal_thread_ends_with_the_job(sea):
 
     with hold_lease(StoredPin(sea.lake.core, sea.repository), [sea.head]):
         assert threads()
-    wait_for(lambda: not threads())
+    eventually(lambda: not threads())
 
 
 KILLED = """

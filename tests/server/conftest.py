@@ -29,7 +29,7 @@ class House(NamedTuple):
     def connect(self) -> socket.socket:
         """Returns a bare connection."""
         place = urlsplit(self.server.url)
-        return socket.create_connection((place.hostname, place.port), timeout=20)
+        return socket.create_connection((place.hostname, place.port), timeout=60)
 
     def request(self, method: str, path: str, *headers: str) -> bytes:
         """Returns the head of a request, with the administrator's keys."""

@@ -13,6 +13,7 @@ import time
 
 import pytest
 from support.clients.no_retry_client import Caller
+from support.eventually import eventually
 from support.leftovers import strays
 
 import anabranch
@@ -196,13 +197,6 @@ def check_database(root):
     connection.close()
 
 
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, condition
-        time.sleep(0.05)
-
-
 @pytest.mark.timeout(120)
 def test_a_worker_that_is_killed_is_replaced(tmp_path):
     with running_server(tmp_path, workers=2) as server:
@@ -221,7 +215,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
             assert reply.status == 201
             held[f"{number}"] = b"%d" % number
         assert len(held) >= 29
-        wait_until(lambda: len(now := server.workers()) == 2 and min(before) not in now)
+        eventually(lambda: len(now := server.workers()) == 2 and min(before) not in now)
         assert call.commit(REPOSITORY, "main", "All").status == 201
         for path, content in held.items():
             assert call.get(REPOSITORY, "main@", path).body == content
@@ -236,7 +230,7 @@ def test_workers_do_not_outlive_the_one_that_started_them(tmp_path):
         assert call.put(REPOSITORY, "main", "a", b"1").status == 201
         server.process.kill()
         server.process.wait()
-        wait_until(lambda: not answers(server))
+        eventually(lambda: not answers(server))
     with running_server(tmp_path) as server:
         assert Caller(server).get(REPOSITORY, "main", "a").body == b"1"
 

@@ -11,6 +11,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from support.eventually import eventually
 from support.garbage import put
 
 import anabranch
@@ -231,27 +232,20 @@ def held(sea, monkeypatch):
     return session
 
 
-def wait_for(condition):
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_commit_is_held_until_the_session_is_stopped(sea, monkeypatch):
     session = held(sea, monkeypatch)
     (before,) = sea.lake.keyvalue.scan(PINS)
-    wait_for(lambda: list(sea.lake.keyvalue.scan(PINS)) != [before])
+    eventually(lambda: list(sea.lake.keyvalue.scan(PINS)) != [before])
     assert sea.pinned == {sea.head}
     session.is_stopped = True
-    wait_for(lambda: not sea.pinned)
+    eventually(lambda: not sea.pinned)
     held(sea, monkeypatch)
 
 
 def test_a_commit_is_held_for_a_day_at_most(sea, monkeypatch):
     monkeypatch.setattr(held_commits, "HOLD_SECONDS", 0.5)
     held(sea, monkeypatch)
-    wait_for(lambda: not sea.pinned)
+    eventually(lambda: not sea.pinned)
 
 
 def test_a_query_of_the_format_pins_its_commits(spark, sea):

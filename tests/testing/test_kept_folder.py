@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.eventually import eventually
 from support.services.guarded_tmpdir import PREFIX, kept_folder
 from support.services.postgres import postgres_programs
 
@@ -44,13 +44,6 @@ def running(program):
             yield process, Path(process.stdout.readline().strip())
         finally:
             process.kill()
-
-
-def eventually(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def processes_over(folder):

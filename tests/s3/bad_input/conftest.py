@@ -158,9 +158,9 @@ class Wire:
     def nothing_came_of_it(self, before: tuple[tuple[str, ...], set[Path]]) -> None:
         """Sees that nothing has changed since; files that are being removed are given a moment."""
         deadline = time.monotonic() + 60
-        while self.files() != before[1] and time.monotonic() < deadline:
+        while (now := (self.state(), self.files())) != before and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert (self.state(), self.files()) == before
+        assert now == before
 
     def refuses(self, raw: bytes, status: int, code: str) -> None:
         """Sends a request and sees that it is refused as S3 refuses it."""

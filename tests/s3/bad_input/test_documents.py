@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -149,15 +149,21 @@ def test_bombs_cost_little(wire):
     """Neither time nor memory: all of them at once, and the server answers others meanwhile."""
     kept = memory(wire.server.pid)
     raws = [wire.request("POST", DELETE, body) for body in DOCUMENTS.values()] * 2
-    started = time.monotonic()
+    used = processor_seconds(wire.server.pid)
     threads = [threading.Thread(target=wire.send, args=(raw,)) for raw in raws]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert time.monotonic() - started < 30
+    assert processor_seconds(wire.server.pid) - used < 30
     grown = peak(wire.server.pid) - kept
     assert grown < 300 << 20, f"{grown >> 20} MiB"
+
+
+def processor_seconds(pid):
+    """Returns the processor time of a process, whatever else the machine does."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(pid):

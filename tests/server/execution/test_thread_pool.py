@@ -16,8 +16,8 @@ def test_beyond_the_limit_calls_are_refused_and_let_in_again_afterwards():
 
     async def scenario() -> None:
         workers = ThreadPool("test", threads=2, waiting=1)
-        calls = [asyncio.ensure_future(workers.run(release.wait, 10)) for _ in range(3)]
-        await asyncio.sleep(0.05)
+        calls = [asyncio.ensure_future(workers.run(release.wait, 60)) for _ in range(3)]
+        await asyncio.sleep(0)
         with pytest.raises(Busy):
             await workers.run(int)
         release.set()

@@ -10,6 +10,7 @@ import weakref
 
 import pytest
 import uvicorn
+from support.stalls import repeated_after_stalls
 from uvicorn.server import ServerState
 
 from anabranch.http.response import Response
@@ -84,6 +85,7 @@ async def ask(streams, pieces):
 
 
 @pytest.mark.parametrize("dispatcher", [Dispatcher(), Dispatcher(0)])
+@repeated_after_stalls(PATIENCE / 3)
 def test_requests_put_off_the_end(dispatcher):
     async def client(*streams):
         for pieces in 3 * (WHOLE, IN_PIECES):
@@ -94,6 +96,7 @@ def test_requests_put_off_the_end(dispatcher):
     run(dispatcher, client)
 
 
+@repeated_after_stalls(PATIENCE / 3)
 def test_an_answer_that_takes_longer_comes():
     async def client(*streams):
         for pieces in (WHOLE, IN_PIECES):

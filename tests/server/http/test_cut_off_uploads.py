@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import socket
 import struct
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -98,17 +97,14 @@ def cut_off(tmp_path_factory):
 
 @pytest.mark.parametrize("end", [close, reset, half_close])
 @pytest.mark.parametrize("kind", [by_length, chunked, within_a_chunk, as_a_form])
-def test_an_upload_that_breaks_off_never_was(cut_off, kind, end):
+def test_an_upload_that_breaks_off_never_was(cut_off, eventually, kind, end):
     server, call, root = cut_off
     path = f"{kind.__name__}-{end.__name__}"
     before = files(root)
     end(upload(server, path, kind))
-    deadline = time.monotonic() + 20
-    while open_bodies(server, root):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: not open_bodies(server, root) and files(root) == before)
     assert call.get(REPOSITORY, "main", path).status == 404
-    assert files(root) == before
+    eventually(lambda: files(root) == before)
     # what was there before stays
     assert call.get(REPOSITORY, "main", "kept").body == b"kept"
 
@@ -129,12 +125,11 @@ def test_an_upload_over_an_object_that_breaks_off_leaves_it(cut_off):
     assert call.get(REPOSITORY, "main", "kept").body == b"kept"
 
 
-def test_a_server_that_is_killed_in_mid_upload_leaves_nothing(tmp_path):
+def test_a_server_that_is_killed_in_mid_upload_leaves_nothing(tmp_path, eventually):
     with running_server(tmp_path) as server:
         Caller(server).make_repository(REPOSITORY)
         connection = upload(server, "a", by_length)
-        while not open_bodies(server, tmp_path):
-            time.sleep(0.01)
+        eventually(lambda: open_bodies(server, tmp_path))
         server.process.kill()
         server.process.wait()
         connection.close()

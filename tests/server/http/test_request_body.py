@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.stalls import repeated_after_stalls
 
 from anabranch.errors import Invalid, Truncated
 from anabranch.server.http.request_body import RequestBody
@@ -98,6 +99,7 @@ def test_a_body_that_stops_arriving_is_truncated_on_a_thread():
     run(scenario)
 
 
+@repeated_after_stalls(0.1)
 def test_a_thread_waits_as_long_as_bytes_arrive():
     async def scenario() -> list[bytes]:
         client = Client([b"a"], stays=True, idle_seconds=0.3, piece=100)
