@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from anabranch.catalog.garbage import prepare
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.errors import NotFound
 from anabranch.model.retention import RetentionRules
@@ -20,8 +19,7 @@ def addresses(location):
     return [a for file in files for a in pq.read_table(file).column(0).to_pylist()]
 
 
-def test_pages_follow_one_another(lake, monkeypatch):
-    monkeypatch.setattr(prepare, "_PAGE_BYTES", 200)
+def test_pages_follow_one_another(lake):
     lake.branches.create("sea", "dev", "main")
     names = ["a", "\N{SNOWMAN}", "z"]
     expected = [
@@ -30,10 +28,10 @@ def test_pages_follow_one_another(lake, monkeypatch):
         for name in names
         for number in range(3)
     ]
-    page = lake.garbage_preparation.uncommitted("sea")
+    page = lake.garbage_preparation.uncommitted("sea", page_bytes=200)
     pages = [page]
     while page.continuation_token:
-        page = lake.garbage_preparation.uncommitted("sea", page.continuation_token)
+        page = lake.garbage_preparation.uncommitted("sea", page.continuation_token, page_bytes=200)
         pages.append(page)
     assert len(pages) > 3
     assert len({page.run_id for page in pages}) == 1
@@ -105,12 +103,14 @@ def test_close_finishes_running_tasks_and_fails_queued_ones(lake, clock):
     assert sum("before the task" in task.error for task in ended) == 2
 
 
-def prepared(lake, repository="sea"):
+def prepared(lake, repository="sea", page_bytes=1 << 20):
     """The addresses of all pages of a preparation."""
-    page = lake.garbage_preparation.uncommitted(repository)
+    page = lake.garbage_preparation.uncommitted(repository, page_bytes=page_bytes)
     locations = {page.location}
     while page.continuation_token:
-        page = lake.garbage_preparation.uncommitted(repository, page.continuation_token)
+        page = lake.garbage_preparation.uncommitted(
+            repository, page.continuation_token, page_bytes=page_bytes
+        )
         locations.add(page.location)
     (location,) = locations - {""} or {""}
     return sorted(addresses(location)) if location else []
@@ -126,8 +126,7 @@ def test_what_uploads_will_become_is_there(lake):
 
 
 @pytest.mark.parametrize("size", [1, 150, 20 << 20])
-def test_what_others_stage_in_the_namespace_is_there(lake, monkeypatch, size):
-    monkeypatch.setattr(prepare, "_PAGE_BYTES", size)
+def test_what_others_stage_in_the_namespace_is_there(lake, size):
     own = lake.objects.upload("sea", "main", "a", [b"1"]).entry
     expected = [own.address]
     for name in ("land", "sky", "zoo"):
@@ -142,11 +141,10 @@ def test_what_others_stage_in_the_namespace_is_there(lake, monkeypatch, size):
                 size=1,
             )
             expected.append(address)
-    assert prepared(lake) == sorted(expected)
+    assert prepared(lake, page_bytes=size) == sorted(expected)
 
 
-def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake, monkeypatch):
-    monkeypatch.setattr(prepare, "_PAGE_BYTES", 1)
+def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake):
     older = [lake.objects.upload("sea", "main", name, [b"1"]).entry.address for name in "ab"]
     sea = lake.core.repositories.get("sea")
 
@@ -157,7 +155,7 @@ def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake, monkeypatch):
     lake.core.branches.update(sea, "main", seal)
     newer = [lake.objects.upload("sea", "main", name, [b"2"]).entry.address for name in "ab"]
     lake.objects.delete("sea", "main", "b")
-    assert prepared(lake) == sorted([*older, newer[0]])
+    assert prepared(lake, page_bytes=1) == sorted([*older, newer[0]])
 
 
 def rows(lake, **options):

@@ -14,9 +14,9 @@ import pytest
 
 from anabranch.errors import Busy, Corrupt, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite import writer
 from anabranch.keyvalue.sqlite.database import SCHEMA_VERSION
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.keyvalue.sqlite.writer import CheckpointPolicy
 
 
 def raw(path) -> apsw.Connection:
@@ -258,10 +258,8 @@ class TestWriting:
 
 
 class TestLog:
-    def test_log_stays_short_while_readers_overlap(self, database, sqlite, monkeypatch):
-        monkeypatch.setattr(writer, "_CHECKPOINT_PAGES", 50)
-        monkeypatch.setattr(writer, "_RESTART_PAGES", 200)
-        monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 50)
+    def test_log_stays_short_while_readers_overlap(self, database):
+        sqlite = SQLiteStore(database, checkpoints=CheckpointPolicy(50, 200))
         sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(500)])
         done = threading.Event()
 
@@ -282,14 +280,10 @@ class TestLog:
             reader.join()
         pages = longest / 4_120
         assert 50 < pages < 450, "some 1,500 pages were written"
+        sqlite.close()
 
-    def test_log_is_checkpointed_despite_endless_foreign_reader(
-        self, database, sqlite, monkeypatch
-    ):
-        monkeypatch.setattr(writer, "_CHECKPOINT_PAGES", 20)
-        monkeypatch.setattr(writer, "_RESTART_PAGES", 60)
-        monkeypatch.setattr(writer, "_RESTART_TIMEOUT_MILLISECONDS", 20)
-        monkeypatch.setattr(sqlite._writer, "_checkpoint_at", 20)
+    def test_log_is_checkpointed_despite_endless_foreign_reader(self, database):
+        sqlite = SQLiteStore(database, checkpoints=CheckpointPolicy(20, 60, 20))
         sqlite.apply([Write("p", b"k", b"old")])
         foreign = raw(database)
         foreign.execute("BEGIN")
@@ -301,6 +295,7 @@ class TestLog:
         assert foreign.execute("SELECT value FROM kv").get == b"old"
         foreign.execute("COMMIT")
         assert foreign.execute("SELECT value FROM kv").get == b"149"
+        sqlite.close()
 
 
 FORK = """

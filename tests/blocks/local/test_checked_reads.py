@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.blocks.local.checked_reads import LocalCheckedReads
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Gone
 
@@ -92,13 +93,13 @@ def test_a_missing_shorter_or_longer_file_raises_before_the_first_piece(blocks):
     assert all_ways(blocks, (address, size, md5)) == [None, missing, missing, missing]
 
 
-def test_a_file_is_compared_again_after_it_was_forgotten(blocks, monkeypatch):
-    monkeypatch.setattr("anabranch.blocks.local.checked_reads._GENERATION", 4)
+def test_a_file_is_compared_again_after_it_was_forgotten(blocks):
+    checked = LocalCheckedReads(blocks.local_path, min_cached=4)
     made = [stored(blocks, str(number), b"%d" % number) for number in range(20)]
     for _ in range(2):
         for number, block in enumerate(made):
-            assert blocks.checked.read(*block) == b"%d" % number
-    assert len(blocks.checked._verified) + len(blocks.checked._verified_before) <= 8
+            assert checked.read(*block) == b"%d" % number
+    assert len(checked._verified) + len(checked._verified_before) <= 8
 
 
 def test_many_threads_compare_one_file(blocks):

@@ -21,17 +21,23 @@ UP_TO_BYTES = 64 << 20
 
 _MAX_INLINE_BYTES = 64 << 10
 """Larger files are not verified on the event loop: MD5 takes 1.5 ms per MiB."""
-_GENERATION = 1 << 16
-"""Minimum number of cached identities, of 60 bytes each; the maximum is twice that."""
+_MIN_CACHED = 1 << 16
 
 
 class LocalCheckedReads:
     """The `CheckedReads` of a folder. `resolve_path` returns the path of a block's file; blocks of
-    up to `up_to_bytes` are verified.
+    up to `up_to_bytes` are verified. At least `min_cached` identities of files are cached, of 60
+    bytes each, and at most twice as many.
     """
 
-    def __init__(self, resolve_path: Callable[[str], str], up_to_bytes: int = UP_TO_BYTES) -> None:
+    def __init__(
+        self,
+        resolve_path: Callable[[str], str],
+        up_to_bytes: int = UP_TO_BYTES,
+        min_cached: int = _MIN_CACHED,
+    ) -> None:
         self.up_to_bytes = up_to_bytes
+        self._min_cached = min_cached
         self._resolve_path = resolve_path
         self._verified: set[int] = set()
         self._verified_before: set[int] = set()
@@ -99,7 +105,7 @@ class LocalCheckedReads:
         actual = digest.hexdigest()
         if actual != md5:
             # a retry of the truncated read is rejected before the first byte
-            if len(self._damaged) >= _GENERATION:
+            if len(self._damaged) >= self._min_cached:
                 self._damaged.clear()
             self._damaged.add(self._key(identity, md5))
             self.found_damage = True
@@ -117,7 +123,7 @@ class LocalCheckedReads:
             raise _damaged(path, f"its bytes do not have the object's MD5, {md5}")
 
     def _add_verified(self, identity: int) -> None:
-        if len(self._verified) >= _GENERATION:
+        if len(self._verified) >= self._min_cached:
             self._verified, self._verified_before = set(), self._verified
         self._verified.add(identity)
 

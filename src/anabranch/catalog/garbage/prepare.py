@@ -132,12 +132,17 @@ class GarbagePreparation:
         )
 
     def uncommitted(
-        self, repository: str, continuation_token: str = "", *, paths: bool = False
+        self,
+        repository: str,
+        continuation_token: str = "",
+        *,
+        paths: bool = False,
+        page_bytes: int = _PAGE_BYTES,
     ) -> UncommittedPage:
         """Writes a page of the addresses in a repository's namespace that multipart uploads and
         staged changes, of any repository, reference. With `paths`, a page also has the repository,
-        branch and path of each staged object, which are empty for uploads. Raises Invalid for an
-        invalid token.
+        branch and path of each staged object, which are empty for uploads. A page ends when it has
+        `page_bytes` or took a minute. Raises Invalid for an invalid token.
         """
         stored_repository = self._core.repositories.get(repository)
         position = _position_from(continuation_token) if continuation_token else None
@@ -155,7 +160,7 @@ class GarbagePreparation:
         token, size, deadline = "", 0, time.monotonic() + _PAGE_SECONDS
         previous: _Staged | None = None
         for staged in self._staged(stored_repository, position):
-            full = size >= _PAGE_BYTES or time.monotonic() > deadline
+            full = size >= page_bytes or time.monotonic() > deadline
             if full and previous is not None and not staged.is_at(previous):
                 token = _token(
                     _Position(previous.branch, previous.path, run_id, file, previous.repository)

@@ -37,7 +37,12 @@ from anabranch.keyvalue.sqlite.database import (
     prepare,
     translate,
 )
-from anabranch.keyvalue.sqlite.writer import SQLiteWriter, Work
+from anabranch.keyvalue.sqlite.writer import (
+    CHECKPOINT_POLICY,
+    CheckpointPolicy,
+    SQLiteWriter,
+    Work,
+)
 
 __all__ = ["SQLiteStore"]
 
@@ -74,7 +79,13 @@ class SQLiteStore:
     the file again raise NotSupported.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout_seconds: float = 20.0) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout_seconds: float = 20.0,
+        checkpoints: CheckpointPolicy = CHECKPOINT_POLICY,
+    ) -> None:
         self._path = str(Path(path).resolve())
         self._timeout = timeout_seconds
         if self._path in _paths_of_parent:
@@ -87,7 +98,7 @@ class SQLiteStore:
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         changes = _open_counter(self._path)
         self._cache = ReadCache(changes, self._read)
-        self._writer = SQLiteWriter(self._path, timeout_seconds, changes)
+        self._writer = SQLiteWriter(self._path, timeout_seconds, changes, checkpoints)
         self._writes: GroupCommit[Work, int | Exception] = GroupCommit(
             self._writer.commit,
             name="anabranch-writer",

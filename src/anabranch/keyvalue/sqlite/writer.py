@@ -9,7 +9,7 @@ have prevented a restart for long, a checkpoint makes new readers wait for a mom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import apsw
 
@@ -18,14 +18,23 @@ from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
 from anabranch.keyvalue.sqlite.writer_lock import WriterLock
 
-__all__ = ["SQLiteWriter", "Work"]
+__all__ = ["CHECKPOINT_POLICY", "CheckpointPolicy", "SQLiteWriter", "Work"]
 
 Work: TypeAlias = Callable[[apsw.Cursor], int]
 """What is done in a transaction; returns a number for its caller."""
 
-_CHECKPOINT_PAGES = 2_000
-_RESTART_PAGES = 8_000
-_RESTART_TIMEOUT_MILLISECONDS = 200
+
+class CheckpointPolicy(NamedTuple):
+    """When checkpoints are made: one whenever the log has grown by `pages`; from `restart_pages`
+    on, one that makes new readers wait, for at most `restart_timeout_milliseconds`.
+    """
+
+    pages: int = 2_000
+    restart_pages: int = 8_000
+    restart_timeout_milliseconds: int = 200
+
+
+CHECKPOINT_POLICY = CheckpointPolicy()
 
 
 class SQLiteWriter:
@@ -33,14 +42,21 @@ class SQLiteWriter:
     opens the connection. `changes` counts the commits.
     """
 
-    def __init__(self, path: str, timeout_seconds: float, changes: SeqlockCounter) -> None:
+    def __init__(
+        self,
+        path: str,
+        timeout_seconds: float,
+        changes: SeqlockCounter,
+        policy: CheckpointPolicy = CHECKPOINT_POLICY,
+    ) -> None:
         self._path = path
         self._changes = changes
         self._timeout = timeout_seconds
+        self._policy = policy
         self.lock = WriterLock(path)
         self._connection: apsw.Connection | None = None
         self._log_pages = 0
-        self._checkpoint_at = _CHECKPOINT_PAGES
+        self._checkpoint_at = policy.pages
         self._closed = False
         self.transactions = 0
         """The number of committed transactions."""
@@ -66,8 +82,8 @@ class SQLiteWriter:
 
     def checkpoint(self) -> None:
         """Copies the log into the database."""
-        restart = self._log_pages >= _RESTART_PAGES
-        self._checkpoint_at = self._log_pages + _CHECKPOINT_PAGES
+        restart = self._log_pages >= self._policy.restart_pages
+        self._checkpoint_at = self._log_pages + self._policy.pages
         try:
             if restart:
                 self.lock.acquire()
@@ -129,7 +145,7 @@ class SQLiteWriter:
 
     def _checkpoint(self, mode: int) -> None:
         connection = self._open()
-        connection.set_busy_timeout(_RESTART_TIMEOUT_MILLISECONDS)
+        connection.set_busy_timeout(self._policy.restart_timeout_milliseconds)
         try:
             connection.wal_checkpoint(mode=mode)
         finally:
@@ -143,6 +159,6 @@ class SQLiteWriter:
 
     def _on_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._log_pages:
-            self._checkpoint_at = _CHECKPOINT_PAGES  # the log has restarted
+            self._checkpoint_at = self._policy.pages  # the log has restarted
         self._log_pages = pages
         return apsw.SQLITE_OK
