@@ -179,3 +179,37 @@ def test_limit_reads_no_further_commits():
 
 def test_page_of_empty_log_is_empty():
     assert log_page([], 10).items == []
+
+
+def test_log_of_a_repository_follows_commits_and_merges(sea):
+    """The same order from stored records as from the commits that were made."""
+    first = sea.head("main")
+    made = {first.id: first}
+
+    def note(commit):
+        made[commit.id] = commit
+        return commit
+
+    note(sea.commit("main", a="1"))
+    sea.branch("dev")
+    for number in range(3):
+        note(sea.commit("dev", b=str(number)))
+        note(sea.commit("main", c=str(number)))
+    merged = note(sea.merge("dev", "main"))
+    head = note(sea.commit("main", d="1"))
+    read = sea.core.commits.reader(sea.repository)
+    dates = [(commit.creation_date, commit.nanos) for commit in log(read, head)]
+    assert dates == sorted(dates, reverse=True)
+    assert {commit.id for commit in log(read, head)} == made.keys()
+    assert list(log(read, head))[1] == merged
+    mine = [commit.id for commit in log(read, head, first_parent=True)]
+    assert mine == [head.id, merged.id, *main_line(made, merged.parents[0])]
+    assert [commit.id for commit in log(read, head, stop_at=merged.id)] == [head.id, merged.id]
+
+
+def main_line(made, commit_id):
+    """Returns a commit and its first parents, from the commits as they were made."""
+    line = [commit_id]
+    while made[line[-1]].parents:
+        line.append(made[line[-1]].parents[0])
+    return line

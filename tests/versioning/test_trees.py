@@ -1,0 +1,191 @@
+"""Trees over stores in memory: what is written is read again, by this process and by others."""
+
+from __future__ import annotations
+
+from hashlib import md5
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch._kernel import EMPTY_TREE_ID
+from anabranch.errors import Corrupt, Gone
+from anabranch.model.entry import Entry
+from anabranch.model.names import encode_path
+from anabranch.versioning.records.entries import entry_value
+
+WORDS = {f"{number:04}": f"word {number}" for number in range(2_000)}
+
+
+def value(word):
+    """Returns the stored value of an object whose content is a word, None for a deletion."""
+    if word is None:
+        return None
+    checksum = md5(word.encode()).hexdigest()
+    entry = Entry(address=f"data/{word}", size=len(word), mtime=1_700_000_000, checksum=checksum)
+    return entry_value(entry)
+
+
+def rows(changes):
+    return sorted((encode_path(path), value(word)) for path, word in changes.items())
+
+
+def write(sea, changes, base=EMPTY_TREE_ID):
+    """Writes a tree with changes applied to a base into the store; returns its id."""
+    trees = sea.core.trees
+    tree = trees.open(sea.repository, base)
+    written = trees.write(
+        sea.repository, lambda folder: tree.apply(rows(changes), folder), lambda written: written
+    )
+    return written.metarange_id
+
+
+def listed(tree):
+    """Returns the keys and values of a tree."""
+    page = tree.listing(amount=len(tree) + 1)
+    page.feed([], last=True)
+    return page.rows()
+
+
+def contents(sea, metarange_id):
+    return listed(sea.core.trees.open(sea.repository, metarange_id))
+
+
+def stored(sea):
+    """Returns the addresses of the tables in the store."""
+    return {info.address for info in sea.blocks.list("mem://sea/_lakefs/")}
+
+
+paths = st.text("ab/\N{SNOWMAN}", min_size=1, max_size=4)
+changes = st.dictionaries(paths, st.none() | st.text("xyz", max_size=3), max_size=20)
+
+
+@settings(max_examples=50)
+@given(st.lists(changes, max_size=5))
+def test_tree_holds_what_a_dictionary_holds(new_sea, steps):
+    sea, model, tree = new_sea(), {}, EMPTY_TREE_ID
+    for step in steps:
+        tree = write(sea, step, tree)
+        model.update(step)
+        model = {path: word for path, word in model.items() if word is not None}
+        assert contents(sea, tree) == rows(model)
+        assert len(sea.core.trees.open(sea.repository, tree)) == len(model)
+
+
+def test_empty_tree_needs_no_table(sea):
+    assert contents(sea, EMPTY_TREE_ID) == []
+    assert stored(sea) == set()
+
+
+def test_open_tree_is_returned_again(sea):
+    tree = write(sea, {"a": "1"})
+    first = sea.core.trees.open(sea.repository, tree)
+    assert sea.core.trees.open(sea.repository, tree) is first
+
+
+def test_tree_is_read_from_the_store_by_another_process(sea, other):
+    tree = write(sea, WORDS)
+    assert contents(other, tree) == rows(WORDS)
+
+
+def test_change_writes_few_tables(sea):
+    base = write(sea, WORDS)
+    before = stored(sea)
+    write(sea, {"0000": "changed"}, base)
+    assert len(stored(sea) - before) == 2, "one range and the metarange"
+
+
+def test_write_without_effect_writes_nothing(sea):
+    base = write(sea, WORDS)
+    before = stored(sea)
+    assert write(sea, {"0000": WORDS["0000"], "none": None}, base) == base
+    assert stored(sea) == before
+
+
+def test_write_that_raises_stores_nothing(sea):
+    tree = sea.core.trees.open(sea.repository, EMPTY_TREE_ID)
+
+    def make(folder):
+        tree.apply(rows(WORDS), folder)
+        raise RuntimeError("after the tables were written")
+
+    with pytest.raises(RuntimeError, match="after the tables"):
+        sea.core.trees.write(sea.repository, make, lambda written: written)
+    assert stored(sea) == set()
+
+
+def test_damaged_table_of_the_cache_is_fetched_again(sea, other):
+    tree = write(sea, WORDS)
+    for address in stored(sea):
+        path = Path(other.core.trees.locate(other.repository, address.rpartition("/")[2]))
+        body = bytearray(path.read_bytes())
+        body[len(body) // 2] ^= 1
+        path.unlink()
+        path.write_bytes(body)
+    found = other.core.trees.read(lambda: contents(other, tree))
+    assert found == rows(WORDS)
+
+
+def test_damaged_table_of_the_store_raises_corrupt(sea, other):
+    tree = write(sea, WORDS)
+    for address in stored(sea):
+        sea.blocks.put(address, [sea.blocks.read(address)[:-20] + b"x" * 20])
+    with pytest.raises(Corrupt, match="damaged"):
+        contents(other, tree)
+
+
+def test_missing_table_raises_gone(sea, other):
+    tree = write(sea, WORDS)
+    sea.blocks.delete(sorted(stored(sea)))
+    with pytest.raises(Gone) as gone:
+        contents(other, tree)
+    assert gone.value.kind == "metadata_missing"
+
+
+def test_overlaid_tree_has_the_changes_and_stores_nothing(sea):
+    base = sea.commit("main", a="1", b="2").metarange_id
+    before = stored(sea)
+    sea.put("main", c="3")
+    sea.remove("main", "a")
+    tokens = sea.core.branches.read(sea.repository, "main").branch.tokens
+    staged = list(sea.keyvalue.scan(*tokens))
+    with sea.core.trees.overlaid(sea.repository, base, staged) as tree:
+        assert [key for key, _ in listed(tree)] == [b"b", b"c"]
+    assert stored(sea) == before
+    assert [key for key, _ in contents(sea, base)] == [b"a", b"b"]
+
+
+def test_scratch_folder_is_removed_also_after_an_error(sea):
+    with sea.core.trees.scratch() as folder:
+        assert Path(folder).is_dir()
+    assert not Path(folder).exists()
+    with pytest.raises(RuntimeError), sea.core.trees.scratch() as folder:  # noqa: PT012
+        Path(folder, "table").write_bytes(b"x")
+        raise RuntimeError
+    assert not Path(folder).exists()
+
+
+def test_scratch_tree_becomes_readable_by_others_when_it_is_adopted(sea, other):
+    trees = sea.core.trees
+    base = write(sea, WORDS)
+    before = stored(sea)
+    with trees.scratch() as folder:
+        tree = trees.open(sea.repository, base)
+        written = tree.apply(rows({"0000": "changed"}), folder)
+        overlay = trees.open_overlay(folder, sea.repository, written.metarange_id)
+        assert listed(overlay) == rows({**WORDS, "0000": "changed"})
+        assert stored(sea) == before
+        assert trees.adopt(sea.repository, folder, written) == written.metarange_id
+    assert contents(other, written.metarange_id) == rows({**WORDS, "0000": "changed"})
+
+
+def test_tree_of_a_folder_is_read_without_the_store(sea):
+    trees = sea.core.trees
+    with trees.scratch() as folder:
+        tree = trees.open(sea.repository, EMPTY_TREE_ID)
+        written = tree.apply(rows(WORDS), folder)
+        assert listed(trees.open_in(folder, written.metarange_id)) == rows(WORDS)
+        for name in written.tables:
+            Path(folder, name).unlink()
+    assert stored(sea) == set()
