@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -315,6 +316,33 @@ def test_checkpoint_runs_after_commits_on_the_writer_thread(log, threads, eventu
     list(threads.map(commits.submit, range(200)))
     eventually(lambda: checkpointing.checkpoints_at[-1] == len(log.groups))
     assert checkpointing.threads == {"writer"}
+    assert commits.close()
+
+
+def test_checkpoints_are_made_while_another_process_never_stops_committing(log, lock, threads):
+    """The writer thread leads all the time then, and still comes to its checkpoints."""
+    own, other = lock
+    checkpointing = Checkpointing(log)
+    commits = GroupCommit(
+        log.commit, name="writer", lock=own, checkpoints=checkpointing, timeout_seconds=TIMEOUT
+    )
+    stop = threading.Event()
+
+    def press():
+        while not stop.is_set():
+            other.acquire()
+            other.release()
+
+    def submit(thread):
+        while len(checkpointing.checkpoints_at) < 20:
+            assert commits.submit(thread) == thread * 10
+
+    pressing = threads.submit(press)
+    list(threads.map(submit, range(4)))
+    stop.set()
+    pressing.result(TIMEOUT)
+    gaps = [b - a for a, b in itertools.pairwise(checkpointing.checkpoints_at)]
+    assert max(gaps) <= 2, "one is due after every commit"
     assert commits.close()
 
 

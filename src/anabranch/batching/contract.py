@@ -29,7 +29,7 @@ class Checkpoints(Protocol):
         """Returns whether a checkpoint is due."""
 
     def checkpoint(self) -> None:
-        """Makes a checkpoint."""
+        """Makes a checkpoint. Raises nothing: one that fails is made later."""
 
 
 class Unlocked:

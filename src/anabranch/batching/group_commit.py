@@ -245,19 +245,26 @@ class GroupCommit(Generic[Item, Outcome]):
     def _writer_loop(self) -> None:
         """Runs the writer thread until it is idle or the group commit is closed."""
         while self._wait_to_lead():
-            while self._waiting:
-                self._commit_when_unlocked()
-            if self._checkpoints.needs_checkpoint():
-                self._checkpoints.checkpoint()
+            # while other processes commit, a waiting thread would only find the lock taken
+            has_waited = True
+            while has_waited:
+                has_waited = bool(self._waiting) and self._commit_when_unlocked()
+                if self._checkpoints.needs_checkpoint():
+                    self._checkpoints.checkpoint()
             with self._state:
                 self._writer_leads = False
                 self._choose_leader()
 
-    def _commit_when_unlocked(self) -> None:
-        """Commits the items of all waiting threads, after waiting for other processes."""
+    def _commit_when_unlocked(self) -> bool:
+        """Commits the items of all waiting threads; returns whether it waited for other
+        processes.
+        """
         group: Sequence[Request[Item, Outcome]] = ()
+        has_waited = False
         try:
-            self._lock.acquire()
+            has_waited = not self._lock.try_acquire()
+            if has_waited:
+                self._lock.acquire()
             try:
                 group = self._take_waiting()
                 if group:  # empty if all have timed out meanwhile
@@ -270,6 +277,7 @@ class GroupCommit(Generic[Item, Outcome]):
                 request.error = error
         for request in group:
             request.wake()
+        return has_waited
 
     def _wait_to_lead(self) -> bool:
         """Waits until the writer thread leads; returns False when it must end."""

@@ -90,7 +90,7 @@ class SQLiteWriter:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_RESTART)
             else:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error:
+        except (apsw.Error, OSError):
             pass  # the log remains complete; the next round tries again
         finally:
             if restart:
