@@ -13,7 +13,7 @@ import anabranch
 from anabranch.testing.server import running_server
 
 
-def test_rules_come_and_go(ana, lake, tmp_path):
+def test_rules_can_be_set_shown_and_deleted(ana, lake, tmp_path):
     ran = ana("gc", "get-config", lake.uri)
     assert (ran.code, ran.err.splitlines()[0]) == (1, "error: not found")
     ana.ok("gc", "set-config", lake.uri, "--default", "21", "--branch", "main=28")
@@ -39,7 +39,7 @@ def test_rules_come_and_go(ana, lake, tmp_path):
         ("-f", "-"),
     ],
 )
-def test_what_is_no_rule_is_not_sent(ana, lake, words):
+def test_invalid_rule_is_refused_before_a_request(ana, lake, words):
     assert ana("gc", "set-config", lake.uri, *words, stdin="no json").code == 2
 
 
@@ -69,7 +69,7 @@ def wait_a_second():
         time.sleep(0.05)
 
 
-def test_a_report_removes_nothing(run, folder):
+def test_report_removes_nothing(run, folder):
     wait_a_second()
     ran = gc(run, folder)
     assert len(data_files(folder)) == 2
@@ -82,7 +82,7 @@ def test_a_report_removes_nothing(run, folder):
     assert "listing the store" in ran.err
 
 
-def test_a_page_is_written_where_it_is_wanted(run, folder, tmp_path):
+def test_page_is_written_to_the_given_file(run, folder, tmp_path):
     wait_a_second()
     ran = gc(run, folder, "--html", tmp_path / "page.html")
     told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
@@ -96,7 +96,7 @@ def test_a_page_is_written_where_it_is_wanted(run, folder, tmp_path):
     assert (ran.code, "page.html" in ran.err) == (1, True)
 
 
-def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
+def test_sweep_asks_for_confirmation_and_removes_due_candidates(run, folder):
     wait_a_second()
     first = gc(run, folder, "--sweep", "--yes", "--json").json
     assert (first["state"], first["due"]["objects"], first["swept"]["objects"]) == ("swept", 0, 0)
@@ -115,7 +115,7 @@ def test_a_sweep_asks_and_removes_what_has_waited(run, folder):
     assert "Removed 0 objects" in again.out
 
 
-def test_old_uploads_are_told_of_and_ended_if_asked_for(run, folder):
+def test_old_uploads_are_reported_and_ended_on_request(run, folder):
     long_ago = time.time() - 10 * 86_400
     with anabranch.open(folder) as lake:
         sea = lake.core.repositories.get("sea")
@@ -130,7 +130,7 @@ def test_old_uploads_are_told_of_and_ended_if_asked_for(run, folder):
     assert run("gc", "lakefs://sea", "--data", folder, "--end-uploads", "0").code == 2
 
 
-def test_through_a_server_no_database_is_needed(run, folder, tmp_path, monkeypatch):
+def test_gc_through_a_server_needs_no_database(run, folder, tmp_path, monkeypatch):
     wait_a_second()
     with running_server(folder) as server:
         monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
@@ -147,7 +147,7 @@ def test_through_a_server_no_database_is_needed(run, folder, tmp_path, monkeypat
         assert (ran.code, "authenticating" in ran.err) == (1, True)
 
 
-def test_what_cannot_be_is_said(run, folder, tmp_path, monkeypatch):
+def test_invalid_arguments_and_settings_are_explained(run, folder, tmp_path, monkeypatch):
     ran = run("gc", "lakefs://land", "--data", folder)
     assert (ran.code, "error: repository not found\n" in ran.err) == (1, True)
     ran = run("gc", "lakefs://sea", "--data", tmp_path / "nothing")
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_said(run, folder, tmp_path, monkeypatch):
     assert (ran.code, "in memory" in ran.err) == (1, True)
 
 
-def test_a_lost_range_fails_by_name(run, folder):
+def test_missing_range_fails_the_run_and_is_named(run, folder):
     with anabranch.open(folder) as lake:
         commit = lake.commits.commit("sea", "main", message="m", committer="me")
         sea = lake.core.repositories.get("sea")
@@ -173,7 +173,7 @@ def test_a_lost_range_fails_by_name(run, folder):
     assert len(data_files(folder)) == 2
 
 
-def test_missing_objects_are_named_and_fail_the_command(run, folder):
+def test_missing_objects_are_listed_and_fail_the_command(run, folder):
     assert run("gc", "lakefs://sea", "--data", folder, "--check-only").code == 0
     lost = f"data/{'c' * 20}/{'c' * 20}"  # named in 2022
     with anabranch.open(folder) as lake:
@@ -191,7 +191,7 @@ def test_missing_objects_are_named_and_fail_the_command(run, folder):
     assert run("gc", "lakefs://sea", "--data", folder, *words).code == 2
 
 
-def test_a_sweep_into_quarantine_is_taken_back(run, folder):
+def test_sweep_into_quarantine_can_be_restored(run, folder):
     wait_a_second()
     words = ("--window=0", "--sweep", "--quarantine", "7d")
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", *words)
@@ -218,7 +218,7 @@ def test_a_sweep_into_quarantine_is_taken_back(run, folder):
     assert "Purged 0 objects" in run.ok("gc", "purge", "lakefs://sea", "--data", folder).out
 
 
-def test_what_cannot_be_restored_is_said_and_fails(run, folder):
+def test_objects_that_cannot_be_restored_are_listed_and_fail_the_command(run, folder):
     wait_a_second()
     words = ("--window=0", "--sweep", "--quarantine", "12h", "--yes")
     name = gc(run, folder, *words, "--json").json["run_id"]
@@ -238,7 +238,7 @@ def test_what_cannot_be_restored_is_said_and_fails(run, folder):
         assert ran.code == 2
 
 
-def test_a_sweep_into_quarantine_through_a_server(run, folder, tmp_path, monkeypatch):
+def test_sweep_into_quarantine_works_through_a_server(run, folder, tmp_path, monkeypatch):
     wait_a_second()
     with running_server(folder) as server, monkeypatch.context() as patch:
         patch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)

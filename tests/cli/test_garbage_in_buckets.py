@@ -13,7 +13,7 @@ from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.errors import Conflict
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 
 SLOW_DOWN = (
     b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
@@ -76,7 +76,7 @@ def data_objects(lake):
     return sum(1 for _ in lake.blocks.list(f"{namespace}/data/"))
 
 
-def test_keys_that_may_not_delete_end_the_sweep_with_an_error(gc, lake, emulated_s3):
+def test_sweep_with_keys_that_cannot_delete_fails(gc, lake, emulated_s3):
     opened, old = lake
     with ForbiddingProxy("s3", emulated_s3.port, {"delete"}) as proxy:
         ran = gc(proxy.port)
@@ -85,7 +85,7 @@ def test_keys_that_may_not_delete_end_the_sweep_with_an_error(gc, lake, emulated
     with opened() as now, pytest.raises(Conflict) as refused:
         stage(now, old)
     assert refused.value.kind == "being_removed"
-    with opened(LEASE_SECONDS + CLOCK_SECONDS + 1) as later:
+    with opened(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1) as later:
         assert data_objects(later) == 2
         stage(later, old)
         assert later.objects.open("sea", "main", "again").read_bytes() == b"old"
@@ -95,8 +95,8 @@ def test_keys_that_may_not_delete_end_the_sweep_with_an_error(gc, lake, emulated
 
 
 @pytest.mark.parametrize("times", [2, 10**6])
-def test_a_store_that_throttles(gc, lake, emulated_s3, monkeypatch, times):
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.removal._WAITS", (0.01, 0.01))
+def test_throttled_sweep_is_retried(gc, lake, emulated_s3, monkeypatch, times):
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.removal._RETRY_DELAYS", (0.01, 0.01))
     opened, old = lake
     left = itertools.repeat(None, times)
 
@@ -116,7 +116,7 @@ def test_a_store_that_throttles(gc, lake, emulated_s3, monkeypatch, times):
         ran = gc(emulated_s3.port)
     finally:
         emulated_s3.answer = None
-    with opened(LEASE_SECONDS + CLOCK_SECONDS + 1) as later:
+    with opened(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1) as later:
         if times < 10:
             assert (ran.code, "Removed 1 object" in ran.out) == (0, True)
             assert data_objects(later) == 1

@@ -28,7 +28,7 @@ from anabranch.pipelines.jobs.leases import Lease, StoredPin, hold_lease
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
 from anabranch.versioning.garbage.pins import PIN_SECONDS
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 NOW = {"grace_seconds": -5, "window_seconds": -5}
 LONG_AGO = 1_600_000_000
@@ -90,7 +90,7 @@ class Sea:
 
     def end_pins(self):
         """Lets a collector meet pins long after they were renewed."""
-        self.clock.advance(PIN_SECONDS + CLOCK_SECONDS + 1)
+        self.clock.advance(PIN_SECONDS + CLOCK_SKEW_SECONDS + 1)
         return self.sweep()
 
     def lease(self, seconds=1):
@@ -129,7 +129,7 @@ def test_an_export_keeps_its_commit_however_it_expires(sea):
     def act():
         expire_head(sea.lake)
         assert sea.sweep() == 0
-        assert sea.lake.core.sweeps.under_way()[0] == []
+        assert sea.lake.core.sweeps.running()[0] == []
 
     done = sea.export(act)
     assert done.stored == len(PATHS)
@@ -184,7 +184,7 @@ def test_an_export_of_what_has_expired_is_refused_during_a_sweep(sea):
     assert sea.export(lambda: None).stored == len(PATHS)
 
 
-@pytest.mark.parametrize("ahead", [-CLOCK_SECONDS, 0, CLOCK_SECONDS])
+@pytest.mark.parametrize("ahead", [-CLOCK_SKEW_SECONDS, 0, CLOCK_SKEW_SECONDS])
 def test_the_clock_of_a_collector_is_an_hour_off(sea, ahead):
     def act():
         expire_head(sea.lake)
@@ -314,7 +314,7 @@ def test_pin_of_killed_export_expires(tmp_path):
         here = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
         with here.mark("sea", **NOW) as run:
             assert run.sweep().swept.objects == 0
-        lake.core.pins._clock = lambda: time.time() + PIN_SECONDS + CLOCK_SECONDS + 1
+        lake.core.pins._clock = lambda: time.time() + PIN_SECONDS + CLOCK_SKEW_SECONDS + 1
         with here.mark("sea", **NOW) as run:
             assert run.sweep().swept.objects == len(PATHS)
         assert len({name for name in stored(lake, "local://sea") if name.startswith("data/")}) == 1

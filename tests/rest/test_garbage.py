@@ -83,7 +83,7 @@ def test_rules_are_set_read_and_deleted(api, rules):
     assert api.delete(rules).status_code == 204
 
 
-def test_the_older_addresses_do_the_same(api, root, rules):
+def test_deprecated_paths_of_rules_are_equivalent(api, root, rules):
     older = f"{root}/gc/rules"
     assert api.get(f"{older}/set_allowed").status_code == 204
     assert api.post(older, json=RULES).status_code == 204
@@ -92,7 +92,7 @@ def test_the_older_addresses_do_the_same(api, root, rules):
     assert api.get(older).status_code == 404
 
 
-def test_the_record_is_lakefs(api, root, rules):
+def test_stored_rules_are_in_lakefs_format(api, root, rules):
     api.put(rules, json=RULES)
     namespace = local(put(api, root, "a")).parents[2]
     file = namespace / "_lakefs" / "retention" / "gc" / "rules" / "config.json"
@@ -122,7 +122,7 @@ def test_the_record_is_lakefs(api, root, rules):
         ),
     ],
 )
-def test_what_is_no_rule_changes_nothing(api, rules, body, reason):
+def test_invalid_rules_change_nothing(api, rules, body, reason):
     api.put(rules, json=RULES)
     status, message = refusal(api.put(rules, json=body))
     assert status == 400
@@ -130,7 +130,7 @@ def test_what_is_no_rule_changes_nothing(api, rules, body, reason):
     assert api.get(rules).json() == RULES
 
 
-def test_a_read_only_repository_refuses(api):
+def test_read_only_repository_refuses_rules(api):
     body = {"name": "gc-locked", "storage_namespace": "local://gc-locked", "read_only": True}
     assert api.post("/repositories", json=body).status_code == 201
     locked = "/repositories/gc-locked/settings/gc_rules"
@@ -138,7 +138,7 @@ def test_a_read_only_repository_refuses(api):
     assert refusal(api.delete(locked)) == (403, "read-only repository")
 
 
-def test_there_is_nothing_to_prepare_without_rules(api, root):
+def test_preparation_without_rules_raises_not_found(api, root):
     refused = (404, "get gc rules: not found")
     assert refusal(api.post(f"{root}/gc/prepare_commits")) == refused
     task = api.post(f"{root}/gc/prepare_commits/async")
@@ -158,7 +158,7 @@ def ended(api, root, task_id):
     raise AssertionError(f"task {task_id} has not ended")
 
 
-def test_active_commits_are_written_for_lakefs_client(api, root, rules):
+def test_prepared_commits_are_in_the_format_of_lakefs_client(api, root, rules):
     api.put(rules, json={"default_retention_days": 1, "branches": []})
     first_tree = api.get(f"{root}/refs/main/commits").json()["results"][0]
     put(api, root, "a")
@@ -180,14 +180,14 @@ def test_active_commits_are_written_for_lakefs_client(api, root, rules):
     assert "gc_commits_presigned_url" not in body  # such URLs are off
 
 
-def test_runs_sort_the_newest_first(api, root, rules):
+def test_run_ids_sort_newest_first(api, root, rules):
     api.put(rules, json=RULES)
     runs = [api.post(f"{root}/gc/prepare_commits").json()["run_id"] for _ in range(2)]
     assert len(set(runs)) == 2
     assert all(len(run) == 20 for run in runs)
 
 
-def test_the_published_client_prepares(api, sdk, repository, root):
+def test_published_client_prepares_commits_and_uncommitted_objects(api, sdk, repository, root):
     rules = lakefs_sdk.GarbageCollectionRules(default_retention_days=5, branches=[])
     RepositoriesApi(sdk).set_gc_rules(repository, rules)
     internal = InternalApi(sdk)
@@ -206,7 +206,7 @@ def test_the_published_client_prepares(api, sdk, repository, root):
     assert (page.gc_uncommitted_location, page.continuation_token) == ("", None)
 
 
-def test_staged_addresses_are_written_for_lakefs_client(api, root):
+def test_prepared_staged_addresses_are_in_the_format_of_lakefs_client(api, root):
     put(api, root, "committed")
     commit(api, root)
     body = {"name": "side", "source": "main", "hidden": True}
@@ -227,13 +227,13 @@ def test_staged_addresses_are_written_for_lakefs_client(api, root):
     assert all(abs(date - time.time()) < 3600 for date in table["creation_date"])
 
 
-def test_a_wrong_token_is_refused(api, root):
+def test_invalid_continuation_token_is_refused(api, root):
     for token in ("x", "e30=", "eyJhIjoxfQ=="):
         answer = api.post(f"{root}/gc/prepare_uncommited", json={"continuation_token": token})
         assert refusal(answer) == (400, "invalid continuation token")
 
 
-def test_every_writes_all_commits(api, root):
+def test_every_parameter_lists_expired_commits(api, root):
     put(api, root, "a")
     head = commit(api, root)["id"]
     prepare = f"{root}/gc/prepare_commits"

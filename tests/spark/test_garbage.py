@@ -57,7 +57,7 @@ def history(lake):
     return table, dead.entry.address
 
 
-def test_both_engines_find_the_same(spark, lake, history, collector):
+def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
     _, revived = history
     aged(lake, "local://sea")
     with collector.mark("sea", grace_seconds=-5) as run:
@@ -65,7 +65,7 @@ def test_both_engines_find_the_same(spark, lake, history, collector):
         expected = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
     assert len(expected) > 60
     engine = SparkEngine(spark, entries_per_task=20, slices=5)
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
         found = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
         summary = run.summary
@@ -76,7 +76,7 @@ def test_both_engines_find_the_same(spark, lake, history, collector):
     assert revived not in {row[0] for row in found}
 
 
-def test_a_listing_comes_from_anywhere_and_a_sweep_goes_on(spark, lake, history, collector):
+def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
     table, _ = history
     aged(lake, "local://sea")
     listing = spark.createDataFrame(table)
@@ -100,7 +100,7 @@ def kept_files(lake):
 
 
 def missing(lake, collector, **options):
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", **options) as run:
         summary = run.summary
     found = summary.missing
@@ -117,7 +117,7 @@ def missing(lake, collector, **options):
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(9))])
-def test_both_engines_miss_the_same_objects(spark, lake, collector, seed):
+def test_both_engines_report_the_same_missing_objects(spark, lake, collector, seed):
     lake.repositories.create("land", "local://land")
     lost = refer_to_lost(lake, "local://sea", random.Random(seed))
     lake.objects.upload("sea", "main", "new", [b"listed, though it is young"])
@@ -140,10 +140,10 @@ def test_both_engines_miss_the_same_objects(spark, lake, collector, seed):
     assert missing(lake, collector, engine=engine(), check_only=True) == expected
 
 
-def test_a_sample_of_what_is_missing_is_shown_and_all_of_it_is_in_the_file(
+def test_missing_references_are_sampled_in_the_summary_and_complete_in_the_file(
     spark, lake, collector, monkeypatch
 ):
-    monkeypatch.setattr(garbage_missing, "SHOWN_REFERENCES", 3)
+    monkeypatch.setattr(garbage_missing, "MAX_SHOWN_REFERENCES", 3)
     for number in range(8):
         lake.staging.stage(
             *("sea", "main", f"p{number}"),
@@ -159,7 +159,7 @@ def test_a_sample_of_what_is_missing_is_shown_and_all_of_it_is_in_the_file(
     assert len(found.shown) == 3
 
 
-def test_what_is_stored_after_the_listing_is_not_missing(spark, lake, collector):
+def test_object_stored_after_the_listing_is_not_missing(spark, lake, collector):
     listing = spark.createDataFrame(
         pa.table({"address": pa.array([], pa.string()), "size": [], "mtime": []}, schema=LISTING)
     )
@@ -176,7 +176,7 @@ def test_what_is_stored_after_the_listing_is_not_missing(spark, lake, collector)
 
 
 @pytest.mark.usefixtures("history")
-def test_a_lost_range_fails_by_name(spark, lake, collector):
+def test_missing_range_fails_the_run_and_is_named(spark, lake, collector):
     tree = lake.core.trees.open(
         lake.core.repositories.get("sea"), lake.commits.get("sea", "main").metarange_id
     )
@@ -189,7 +189,7 @@ def test_a_lost_range_fails_by_name(spark, lake, collector):
 
 
 @pytest.mark.usefixtures("history")
-def test_tasks_sweep_and_look_at_what_lives(spark, lake, collector):
+def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, collector):
     aged(lake, "local://sea")
     engine = SparkEngine(spark, tasks=2, entries_per_task=20)
     options = {"grace_seconds": -5, "window_seconds": -5}
@@ -211,7 +211,7 @@ def test_tasks_sweep_and_look_at_what_lives(spark, lake, collector):
 
 
 @pytest.mark.usefixtures("history")
-def test_a_sweep_that_ends_in_the_middle_is_taken_up_by_the_next(spark, lake, collector):
+def test_next_run_completes_an_interrupted_sweep(spark, lake, collector):
     aged(lake, "local://sea")
     options = {"grace_seconds": -5, "window_seconds": -5}
     root = lake.blocks.local_path("local://sea/_").removesuffix("/sea/_")
@@ -223,7 +223,7 @@ def test_a_sweep_that_ends_in_the_middle_is_taken_up_by_the_next(spark, lake, co
     left = dead & stored(lake, "local://sea")
     assert 0 < len(left) < len(dead)
     assert run.summary.state == "failed"
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark), **options) as run:
         # what a task of the first sweep was about to remove it may have removed meanwhile
         due = addresses(run.due())
@@ -233,13 +233,13 @@ def test_a_sweep_that_ends_in_the_middle_is_taken_up_by_the_next(spark, lake, co
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(30))])
-def test_after_any_history_both_engines_tell_the_same(spark, lake, collector, seed):
+def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
     lake.repositories.create("land", "local://land")
     live_at_random(lake, random.Random(seed), steps=60)
     aged(lake, "local://sea")
     told = []
     for engine in (None, SparkEngine(spark, entries_per_task=20, slices=7)):
-        time.sleep(1.1)  # runs of one second do not know each other's order
+        time.sleep(1.1)  # ids of runs within a second are not ordered
         with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
             rows = [
                 tuple(row.values())[:3] for batch in run.candidates() for row in batch.to_pylist()

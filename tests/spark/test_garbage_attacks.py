@@ -64,12 +64,12 @@ def campaign(request, tmp_path_factory):
             )
         )
         lost = campaign.lost()
-        time.sleep(1.1)  # runs of one second do not know each other's order
+        time.sleep(1.1)  # ids of runs within a second are not ordered
         collector = Collector(lake.core, lake.blocks, folder / "gc", clock=time.time)
         with collector.mark("sea", **NOW) as run:
             run.sweep()
         lost += campaign.lost()
-        assert lake.core.sweeps.under_way()[0] == []
+        assert lake.core.sweeps.running()[0] == []
         # only those of references are left: the user of their names is empty
         assert all(b"//" in key for key, _ in lake.keyvalue.scan("anabranch-pins"))
     return campaign, summary, lost
@@ -82,9 +82,9 @@ def test_nothing_is_lost(campaign):
     assert summary.swept.objects
     assert summary.revived
     attempts = campaign.attempts()
-    assert [each.refusal for each in attempts if each.refusal.startswith("unexpected")] == []
-    moments = {attempt.moment for attempt in attempts}
-    assert {f"removal by executor {number}" for number in range(2)} <= moments
+    assert [a.refusal for a in attempts if a.refusal.startswith("unexpected")] == []
+    steps = {attempt.step for attempt in attempts}
+    assert {f"removal by executor {number}" for number in range(2)} <= steps
     assert {attempt.refusal for attempt in attempts} >= {"", *REFUSALS}
 
 
@@ -94,4 +94,4 @@ def test_attack(campaign, attack):
     assert [attempt for attempt in lost if attempt.attack == attack.__name__] == []
     attempts = campaign.attempts(attack.__name__)
     assert any(attempt.place for attempt in attempts)
-    assert any(attempt.moment.startswith("removal by executor") for attempt in attempts)
+    assert any(attempt.step.startswith("removal by executor") for attempt in attempts)

@@ -26,7 +26,7 @@ def within(part, names):
 
 
 @given(st.sets(NAMES.filter(bool), max_size=60), st.integers(1, 20))
-def test_each_name_is_in_one_slice(names, number):
+def test_each_name_is_in_exactly_one_slice(names, number):
     first_after, asked = asked_of(names)
     slices = cut_listing(first_after, number)
     assert 1 <= len(slices) <= number
@@ -37,7 +37,7 @@ def test_each_name_is_in_one_slice(names, number):
 
 
 @pytest.mark.parametrize("hours", [24, 24 * 365 * 3])
-def test_names_of_some_time_are_shared_out_evenly(hours):
+def test_slices_of_generated_names_have_about_equal_sizes(hours):
     now = 1_700_000_000.0
     identifiers = Identifiers(lambda: now)
     names = []

@@ -47,7 +47,7 @@ def served(s3_service, tmp_path):
         )
 
 
-def test_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
+def test_spark_collects_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
     server, client = served
     name = f"garbage-{uuid.uuid4().hex[:12]}"
     s3_service.make_bucket(name)
@@ -75,7 +75,7 @@ def test_a_bucket_through_a_server(spark, s3_service, store, served, tmp_path):
     )
     with pytest.raises(NotSupported, match="need a store for this namespace"):
         collector.mark("sea", engine=SparkEngine(spark))
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark, store, slices=4, tasks=2), **NOW) as run:
         (dead,) = addresses(run.due())
         assert run.summary.listed.objects == 25

@@ -17,7 +17,7 @@ from anabranch.errors import Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
 from anabranch.pipelines.garbage.sweeping.restore import Restorer
@@ -136,4 +136,4 @@ class QuarantineSea:
 
     def end_leases(self) -> None:
         """Lets the time pass after which the records of killed sweeps forbid nothing."""
-        self.clock.advance(LEASE_SECONDS + CLOCK_SECONDS + 1)
+        self.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)

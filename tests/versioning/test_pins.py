@@ -13,7 +13,7 @@ from anabranch.model.retention import RetentionRules
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.garbage.pins import MAX_PIN_SECONDS, PIN_SECONDS
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 NAME = "a-pin-of-sixteen-letters"
 
@@ -63,7 +63,7 @@ def sea(tmp_path):
 
 def test_a_pin_holds_by_any_clock_and_then_ends(sea):
     pin = sea.pins.pin(sea.repository, [sea.head])
-    sea.clock.advance(PIN_SECONDS + CLOCK_SECONDS - 1)
+    sea.clock.advance(PIN_SECONDS + CLOCK_SKEW_SECONDS - 1)
     assert sea.pinned == {sea.head}
     sea.clock.advance(1)
     assert sea.pinned == set()
@@ -102,8 +102,8 @@ def test_two_pins_of_one_commit_are_two(sea):
 def test_a_named_pin_is_written_again_and_never_ends_earlier(sea):
     for seconds in (MAX_PIN_SECONDS, 1):
         sea.pins.pin(sea.repository, [sea.head], name="x", seconds=seconds)
-        sea.pins.renew(sea.pins.named(sea.repository, "x"), 1)
-    sea.clock.advance(CLOCK_SECONDS + MAX_PIN_SECONDS - 1)
+        sea.pins.renew(sea.pins.by_name(sea.repository, "x"), 1)
+    sea.clock.advance(CLOCK_SKEW_SECONDS + MAX_PIN_SECONDS - 1)
     assert sea.pinned == {sea.head}
     sea.pins.pin(sea.repository, [sea.old], name="x")
     assert sea.pinned == {sea.old}
@@ -130,7 +130,7 @@ def test_an_expired_commit_is_refused_during_a_sweep_and_the_pin_is_as_it_was(se
 def test_pins_that_have_ended_are_removed_without_a_collection(sea):
     sea.pins.pin(sea.repository, [sea.head], seconds=1)
     sea.pins.pin(sea.repository, [sea.head], seconds=MAX_PIN_SECONDS)
-    sea.clock.advance(CLOCK_SECONDS + 1)
+    sea.clock.advance(CLOCK_SKEW_SECONDS + 1)
     sea.pins.clean()
     assert len(sea.records) == 1
 
@@ -202,6 +202,6 @@ def test_a_user_has_so_many_pins(sea, monkeypatch):
         pins.put("sea", "me", NAME, [sea.head], 60)
     pins.put("sea", "me", f"{NAME}-7", [sea.head], 60)
     pins.put("sea", "other", NAME, [sea.head], 60)
-    sea.clock.advance(CLOCK_SECONDS + 60)
+    sea.clock.advance(CLOCK_SKEW_SECONDS + 60)
     pins.put("sea", "me", NAME, [sea.head], 60)
     assert len(sea.records) == 1

@@ -101,7 +101,7 @@ class Core:
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
-        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.expired_commits, clock)
+        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
         addresses = TreeAddresses(tables.store, self.trees)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, SweepRecords
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 
 __all__ = ["RestoredObjects"]
 
@@ -54,7 +54,7 @@ class RestoredObjects:
 
     def addresses(self) -> Iterator[str]:
         """Yields the protected full addresses, and removes expired records."""
-        now = self._clock() - CLOCK_SECONDS
+        now = self._clock() - CLOCK_SKEW_SECONDS
         for key, record in list(self._keyvalue.scan(_PARTITION)):
             removed = int(record) <= now and self._keyvalue.apply(
                 [Write(_PARTITION, key, None)], [Expect(_PARTITION, key, record)]

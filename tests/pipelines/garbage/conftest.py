@@ -1,5 +1,5 @@
-"""A lake in memory with a clock that the test moves, and a collector over it; repositories over
-stores that have a quarantine.
+"""Fixtures: a lake in memory with a manual clock, a collector for it, and repositories over stores
+that support quarantine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def collector(lake: Lake, tmp_path: Path, clock: Clock) -> Collector:
 
 @pytest.fixture
 def local_sea(tmp_path: Path) -> Callable[..., QuarantineSea]:
-    """Makes a `QuarantineSea` in a local folder of its own."""
+    """Creates a `QuarantineSea` in its own local folder."""
 
     def make(name: str = "sea") -> QuarantineSea:
         return QuarantineSea(
@@ -49,7 +49,7 @@ def local_sea(tmp_path: Path) -> Callable[..., QuarantineSea]:
 
 @pytest.fixture(params=["local", "s3"])
 def make_sea(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., QuarantineSea]:
-    """Makes a `QuarantineSea` in a place of its own: a local folder, or a versioned bucket."""
+    """Creates a `QuarantineSea` in its own local folder or versioned bucket."""
     if request.param == "local":
         return request.getfixturevalue("local_sea")
     service = request.getfixturevalue("s3_service")

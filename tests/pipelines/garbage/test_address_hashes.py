@@ -1,4 +1,4 @@
-"""Hashes of addresses, against the same function written for one address at a time."""
+"""Hashes of addresses, compared with a plain implementation of the function for one address."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def one_hash(text):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=60)), st.integers(0, 5))
-def test_a_column_at_a_time_or_one_by_one(texts, skipped):
+def test_hash_addresses_of_a_column_equals_the_reference_hash_of_each_text(texts, skipped):
     column = pa.array(texts, pa.string())[skipped:]
     assert hash_addresses(column).tolist() == [one_hash(text) for text in texts[skipped:]]
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2, MASK - 1, MASK]) | st.integers(0, MASK))))
-def test_each_once_in_order(pieces):
+def test_distinct_returns_sorted_hashes_without_duplicates(pieces):
     arrays = [np.array(piece, np.uint64) for piece in pieces]
     assert distinct(arrays).tolist() == sorted({value for piece in pieces for value in piece})
 
 
-def test_texts_of_one_length_go_a_shorter_way():
+def test_texts_of_equal_length_have_the_same_hashes_as_others():
     texts = [f"data/{'c' * 20}/{number:020d}" for number in range(1000)]
     column = pa.array(["x", *texts], pa.string())[1:]
     found = hash_addresses(column).tolist()
@@ -48,7 +48,7 @@ def test_texts_of_one_length_go_a_shorter_way():
     assert len(set(found)) == 1000
 
 
-def test_hashes_are_kept_so_they_must_never_change():
+def test_hashes_of_addresses_never_change_because_they_are_stored():
     column = pa.array(["", "data/a/b", "data/" + "c" * 20 + "/" + "d" * 20])
     assert [f"{value:016x}" for value in hash_addresses(column).tolist()] == KEPT
 

@@ -1,8 +1,8 @@
-"""Every operation that refers anew to what a sweep removes, requested from a server in a process of
-its own ahead of the steps of a sweep by each engine. What could be read then is read again after
-the run, and after another one.
+"""Attacks on sweeps through the database and through a server: before each step of a sweep, every
+operation that creates a reference is requested from a server process. Objects that were readable
+afterwards are read again after the sweep, and after another one.
 
-`tests/spark/test_garbage_attacks.py` does the same with executors of Spark.
+`tests/spark/test_garbage_attacks.py` makes the attacks while Spark executors sweep.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BATCH = 150
 
 
 def settings(data):
-    """A server that may import from its own store."""
+    """Settings of a server that can import from its own store."""
     return {
         "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
         "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(data / "block"),
@@ -42,29 +42,29 @@ def settings(data):
 
 
 def local_collector(_, lake, blocks, strikes, folder, clock):
-    """A collector in the database."""
-    store = FaultyStore(lake.keyvalue, strikes.at_step)
+    """A collector with access to the database."""
+    store = FaultyStore(lake.keyvalue, strikes.at_operation)
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
     return Collector(Core(store, tables, clock=clock), blocks, folder, clock=clock)
 
 
 def served_collector(served, _, blocks, strikes, folder, clock):
-    """A collector that knows the address of the server."""
+    """A collector with access to the server only."""
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
-    asked = AttackedCalls(Server(*served).calls, strikes.at)
-    installation = ServedInstallation(asked, blocks, tables, Identifiers(clock))
+    calls = AttackedCalls(Server(*served).calls, strikes.at)
+    installation = ServedInstallation(calls, blocks, tables, Identifiers(clock))
     return Collector(installation, blocks, folder, clock=clock)
 
 
 ENGINES = {"local": local_collector, "served": served_collector}
 
 
-def attacked(engine, folder, most, strikes, ahead=0):
-    """Runs a sweep under attack, with so many strikes, by a collector whose clock is so many
-    seconds ahead of the server's; returns the campaign, and the attempts that were lost after that
-    sweep and another one.
+def attacked(engine, folder, limit, strikes, ahead=0):
+    """Runs a sweep under a number of strikes, at most `limit` before each kind of step, by a
+    collector whose clock is `ahead` of the server's by a number of seconds. Returns the campaign,
+    and the attempts that were lost after this sweep or another one.
     """
-    # to a clock that is behind everything is young
+    # all objects are young by a clock that is behind
     due = {"grace_seconds": -5 + min(0, ahead), "window_seconds": -5}
     data, strikes_folder = folder / "data", folder / "strikes"
     strikes_folder.mkdir()
@@ -74,28 +74,28 @@ def attacked(engine, folder, most, strikes, ahead=0):
         anabranch.open(data) as lake,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(sweep, "BATCH", BATCH)
+        patch.setattr(sweep, "BATCH_SIZE", BATCH)
         served = Target(server.url, *server.auth)
         victims = make_victims(lake, served, strikes * len(ATTACKS))
         random.Random(0).shuffle(victims)
         aged(lake, "local://sea")
-        struck = Strikes(most)
-        blocks.before = struck.at
+        hooks = Strikes(limit)
+        blocks.before = hooks.at
         collector = ENGINES[engine](
-            *(served, lake, blocks, struck, folder / "gc"), lambda: time.time() + ahead
+            *(served, lake, blocks, hooks, folder / "gc"), lambda: time.time() + ahead
         )
         campaign = Campaign(str(strikes_folder), served, victims)
         with collector.mark("sea", **due) as run:
-            struck.campaign = campaign
+            hooks.campaign = campaign
             summary = run.sweep()
-            struck.campaign = None
+            hooks.campaign = None
         lost = campaign.lost()
-        time.sleep(1.1)  # runs of one second do not know each other's order
+        time.sleep(1.1)  # ids of runs within a second are not ordered
         with collector.mark("sea", **due) as run:
             run.sweep()
         lost += campaign.lost()
-        assert lake.core.sweeps.under_way()[0] == []
-        # only those of references are left: the user of their names is empty
+        assert lake.core.sweeps.running()[0] == []
+        # only pins of references remain, whose names have an empty user
         assert all(b"//" in key for key, _ in lake.keyvalue.scan("anabranch-pins"))
     assert summary.state == "swept"
     assert summary.swept.objects
@@ -114,17 +114,17 @@ def wide(engine):
     ],
 )
 def campaign(request, tmp_path_factory):
-    """All attacks ahead of the first steps of each kind, or of several."""
-    engine, most, strikes = request.param
-    return attacked(engine, tmp_path_factory.mktemp(engine), most, strikes)
+    """A campaign with all attacks before the first step of each kind, or before several."""
+    engine, limit, strikes = request.param
+    return attacked(engine, tmp_path_factory.mktemp(engine), limit, strikes)
 
 
 def test_nothing_is_lost(campaign):
     campaign, lost = campaign
     assert lost == []
     attempts = campaign.attempts()
-    assert [each.refusal for each in attempts if each.refusal.startswith("unexpected")] == []
-    assert "removal" in {attempt.moment for attempt in attempts}
+    assert [a.refusal for a in attempts if a.refusal.startswith("unexpected")] == []
+    assert "removal" in {attempt.step for attempt in attempts}
     assert {attempt.refusal for attempt in attempts} >= {"", *REFUSALS}
 
 
@@ -133,7 +133,7 @@ def test_attack(campaign, attack):
     campaign, lost = campaign
     assert [attempt for attempt in lost if attempt.attack == attack.__name__] == []
     attempts = campaign.attempts(attack.__name__)
-    assert len({attempt.moment for attempt in attempts}) > 3
+    assert len({attempt.step for attempt in attempts}) > 3
     assert any(attempt.place for attempt in attempts)
 
 
@@ -146,9 +146,9 @@ def test_attack(campaign, attack):
         pytest.param("local", HOUR, marks=pytest.mark.slow),
     ],
 )
-def test_clocks_of_servers_and_collectors_may_be_an_hour_apart(tmp_path, engine, ahead):
-    campaign, lost = attacked(engine, tmp_path, most=1, strikes=7, ahead=ahead)
+def test_no_reference_is_lost_if_clocks_differ_by_an_hour(tmp_path, engine, ahead):
+    campaign, lost = attacked(engine, tmp_path, limit=1, strikes=7, ahead=ahead)
     assert lost == []
     attempts = campaign.attempts()
-    assert [each.refusal for each in attempts if each.refusal.startswith("unexpected")] == []
+    assert [a.refusal for a in attempts if a.refusal.startswith("unexpected")] == []
     assert {attempt.refusal for attempt in attempts} >= {"", *REFUSALS}

@@ -1,8 +1,8 @@
-"""Sweeps where something is wrong: runs that were killed, machines that were suspended, stores that
-list late or forbid removal, a database that fails, namespaces within each other.
+"""Sweeps under bad conditions: killed runs, suspended machines, stores with outdated listings or
+without permission to delete, a failing database, and nested namespaces.
 
-The lake is in memory, with a clock that the test moves; `test_bad_servers.py` and
-`test_bad_buckets.py` are about servers and S3.
+The lake is in memory, with a manual clock. `test_bad_servers.py` and
+`tests/cli/test_garbage_in_buckets.py` cover servers and S3.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
 from anabranch.pipelines.garbage.sweeping.sweep import Sweep
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 
-EXPIRY = LEASE_SECONDS + CLOCK_SECONDS + 1
+EXPIRY = LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1
 
 
 def dead_object(lake, clock):
-    """Returns an object that is due to be removed, and its checksum."""
+    """Creates a dead object that is due for removal; returns its address and its checksum."""
     address = put(lake, "left", body=b"left")
     checksum = lake.objects.stat("sea", "main", "left").entry.checksum
     lake.objects.delete("sea", "main", "left")
@@ -48,7 +48,7 @@ def readable(lake):
     return lake.objects.open("sea", "main", "again").read_bytes() == b"left"
 
 
-# --- runs that never came back -----------------------------------------------------------------
+# --- killed runs -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", ["rules", "renewal", "end", "sweep"])
@@ -58,7 +58,7 @@ def test_tombstones_of_a_killed_run_are_removed_with_its_record(lake, clock, col
     with collector.mark("sea", window_seconds=0) as run:
         killed = run.summary.run_id
         sweeps.begin(killed)
-        sweeps.condemn(killed, [f"mem://sea/{address}"])
+        sweeps.add_tombstones(killed, [f"mem://sea/{address}"])
     clock.advance(LEASE_SECONDS)
     sweeps.begin("other")
     clock.advance(EXPIRY - LEASE_SECONDS)
@@ -74,10 +74,10 @@ def test_tombstones_of_a_killed_run_are_removed_with_its_record(lake, clock, col
     assert list(lake.keyvalue.scan(f"anabranch-sweeps/{killed}")) == []
 
 
-# --- machines that were suspended --------------------------------------------------------------
+# --- suspended machines ------------------------------------------------------------------------
 
 
-def test_a_collector_suspended_while_a_store_throttles_removes_nothing_later(
+def test_collector_suspended_while_the_store_throttles_removes_nothing_after_its_deadline(
     lake, clock, collector, monkeypatch
 ):
     address, checksum = dead_object(lake, clock)
@@ -94,8 +94,8 @@ def test_a_collector_suspended_while_a_store_throttles_removes_nothing_later(
     with collector.mark("sea", window_seconds=0) as run:
         sweep = Sweep(
             FaultyBlocks(lake.blocks, busy_once()),
-            run._place.namespace,
-            run.living,
+            run._context.namespace,
+            run.reachability,
             run._progress,
             sweep=run.summary.run_id,
             sleep=suspend,
@@ -116,7 +116,7 @@ def busy_once():
     return before
 
 
-def test_a_batch_is_asked_for_again_until_its_deadline(lake):
+def test_busy_delete_is_retried_until_the_deadline(lake):
     blocks, slept = FaultyBlocks(lake.blocks, busy_once()), []
     delete_with_backoff(blocks, ["mem://sea/x"], Deadline.after(60), slept.append)
     assert slept == [1.0]
@@ -126,25 +126,25 @@ def test_a_batch_is_asked_for_again_until_its_deadline(lake):
         )
 
 
-# --- stores that list late ---------------------------------------------------------------------
+# --- stores with outdated listings -------------------------------------------------------------
 
 
 class Listing(FaultyBlocks):
-    """A store whose listings are what `listed` makes of them."""
+    """A store that returns `transform` of each listing."""
 
-    def __init__(self, store, listed):
+    def __init__(self, store, transform):
         super().__init__(store, lambda _operation, _subject: None)
-        self.listed = listed
+        self.transform = transform
 
     def list(self, prefix, after=""):
-        return iter(self.listed([*self.store.list(prefix, after)]))
+        return iter(self.transform([*self.store.list(prefix, after)]))
 
 
-def collector_of(lake, blocks, clock, folder):
+def collector_over(lake, blocks, clock, folder):
     return Collector(lake.core, blocks, folder / "other", clock=clock)
 
 
-def test_a_listing_from_an_hour_ago(lake, clock, tmp_path):
+def test_sweep_with_an_hour_old_listing_keeps_newer_and_restaged_objects(lake, clock, tmp_path):
     gone, _ = dead_object(lake, clock)
     dead = put(lake, "over")
     put(lake, "over")
@@ -159,7 +159,7 @@ def test_a_listing_from_an_hour_ago(lake, clock, tmp_path):
     new = {put(lake, f"new-{number}") for number in range(3)}
     commit(lake)
     late = Listing(lake.blocks, lambda _: before)
-    with collector_of(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
+    with collector_over(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
         assert addresses(run.candidates()) == {gone, dead}
         summary = run.sweep()
     assert summary.missing.objects == 0
@@ -170,38 +170,38 @@ def test_a_listing_from_an_hour_ago(lake, clock, tmp_path):
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_what_is_stored_during_the_marking_may_be_listed_or_not(lake, clock, tmp_path, shown):
+def test_objects_stored_during_marking_are_kept_whether_listed_or_not(lake, clock, tmp_path, shown):
     dead, _ = dead_object(lake, clock)
     new = []
 
-    def listed(before):
-        new.append(put(lake, "linked"))  # referred to from now on
+    def store_objects(before):
+        new.append(put(lake, "linked"))  # referenced from now on
         full = f"mem://sea/{lake.core.identifiers.data_address()}"
-        lake.blocks.put(full, [b"x"])  # not yet referred to
+        lake.blocks.put(full, [b"x"])  # not referenced yet
         new.append(full.removeprefix("mem://sea/"))
         return list(lake.blocks.list("mem://sea/data/")) if shown else before
 
-    late = Listing(lake.blocks, listed)
-    with collector_of(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
+    late = Listing(lake.blocks, store_objects)
+    with collector_over(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
         assert addresses(run.candidates()) == {dead}
         assert run.sweep().missing.objects == 0
     assert {*new} < stored(lake, "mem://sea")
 
 
-def test_what_a_listing_leaves_out_is_neither_missing_nor_removed(lake, clock, tmp_path):
+def test_objects_that_a_listing_omits_are_neither_missing_nor_removed(lake, clock, tmp_path):
     dead, _ = dead_object(lake, clock)
     clock.advance(DAY)
     late = Listing(lake.blocks, lambda _: [])
-    with collector_of(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
+    with collector_over(lake, late, clock, tmp_path).mark("sea", window_seconds=0) as run:
         summary = run.sweep()
     assert (summary.missing.objects, summary.swept.objects) == (0, 0)
     assert dead in stored(lake, "mem://sea")
 
 
-# --- collectors without the right to delete ----------------------------------------------------
+# --- collectors without permission to delete ---------------------------------------------------
 
 
-def test_a_store_that_forbids_removal_ends_the_sweep_and_nothing_changes(
+def test_store_that_forbids_deletes_fails_the_sweep_and_nothing_is_removed(
     lake, clock, collector, tmp_path
 ):
     address, checksum = dead_object(lake, clock)
@@ -211,13 +211,13 @@ def test_a_store_that_forbids_removal_ends_the_sweep_and_nothing_changes(
         if operation == "delete":
             raise Denied("no right to delete", kind="storage_denied")
 
-    forbidden = collector_of(lake, FaultyBlocks(lake.blocks, forbid), clock, tmp_path)
+    forbidden = collector_over(lake, FaultyBlocks(lake.blocks, forbid), clock, tmp_path)
     with forbidden.mark("sea", window_seconds=0) as run:
         with pytest.raises(Denied, match="no right to delete"):
             run.sweep()
         assert (run.summary.state, run.summary.swept.objects) == ("failed", 0)
     assert before < stored(lake, "mem://sea")
-    # the store was asked: until the lease ends it may do so yet
+    # the store may still perform the requested removal until the lease expires
     with pytest.raises(Conflict) as refused:
         stage(lake, address, checksum)
     assert (refused.value.kind, bool(refused.value.hint)) == ("being_removed", True)
@@ -226,14 +226,16 @@ def test_a_store_that_forbids_removal_ends_the_sweep_and_nothing_changes(
     with collector.mark("sea", window_seconds=0) as run:
         assert run.sweep().swept.objects == 0
     assert readable(lake)
-    assert lake.core.sweeps.under_way()[0] == []
+    assert lake.core.sweeps.running()[0] == []
 
 
-# --- a database that fails ---------------------------------------------------------------------
+# --- a failing database ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("for_good", [True, False])
-def test_a_database_that_fails_between_tombstones_and_removal(tmp_path, clock, for_good):
+def test_database_failure_at_any_step_of_a_sweep_loses_no_referenced_object(
+    tmp_path, clock, for_good
+):
     for number in itertools.count():
         state = {"left": -1, "down": False}
 
@@ -275,11 +277,11 @@ def test_a_database_that_fails_between_tombstones_and_removal(tmp_path, clock, f
             with collector.mark("sea", window_seconds=0) as again:
                 assert again.sweep().missing.objects == 0
             assert not there or readable(lake)
-            assert lake.core.sweeps.under_way()[0] == []
+            assert lake.core.sweeps.running()[0] == []
     assert number > 10
 
 
-# --- namespaces within each other --------------------------------------------------------------
+# --- nested namespaces -------------------------------------------------------------------------
 
 XID = "cl9v204p8puinreq5ilg"
 
@@ -290,7 +292,9 @@ XID = "cl9v204p8puinreq5ilg"
 )
 @pytest.mark.parametrize("collected", ["outer", "inner"])
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_namespace_that_begins_like_another(tmp_path, clock, inner, collected, committed):
+def test_namespaces_with_a_common_prefix_are_collected_separately(
+    tmp_path, clock, inner, collected, committed
+):
     namespaces = {"outer": "mem://lake", "inner": inner}
     with memory_lake(tmp_path, clock) as lake:
         dead = {}
@@ -308,7 +312,7 @@ def test_a_namespace_that_begins_like_another(tmp_path, clock, inner, collected,
             assert run.sweep().missing.objects == 0
         after = {block.address for block in lake.blocks.list("mem://")}
         assert before - after == {f"{namespaces[collected]}/{dead[collected]}"}
-        if collected == "outer":  # what is in the other namespace can be referred to by this one
+        if collected == "outer":  # this repository can reference objects of the inner namespace
             lake.staging.stage("outer", "main", "b", address=borrowed, checksum=checksum, size=4)
             if committed:
                 lake.commits.commit("outer", "main", committer="me", message="m")

@@ -1,6 +1,4 @@
-"""Sweeps through a server in a process of its own, which is killed; or the collector never comes
-back.
-"""
+"""Sweeps through a server process where the server or the collector is killed."""
 
 from __future__ import annotations
 
@@ -26,18 +24,18 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
 from anabranch.spark.sources.server_source import Server
 from anabranch.testing.server import running_server
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 from anabranch.versioning.identifiers import Identifiers
 
 NOW = {"grace_seconds": -5, "window_seconds": -5}
-EXPIRY = LEASE_SECONDS + CLOCK_SECONDS + 1
+EXPIRY = LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1
 CHECKSUM = hashlib.md5(b"old", usedforsecurity=False).hexdigest()
 
 
 @pytest.fixture
 def data(tmp_path):
-    """A lake's folder, the address of an object that is due to be removed, and the expired commit
-    that it is in.
+    """A lake's folder, the address of an object that is due for removal, and the expired commit
+    that has it.
     """
     data = tmp_path / "data"
     with anabranch.open(data) as lake:
@@ -52,7 +50,7 @@ def data(tmp_path):
     return data, stats[0].physical_address, commits[0]
 
 
-def installation_of(server, data, folder, before=lambda _: None):
+def open_installation(server, data, folder, before=lambda _: None):
     blocks = LocalBlocks(data / "block")
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
     calls = AttackedCalls(Server(server.url, *server.auth).calls, before)
@@ -60,7 +58,7 @@ def installation_of(server, data, folder, before=lambda _: None):
 
 
 def require_forbidden(server, dead, expired):
-    """Requires that neither the object nor the commit can be referred to."""
+    """Requires that neither the object nor the commit can be referenced."""
     target = Target(server.url, *server.auth)
     body = {"physical_address": dead, "checksum": CHECKSUM, "size_bytes": 3}
     requests = (
@@ -68,16 +66,16 @@ def require_forbidden(server, dead, expired):
         ("POST", "/repositories/sea/tags", {"id": "v1", "ref": expired}, {}),
     )
     kinds = []
-    for method, path, sent, query in requests:
+    for method, path, content, query in requests:
         with pytest.raises(Refused) as refused:
-            target.call(method, path, sent, **query)
+            target.call(method, path, content, **query)
         assert (refused.value.status, bool(refused.value.hint)) == (409, True)
         kinds.append(refused.value.kind)
     assert kinds == ["being_removed", "commit_expired"]
 
 
 def require_allowed_later(data, folder, dead, expired):
-    """Requires that both can be referred to once the lease has ended, and are kept then."""
+    """Requires that both can be referenced after the lease has expired, and are kept then."""
     with Lake(
         SQLiteStore(data / "metadata" / DATABASE_FILE),
         LocalBlocks(data / "block"),
@@ -92,21 +90,21 @@ def require_allowed_later(data, folder, dead, expired):
             assert run.sweep().missing.objects == 0
         for reference, path in (("main", "again"), ("v1", "a")):
             assert lake.objects.open("sea", reference, path).read_bytes() == b"old"
-        assert lake.core.sweeps.under_way()[0] == []
+        assert lake.core.sweeps.running()[0] == []
 
 
-def test_a_server_that_is_killed_between_tombstones_and_removal(data, tmp_path):
+def test_server_killed_between_tombstones_and_removal_loses_no_referenced_object(data, tmp_path):
     data, dead, expired = data
-    made = []
+    steps = []
 
-    def before(moment):
-        if "POST tombstones" in made and server.process.poll() is None:
+    def before(step):
+        if "POST tombstones" in steps and server.process.poll() is None:
             os.kill(server.pid, signal.SIGKILL)
             server.process.wait()
-        made.append(moment)
+        steps.append(step)
 
     with running_server(data) as server:
-        installation, blocks = installation_of(server, data, tmp_path / "gc", before)
+        installation, blocks = open_installation(server, data, tmp_path / "gc", before)
         collector = Collector(installation, blocks, tmp_path / "gc", clock=time.time)
         with collector.mark("sea", **NOW) as run:
             assert run.summary.due.objects == 1
@@ -119,12 +117,12 @@ def test_a_server_that_is_killed_between_tombstones_and_removal(data, tmp_path):
     require_allowed_later(data, tmp_path, dead, expired)
 
 
-def test_a_collector_that_never_comes_back(data, tmp_path):
+def test_addresses_of_a_killed_collector_can_be_staged_after_its_lease(data, tmp_path):
     data, dead, expired = data
     with running_server(data) as server:
-        installation, blocks = installation_of(server, data, tmp_path / "gc")
+        installation, blocks = open_installation(server, data, tmp_path / "gc")
         sea, killed = installation.repository("sea"), installation.run_id()
         installation.begin_sweep(sea, killed)
-        installation.condemn(sea, killed, [blocks.unqualify(dead)])
+        installation.add_tombstones(sea, killed, [blocks.unqualify(dead)])
         require_forbidden(server, dead, expired)
     require_allowed_later(data, tmp_path, dead, expired)

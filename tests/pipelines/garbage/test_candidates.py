@@ -1,4 +1,4 @@
-"""Candidates: what looks like an object of ours, and when it was named."""
+"""Candidates: the format of generated addresses, and the time in them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.candidates import NONE_KNOWN, candidates
+from anabranch.pipelines.garbage.addresses.candidates import NO_EARLIER_CANDIDATES, candidates
 from anabranch.versioning.identifiers import Identifiers
 
-OURS = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?")
+GENERATED = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?")
 XIDS = st.text("0123456789abcdefghijklmnopqrstuv", min_size=20, max_size=20)
 ADDRESSES = st.one_of(
     st.builds("data/{}/{}".format, XIDS, XIDS),
@@ -25,24 +25,25 @@ ADDRESSES = st.one_of(
 )
 
 
-def kept(addresses, before):
+def select(addresses, before):
     column = pa.array(addresses, pa.string())
     zeros = pa.array(np.zeros(len(addresses), np.int64))
     batch = pa.RecordBatch.from_arrays(
         [column, zeros, zeros, pa.array(hash_addresses(column), pa.uint64())],
         names=["address", "size", "mtime", "hash"],
     )
-    (found,) = candidates([batch], NONE_KNOWN, before=before, now=1)
-    return found.column("address").to_pylist()
+    (selected,) = candidates([batch], NO_EARLIER_CANDIDATES, before=before, now=1)
+    return selected.column("address").to_pylist()
 
 
 @given(st.lists(ADDRESSES, max_size=30))
 @example(["data/" + "0" * 20 + "/" + "\N{LATIN SMALL LETTER A WITH DIAERESIS}" * 10])
-def test_ours_are_those_that_the_pattern_finds(addresses):
-    assert kept(addresses, 2**33) == [name for name in addresses if OURS.fullmatch(name)]
+def test_creation_times_accept_exactly_generated_addresses(addresses):
+    assert select(addresses, 2**33) == [name for name in addresses if GENERATED.fullmatch(name)]
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.integers(0, 2**32))
-def test_an_address_is_as_old_as_its_name_says(times, before):
-    named = {f"data/{'0' * 20}/{Identifiers(lambda: time).xid()}": time for time in times}  # noqa: B023
-    assert kept(list(named), before) == [name for name, time in named.items() if time < before]
+def test_candidates_have_generated_times_before_the_limit(times, before):
+    created = {f"data/{'0' * 20}/{Identifiers(lambda: time).xid()}": time for time in times}  # noqa: B023
+    expected = [name for name, time in created.items() if time < before]
+    assert select(list(created), before) == expected

@@ -1,4 +1,4 @@
-"""Runs of garbage collection: what they take for dead, each rule by itself."""
+"""Runs of garbage collection: which objects are candidates, one rule at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.versioning.records import keys
 
 
-def test_what_was_overwritten_before_it_was_committed_is_found(lake, clock, collector):
+def test_object_overwritten_before_its_commit_is_a_candidate(lake, clock, collector):
     first, second = put(lake, "a"), put(lake, "a")
     assert found(collector) == set()
     clock.advance(DAY + 1)
@@ -28,7 +28,7 @@ def test_what_was_overwritten_before_it_was_committed_is_found(lake, clock, coll
     assert second in stored(lake, "mem://sea")
 
 
-def test_rules_let_old_commits_go(lake, clock, collector):
+def test_objects_of_commits_expired_by_rules_are_candidates(lake, clock, collector):
     old = put(lake, "a")
     commit(lake)
     clock.advance(10 * DAY)
@@ -43,7 +43,7 @@ def test_rules_let_old_commits_go(lake, clock, collector):
     assert found(collector) == set()
 
 
-def test_files_of_others_are_left_alone(lake, clock, collector):
+def test_files_with_other_names_are_not_candidates(lake, clock, collector):
     strays = [
         "data/readme.txt",
         "data/" + "c" * 20 + "/notes",
@@ -66,7 +66,7 @@ def test_files_of_others_are_left_alone(lake, clock, collector):
     assert set(strays) <= stored(lake, "mem://sea")
 
 
-def test_an_address_that_was_handed_out_is_waited_for(lake, clock, collector):
+def test_object_at_a_generated_address_is_kept_for_the_grace_period(lake, clock, collector):
     address = lake.staging.new_address("sea", "main", "a")
     clock.advance(DAY)
     lake.blocks.put(address, [b"1"])
@@ -77,20 +77,20 @@ def test_an_address_that_was_handed_out_is_waited_for(lake, clock, collector):
     assert found(collector) == {address.removeprefix("mem://sea/")}
 
 
-def test_an_upload_under_way_lives_however_old_it_is(lake, clock, collector):
+def test_address_of_an_old_unfinished_upload_is_reachable(lake, clock, collector):
     upload = lake.uploads.create("sea", "main", "big")
-    # S3 dates what was uploaded in parts from the beginning of the upload
+    # the modification time in S3 of a completed upload is the beginning of the upload
     lake.blocks.put(upload.block, [b"1"])
     clock.advance(30 * DAY)
     assert found(collector) == set()
     lake.uploads.abort("sea", "main", "big", upload.id)
-    assert found(collector) == set()  # for an hour more
+    assert found(collector) == set()  # for another hour
     clock.advance(3601)
     lake.uploads.clean()
     assert found(collector) == {upload.address}
 
 
-def test_what_another_repository_names_lives(lake, clock, collector):
+def test_object_referenced_by_another_repository_is_reachable(lake, clock, collector):
     address = put(lake, "a")
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
     lake.repositories.create("land", "mem://land")
@@ -109,7 +109,7 @@ def test_what_another_repository_names_lives(lake, clock, collector):
     assert found(collector) == {address}
 
 
-def test_what_a_newer_change_hides_in_a_sealed_area_lives(lake, clock, collector):
+def test_entry_of_a_sealed_area_hidden_by_a_newer_change_is_reachable(lake, clock, collector):
     older = put(lake, "a")
     sea = lake.core.repositories.get("sea")
 
@@ -124,7 +124,7 @@ def test_what_a_newer_change_hides_in_a_sealed_area_lives(lake, clock, collector
     assert {older, newer} <= stored(lake, "mem://sea")
 
 
-def test_the_earlier_of_two_clocks_counts(lake, clock, tmp_path):
+def test_run_time_is_the_earlier_of_collector_and_store_clocks(lake, clock, tmp_path):
     put(lake, "a"), put(lake, "a")
     folder = tmp_path / "gc"
     ahead = Collector(lake.core, lake.blocks, folder, clock=lambda: clock.now + 100 * DAY)
@@ -136,7 +136,7 @@ def test_the_earlier_of_two_clocks_counts(lake, clock, tmp_path):
     assert found(behind) == set()
 
 
-def test_the_later_of_two_stamps_counts(lake, clock, collector):
+def test_age_of_an_object_is_by_the_later_of_its_two_times(lake, clock, collector):
     clock.advance(50 * DAY)
     named_later = lake.core.identifiers.data_address()
     clock.advance(-50 * DAY)
@@ -147,7 +147,7 @@ def test_the_later_of_two_stamps_counts(lake, clock, collector):
     assert found(collector) == {named_later}
 
 
-def test_a_commit_that_is_missing_fails_the_run(lake, collector):
+def test_missing_commit_fails_the_run(lake, collector):
     put(lake, "a")
     first = commit(lake)
     put(lake, "b")
@@ -161,7 +161,7 @@ def test_a_commit_that_is_missing_fails_the_run(lake, collector):
         collector.mark("sea")
 
 
-def test_another_repository_that_is_being_deleted_is_no_hindrance(lake, clock, collector):
+def test_repository_being_deleted_does_not_fail_a_run_of_another(lake, clock, collector):
     lake.repositories.create("land", "mem://land")
     dead = put(lake, "a")
     put(lake, "a")
@@ -171,7 +171,7 @@ def test_another_repository_that_is_being_deleted_is_no_hindrance(lake, clock, c
     real = lake.core.tags.all
 
     def tags(repository):
-        """What is read between the branches and the commits."""
+        """Deletes `land` after its branches and before its commits are read."""
         if repository.id == "land":
             lake.repositories.delete("land")
         return real(repository)
@@ -180,7 +180,7 @@ def test_another_repository_that_is_being_deleted_is_no_hindrance(lake, clock, c
     assert found(collector) == {dead}
 
 
-def test_a_listing_may_come_from_elsewhere(lake, clock, collector):
+def test_given_listing_replaces_listing_the_store(lake, clock, collector):
     first = put(lake, "a")
     put(lake, "a")
     clock.advance(2 * DAY)

@@ -1,4 +1,4 @@
-"""Uploads in parts that the store has completed, and the server has not, when they are ended."""
+"""Aborts of multipart uploads that the store has completed, but the server has not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOUR = 3600
 
 @pytest.fixture
 def upload(lake):
-    """An upload whose server was killed between the store's completion and the link."""
+    """An upload whose server was killed after the store completed it and before it was linked."""
     upload = lake.uploads.create("sea", "main", "a")
     part = lake.uploads.put_part("sea", "main", "a", upload.id, 1, [b"whole"])
     lake.blocks.complete_upload(upload.block, upload.id, [(1, part.checksum)])
@@ -29,7 +29,7 @@ def end(lake, upload, by):
 
 
 @pytest.mark.parametrize("by", ["abort", "collector"])
-def test_an_object_stays_if_its_address_was_staged(lake, clock, upload, by):
+def test_completed_upload_with_a_staged_address_is_kept(lake, clock, upload, by):
     place = {"address": upload.block, "checksum": "0" * 32, "size": 5}
     lake.staging.stage("sea", "main", "staged", **place)
     end(lake, upload, by)
@@ -41,7 +41,7 @@ def test_an_object_stays_if_its_address_was_staged(lake, clock, upload, by):
 
 
 @pytest.mark.parametrize("by", ["abort", "collector"])
-def test_an_object_that_nothing_refers_to_is_collected(lake, clock, collector, upload, by):
+def test_completed_upload_without_a_reference_is_collected(lake, clock, collector, upload, by):
     end(lake, upload, by)
     assert lake.blocks.stat(upload.block) is not None
     clock.advance(2 * DAY)

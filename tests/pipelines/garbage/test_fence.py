@@ -1,8 +1,8 @@
-"""What refers anew to objects that a sweep is about to remove: between any two of its steps, and
-with both taking turns at random.
+"""References to objects that a sweep is about to remove, created between any two of its steps and
+in random interleavings.
 
-The property is always this: what can be read after a reference was made stays readable. (Staging an
-address, anyone may name what was removed before.)
+The property is always this: an object that is readable after a reference was created stays
+readable. (A reference to an address can also be created after its object was removed.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from anabranch.errors import AnabranchError, Busy, Conflict
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import DEADLINE_SECONDS
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS, REMOVAL_SECONDS
+from anabranch.versioning.garbage.sweeps import (
+    CLOCK_SKEW_SECONDS,
+    LEASE_SECONDS,
+    MAX_REMOVAL_SECONDS,
+)
 
 REFUSALS = {"being_removed", "commit_expired", "sweep_under_way"}
 LATE = {"metadata_missing", "no_changes"}
@@ -68,7 +72,7 @@ def cherry_pick(sea):
 
 
 def merge(sea):
-    """Merges a commit that is on no branch: the main line's beginning went to another branch."""
+    """Merges a commit that is on no branch into a branch from its parent."""
     sea.lake.branches.create("sea", "first", f"{sea.expired}~1")
     sea.lake.refs.merge("sea", sea.expired, "first", committer="me")
     return "first", "old"
@@ -100,11 +104,13 @@ REFERENCES = (
 
 
 def attempt(sea, refer):
-    """Returns what a reference made readable, or None where it was refused, or came too late."""
+    """Returns the reference and path that were made readable, or None if the reference was refused
+    or came too late.
+    """
     try:
         place = refer(sea)
     except AnabranchError as error:
-        # after the sweep the commit that is merged or picked may bring nothing
+        # after the sweep, a merge or a cherry-pick may have no changes
         if (error.kind in REFUSALS and error.hint) or error.kind in LATE:
             return None
         raise
@@ -119,7 +125,7 @@ def sea(tmp_path):
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
-def test_a_reference_between_two_steps_of_a_sweep(refer, tmp_path):
+def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, tmp_path):
     outcomes = set()
     for number in itertools.count():
         folder = tmp_path / str(number)
@@ -142,8 +148,8 @@ def test_a_reference_between_two_steps_of_a_sweep(refer, tmp_path):
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
-def test_sweeps_and_references_take_turns_at_random(refer, tmp_path):
-    """Two sweeps and two references, each of which may be interrupted ahead of any step."""
+def test_interleaved_sweeps_and_references_lose_no_object(refer, tmp_path):
+    """Runs two sweeps and two references, each of which can be paused before any step."""
     kept = 0
     for seed in range(30):
         folder = tmp_path / str(seed)
@@ -164,18 +170,18 @@ def test_sweeps_and_references_take_turns_at_random(refer, tmp_path):
     assert kept
 
 
-def test_after_the_sweep_everything_works_again(sea):
+def test_all_references_are_admitted_after_the_sweep(sea):
     with sea.mark() as run:
         run.sweep()
     assert sea.left not in stored(sea.lake, "mem://sea")
     sea.lake.tags.create("sea", "v1", sea.expired)
     sea.lake.branches.create("sea", "b", "main")
     ((_, record),) = sea.lake.keyvalue.scan("anabranch-sweeps")
-    assert json.loads(record).keys() == {"", "#"}  # counters alone
+    assert json.loads(record).keys() == {"", "#"}  # only the counters
     assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
 
 
-def test_an_image_is_built_or_refused_and_never_loses_objects(sea):
+def test_image_build_during_a_sweep_succeeds_or_is_refused_and_loses_no_object(sea):
     with sea.mark() as run:
         made = []
         sea.steps.arm(12, lambda: made.append(attempt(sea, build_image)))
@@ -184,7 +190,7 @@ def test_an_image_is_built_or_refused_and_never_loses_objects(sea):
     assert place is None or sea.lake.objects.open("image", *place).read_bytes() == b"old"
 
 
-def test_what_a_build_reads_is_kept_until_it_has_its_tag(sea):
+def test_objects_that_a_build_reads_are_kept_until_the_image_is_tagged(sea):
     def sweep():
         with sea.mark() as run:
             run.sweep()
@@ -198,14 +204,14 @@ def test_what_a_build_reads_is_kept_until_it_has_its_tag(sea):
         if sea.steps.left >= 0:
             break
         if sea.object not in stored(sea.lake, "mem://sea"):
-            break  # it was swept before the build began to read
+            break  # the object was swept before the build read it
 
 
 class Killed(BaseException):
     """The end of a process."""
 
 
-def test_a_run_that_never_came_back_forbids_nothing_after_its_lease(sea):
+def test_killed_run_refuses_no_reference_after_its_lease(sea):
     def killed(operation, _subject):
         if operation == "delete":
             raise Killed
@@ -217,7 +223,7 @@ def test_a_run_that_never_came_back_forbids_nothing_after_its_lease(sea):
         sea.lake.blocks.before = sea.steps
     assert attempt(sea, stage) is None
     assert attempt(sea, make_branch) is None
-    sea.clock.advance(LEASE_SECONDS + CLOCK_SECONDS + 1)
+    sea.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)
     assert attempt(sea, stage) == ("main", "left")
     assert attempt(sea, make_branch) == ("back", "old")
     with sea.mark() as run:
@@ -227,10 +233,10 @@ def test_a_run_that_never_came_back_forbids_nothing_after_its_lease(sea):
     assert sea.readable("back", "old")
 
 
-def test_a_sweep_that_has_lost_its_lease_ends(sea):
+def test_sweep_with_an_expired_lease_fails(sea):
     with sea.mark() as run:
         sea.lake.core.sweeps.begin(run.summary.run_id)
-        sea.clock.advance(LEASE_SECONDS + CLOCK_SECONDS + 1)
+        sea.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)
         with sea.mark() as other:
             other.sweep()
         with pytest.raises(Conflict) as refused:
@@ -238,7 +244,7 @@ def test_a_sweep_that_has_lost_its_lease_ends(sea):
     assert refused.value.kind == "sweep_expired"
 
 
-def test_two_collectors_at_once(sea, tmp_path):
+def test_two_concurrent_collectors_remove_only_dead_objects(sea, tmp_path):
     second = Collector(sea.lake.core, sea.lake.blocks, tmp_path / "gc2", clock=sea.clock)
     with sea.mark() as one, second.mark("sea", window_seconds=0) as two:
         sea.steps.arm(8, two.sweep)
@@ -248,7 +254,7 @@ def test_two_collectors_at_once(sea, tmp_path):
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, HOUR])
-def test_clocks_of_servers_may_be_an_hour_apart(ahead, tmp_path):
+def test_references_are_safe_if_server_clocks_differ_by_an_hour(ahead, tmp_path):
     for number in itertools.count():
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -267,12 +273,12 @@ def test_clocks_of_servers_may_be_an_hour_apart(ahead, tmp_path):
             assert all(place is None or sea.readable(*place) for place in made[0])
 
 
-def test_a_removal_that_the_store_delays_is_fenced_until_it_takes_effect(sea):
+def test_delayed_removal_is_fenced_until_it_takes_effect(sea):
     made = []
 
     def delay(operation, _subject):
         if operation == "delete" and not made:
-            sea.clock.advance(DEADLINE_SECONDS + REMOVAL_SECONDS + HOUR)  # by a server's clock
+            sea.clock.advance(DEADLINE_SECONDS + MAX_REMOVAL_SECONDS + HOUR)  # by a server's clock
             made.append((attempt(sea, stage), attempt(sea, make_branch)))
             sea.clock.advance(-HOUR)
 
@@ -283,7 +289,7 @@ def test_a_removal_that_the_store_delays_is_fenced_until_it_takes_effect(sea):
     assert all(place is None or sea.readable(*place) for place in made[0])
 
 
-def test_rules_do_not_change_during_a_sweep(sea):
+def test_changing_rules_during_a_sweep_raises_conflict(sea):
     refused = []
 
     def change():
@@ -299,17 +305,17 @@ def test_rules_do_not_change_during_a_sweep(sea):
     sea.lake.garbage_rules.set("sea", RetentionRules(99))
 
 
-def test_a_sweep_waits_for_rules_that_are_being_changed(sea, monkeypatch):
+def test_sweep_fails_as_busy_while_rules_are_being_changed(sea, monkeypatch):
     monkeypatch.setattr("anabranch.versioning.garbage.sweeps._WAIT_SECONDS", 0.001)
-    with sea.mark() as run, sea.lake.core.sweeps.excluded("x"), pytest.raises(Busy):
+    with sea.mark() as run, sea.lake.core.sweeps.block_sweeps("x"), pytest.raises(Busy):
         run.sweep()
     assert sea.left in stored(sea.lake, "mem://sea")
 
 
-def test_a_batch_that_waited_too_long_is_left_to_the_next_run(sea, monkeypatch):
+def test_batch_after_its_deadline_is_left_to_the_next_run(sea, monkeypatch):
     monkeypatch.setattr("anabranch.pipelines.garbage.fence.DEADLINE_SECONDS", -1.0)
     monkeypatch.setattr(
-        "anabranch.pipelines.garbage.fence.Fence.condemn.__defaults__", (-1.0,), raising=True
+        "anabranch.pipelines.garbage.fence.Fence.begin_round.__defaults__", (-1.0,), raising=True
     )
     with sea.mark() as run:
         summary = run.sweep()

@@ -9,7 +9,7 @@ from support.stepped_sea import Sea
 
 from anabranch.errors import Conflict
 from anabranch.versioning.garbage.pins import PIN_SECONDS
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def sea(tmp_path):
         yield sea
 
 
-def test_a_reference_that_moves_in_step_with_the_readings_keeps_its_objects(sea, monkeypatch):
-    """It is a tag when branches are read, and a branch when tags are."""
+def test_reference_that_moves_in_step_with_the_passes_keeps_its_objects(sea, monkeypatch):
+    """The reference is a tag while branches are read, and a branch while tags are read."""
     lake, moves, moving = sea.lake, ["branch"], []
 
     def to_tag():
@@ -33,7 +33,7 @@ def test_a_reference_that_moves_in_step_with_the_readings_keeps_its_objects(sea,
 
     def move_ahead_of(read, kind, move):
         def moved(repository):
-            swept = not moving and lake.core.sweeps.under_way()[0]
+            swept = not moving and lake.core.sweeps.running()[0]
             if repository.id == "sea" and swept and moves[-1] != kind:
                 moving.append(kind)
                 move()
@@ -57,18 +57,18 @@ def test_a_reference_that_moves_in_step_with_the_readings_keeps_its_objects(sea,
     assert sea.readable(reference, "old")
 
 
-def test_pins_of_references_end_by_themselves_after_a_sweep(sea):
+def test_pins_of_references_expire_after_a_sweep(sea):
     with sea.mark() as run:
         sea.steps.arm(20, lambda: sea.lake.tags.create("sea", "v1", "main"))
         run.sweep()
     ((key, _),) = sea.lake.keyvalue.scan("anabranch-pins")
     assert key.decode().endswith(sea.lake.tags.get("sea", "v1").commit_id)
-    sea.clock.advance(2 * PIN_SECONDS + CLOCK_SECONDS + 1)
+    sea.clock.advance(2 * PIN_SECONDS + CLOCK_SKEW_SECONDS + 1)
     sea.lake.core.pins.clean()
     assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
 
 
-def test_a_refused_reference_leaves_no_pin(sea):
+def test_refused_reference_leaves_no_pin(sea):
     refused = []
 
     def refer():
@@ -94,8 +94,8 @@ def test_references_to_one_commit_share_a_pin_and_renew_it(sea):
     assert until == [2 * PIN_SECONDS, PIN_SECONDS + 1, 2 * PIN_SECONDS, PIN_SECONDS + 1]
 
 
-def test_a_pin_that_was_never_checked_admits_no_expired_commit(sea):
-    """Its writer was killed before it checked whether the commit had expired."""
+def test_unchecked_pin_admits_no_expired_commit(sea):
+    """The writer of the pin was killed before it checked whether the commit had expired."""
 
     class Killed(BaseException):
         pass

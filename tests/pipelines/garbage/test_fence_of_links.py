@@ -1,4 +1,4 @@
-"""Sweeps, or rounds of them, that begin and end between two steps of a reference to an address."""
+"""Sweeps and rounds that begin and end between two steps of a reference to an address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.stepped_sea import Sea
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.keyvalue.contract import Write
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 
 HOUR = 3600
 
@@ -30,7 +30,7 @@ def link(sea, address):
 
 
 def attempt(sea, address):
-    """Returns "linked", or the kind of the error that a link raises."""
+    """Links an address; returns "linked", or the kind of the error."""
     try:
         link(sea, address)
     except (Conflict, Invalid) as error:
@@ -39,7 +39,7 @@ def attempt(sea, address):
 
 
 def linkable(folder):
-    """Returns a sea, and an address where a client has stored an object an hour ago."""
+    """Returns a sea, and an address where a client stored an object an hour ago."""
     folder.mkdir()
     sea = Sea(folder)
     address = sea.lake.staging.new_address("sea", "main", "linked")
@@ -48,7 +48,7 @@ def linkable(folder):
     return sea, address
 
 
-def test_a_whole_sweep_between_two_steps_of_a_link(tmp_path):
+def test_sweep_between_any_two_steps_of_a_link_fails_the_link_or_keeps_the_object(tmp_path):
     outcomes = set()
     for number in itertools.count():
         sea, address = linkable(tmp_path / str(number))
@@ -64,7 +64,7 @@ def test_a_whole_sweep_between_two_steps_of_a_link(tmp_path):
     assert outcomes == {"link_address_empty", "linked"}
 
 
-def test_links_and_sweeps_take_turns_at_random(tmp_path):
+def test_interleaved_links_and_sweeps_lose_no_object(tmp_path):
     outcomes = set()
     for seed in range(40):
         sea, address = linkable(tmp_path / str(seed))
@@ -83,22 +83,22 @@ def test_links_and_sweeps_take_turns_at_random(tmp_path):
     assert len(outcomes) > 1
 
 
-@pytest.mark.parametrize("ahead_of", ["renew", "condemn"])
-def test_what_was_admitted_ahead_of_a_whole_round_is_refused(sea, ahead_of):
-    """The round begins and ends within one second, and its tombstones are gone again."""
+@pytest.mark.parametrize("before", ["renew", "tombstones"])
+def test_reference_admitted_before_a_whole_round_is_refused(sea, before):
+    """The round begins and ends within a second, and has removed its tombstones."""
     records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
     records.begin(sweep)
     _, conditions = records.admit_addresses([address])
     records.renew(sweep)
-    if ahead_of == "condemn":
+    if before == "tombstones":
         _, conditions = records.admit_addresses([address])
-    records.condemn(sweep, [address])
-    records.spare(sweep)
+    records.add_tombstones(sweep, [address])
+    records.remove_tombstones(sweep)
     assert not sea.lake.keyvalue.apply([Write("test", b"reference", b"")], conditions)
 
 
-@pytest.mark.parametrize("end", ["end", "spare", "lose"])
-def test_no_step_of_an_end_lets_through_what_was_admitted_ahead_of_it(tmp_path, end):
+@pytest.mark.parametrize("end", ["end", "round", "expiry"])
+def test_reference_admitted_before_the_end_of_a_sweep_is_refused_at_each_step_of_it(tmp_path, end):
     for number in itertools.count():
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -107,7 +107,7 @@ def test_no_step_of_an_end_lets_through_what_was_admitted_ahead_of_it(tmp_path, 
             records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
             records.begin(sweep)
             _, conditions = records.admit_addresses([address])
-            records.condemn(sweep, [address])
+            records.add_tombstones(sweep, [address])
             applied = []
 
             def refer(sea=sea, conditions=conditions, applied=applied):
@@ -117,15 +117,15 @@ def test_no_step_of_an_end_lets_through_what_was_admitted_ahead_of_it(tmp_path, 
             sea.steps.arm(number, refer)
             if end == "end":
                 records.end(sweep)
-            elif end == "spare":
-                records.spare(sweep)
+            elif end == "round":
+                records.remove_tombstones(sweep)
             else:
-                sea.clock.advance(LEASE_SECONDS + CLOCK_SECONDS + 1)
+                sea.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)
                 records.begin("t" * 20)
                 records.end("t" * 20)
             if not applied:
                 refer()
                 break
-            assert applied == [False], f"let through at step {number}"
+            assert applied == [False], f"admitted at step {number}"
     assert set(applied) == {False}
     assert number > 2

@@ -48,7 +48,11 @@ class GarbageMachine(RuleBasedStateMachine):
         self.lake = memory_lake(self.folder, self.clock)
         self.lake.repositories.create("sea", "mem://sea")
         self.collector = Collector(
-            self.lake.core, self.lake.blocks, self.folder / "gc", clock=self.clock, share=3
+            self.lake.core,
+            self.lake.blocks,
+            self.folder / "gc",
+            clock=self.clock,
+            partition_hashes=3,
         )
         self.number = 0
         self.born: dict[str, float] = {}
@@ -201,7 +205,7 @@ class GarbageMachine(RuleBasedStateMachine):
     @rule()
     def collect(self):
         before = stored(self.lake, "mem://sea")
-        self.clock.advance(1)  # runs of one second do not know each other's order
+        self.clock.advance(1)  # ids of runs within a second are not ordered
         with self.collector.mark("sea", grace_seconds=GRACE, window_seconds=WINDOW) as run:
             found = addresses(run.candidates())
             assert found == self.dead(before)

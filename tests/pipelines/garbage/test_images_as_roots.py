@@ -33,7 +33,7 @@ def found(collector):
         return addresses(run.candidates())
 
 
-def test_an_image_holds_what_its_sources_let_go(lake, clock, collector, build):
+def test_image_keeps_objects_of_expired_commits(lake, clock, collector, build):
     lake.garbage_rules.set("sea", RetentionRules(1))
     put(lake, "in/a", b"1")
     beside = put(lake, "out/a", b"1")
@@ -60,7 +60,7 @@ def test_an_image_holds_what_its_sources_let_go(lake, clock, collector, build):
     assert b",false," in row
 
 
-def test_what_an_image_held_goes_a_day_after_it(lake, clock, collector, build):
+def test_objects_of_a_deleted_image_are_candidates_after_a_day(lake, clock, collector, build):
     lake.garbage_rules.set("sea", RetentionRules(1))
     held = put(lake, "in/a", b"1")
     lake.commits.commit("sea", "main", committer="me", message="m")

@@ -36,7 +36,7 @@ def run(folder, temporary, how):
     return done.returncode, done.stdout.split()
 
 
-def test_the_next_run_removes_the_files_of_a_killed_one(tmp_path):
+def test_next_run_removes_local_files_of_a_killed_run(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     code, (killed,) = run(tmp_path / "lake", temporary, "killed")

@@ -16,7 +16,7 @@ from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.marking.missing import MISSING
-from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.images.assemble import ImageRequest
 from anabranch.testing.lake import Clock
 
@@ -41,7 +41,7 @@ def needs(missing):
     }
 
 
-def test_a_lost_object_of_commits_is_named_with_what_needs_it(lake, clock, collector):
+def test_missing_object_of_commits_is_reported_with_its_needs(lake, clock, collector):
     lost, kept = put(lake, "a"), put(lake, "b")
     first = commit(lake)
     lake.tags.create("sea", "v1", "main")
@@ -53,7 +53,7 @@ def test_a_lost_object_of_commits_is_named_with_what_needs_it(lake, clock, colle
     lose(lake, lost)
     with collector.mark("sea") as run:
         missing = run.summary.missing
-        page = html_page(run.summary).decode()
+        page = render_page(run.summary).decode()
     assert (missing.objects, missing.references, missing.checked) == (1, 1, "all")
     assert needs(missing) == {("sea", "a", lost, "branch dev", "branch main", "tag v1")}
     assert missing.shown[0].commit in {first.id, second.id}
@@ -67,7 +67,7 @@ def test_a_lost_object_of_commits_is_named_with_what_needs_it(lake, clock, colle
     assert told["missing"]["shown"][0]["path"] == "a"
 
 
-def test_a_lost_staged_object_is_named_with_its_branch(lake, clock, collector):
+def test_missing_staged_object_is_reported_with_its_branch(lake, clock, collector):
     lost = put(lake, "a")
     clock.advance(2 * HOUR)
     lose(lake, lost)
@@ -76,7 +76,9 @@ def test_a_lost_staged_object_is_named_with_its_branch(lake, clock, collector):
     assert check(collector).objects == 0
 
 
-def test_a_lost_object_of_another_repository_and_an_image_is_named(lake, clock, collector):
+def test_missing_object_needed_by_another_repository_and_an_image_is_reported(
+    lake, clock, collector
+):
     lake.garbage_rules.set("sea", RetentionRules(1))
     lost = put(lake, "in/a")
     commit(lake)
@@ -102,7 +104,7 @@ def test_a_lost_object_of_another_repository_and_an_image_is_named(lake, clock, 
     assert "tag v1" in image[3:]
 
 
-def test_what_nothing_active_refers_to_is_not_missing(lake, clock, collector):
+def test_removed_object_without_active_references_is_not_missing(lake, clock, collector):
     lake.garbage_rules.set("sea", RetentionRules(1))
     lost = put(lake, "a")
     commit(lake)
@@ -115,14 +117,14 @@ def test_what_nothing_active_refers_to_is_not_missing(lake, clock, collector):
     assert check(collector).objects == 0
 
 
-def test_addresses_of_others_are_not_missing(lake, clock, collector):
+def test_addresses_outside_of_the_namespace_are_not_missing(lake, clock, collector):
     for path, address in (("a", "mem://sea/data/readme.txt"), ("b", "mem://other/x")):
         lake.staging.stage("sea", "main", path, address=address, checksum="0" * 32, size=1)
     clock.advance(DAY)
     assert check(collector).objects == 0
 
 
-def test_an_upload_in_parts_under_way_is_not_missing(lake, clock, collector):
+def test_unfinished_multipart_upload_is_not_missing(lake, clock, collector):
     upload = lake.uploads.create("sea", "main", "big")
     clock.advance(3 * DAY)
     assert f"{upload.address}" not in stored(lake, "mem://sea")
@@ -130,7 +132,7 @@ def test_an_upload_in_parts_under_way_is_not_missing(lake, clock, collector):
 
 
 @pytest.mark.parametrize("seconds", [0, 3 * DAY])
-def test_what_is_stored_after_the_listing_is_not_missing(lake, clock, collector, seconds):
+def test_object_stored_after_the_listing_is_not_missing(lake, clock, collector, seconds):
     """Also where the address is old, as that of an upload in parts that ends meanwhile."""
     address = lake.staging.new_address("sea", "main", "a")
     clock.advance(seconds)
@@ -152,7 +154,7 @@ def test_what_is_stored_after_the_listing_is_not_missing(lake, clock, collector,
     assert (missing.objects, missing.checked) == (0, "all")
 
 
-def test_an_object_named_in_the_last_hour_is_left_to_the_next_run(lake, clock, collector):
+def test_missing_address_generated_in_the_last_hour_is_not_reported(lake, clock, collector):
     lost = put(lake, "a")
     lose(lake, lost)
     clock.advance(HOUR)
@@ -177,7 +179,7 @@ def test_check_only_writes_no_candidates_and_removes_nothing(lake, clock, collec
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_healthy_lake_misses_nothing_and_a_damaged_one_what_it_lost(tmp_path, seed):
+def test_missing_objects_of_random_lakes_are_exactly_the_deleted_ones(tmp_path, seed):
     clock, chance = Clock(), random.Random(seed)
     with memory_lake(tmp_path, clock) as lake:
         lake.repositories.create("sea", "mem://sea")
@@ -185,7 +187,9 @@ def test_a_healthy_lake_misses_nothing_and_a_damaged_one_what_it_lost(tmp_path, 
         live_at_random(lake, chance, 60)
         clock.advance(2 * DAY)
         # shares so small that several are compared
-        collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=clock, share=5)
+        collector = Collector(
+            lake.core, lake.blocks, tmp_path / "gc", clock=clock, partition_hashes=5
+        )
         with collector.mark("sea", window_seconds=0) as run:
             assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
             run.sweep()

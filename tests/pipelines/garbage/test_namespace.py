@@ -24,13 +24,13 @@ def blocks(tmp_path):
 
 
 def read(blocks, collected, reader, rows):
-    reading = to_namespace(repository(collected), blocks).reading(repository(reader))
+    resolver = to_namespace(repository(collected), blocks).resolver(repository(reader))
     kinds, addresses = zip(*rows, strict=True)
-    found = reading.relative(pa.array(addresses), pa.array(kinds, pa.int32()))
+    found = resolver.resolve(pa.array(addresses), pa.array(kinds, pa.int32()))
     return sorted(name for column in found for name in column.to_pylist())
 
 
-def test_its_own(blocks):
+def test_addresses_of_the_collected_repository_are_resolved(blocks):
     root = blocks.qualify("local://sea")
     rows = [
         (RELATIVE, "data/a"),
@@ -48,7 +48,7 @@ def test_its_own(blocks):
     assert read(blocks, "local://sea/", "local://sea", rows[:1]) == ["data/a"]
 
 
-def test_one_around_it(blocks):
+def test_addresses_of_an_enclosing_namespace_are_resolved(blocks):
     rows = [
         (RELATIVE, "data/a"),
         (RELATIVE, "in/data/b"),
@@ -60,7 +60,7 @@ def test_one_around_it(blocks):
     assert read(blocks, "local://sea/in", "local://se", rows) == ["data/d"]
 
 
-def test_anothers(blocks):
+def test_addresses_of_another_namespace_are_resolved(blocks):
     rows = [(RELATIVE, "data/a"), (FULL, "local://sea/data/b"), (FULL, "local://land/data/c")]
     assert read(blocks, "local://sea", "local://land", rows) == ["data/b"]
     assert read(blocks, "local://sea", "local://sea/in", rows) == ["data/b", "in/data/a"]

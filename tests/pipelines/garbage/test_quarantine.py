@@ -13,12 +13,12 @@ from support.quarantine import WEEK, QuarantineSea
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.garbage.prepare import GarbagePreparation
 from anabranch.errors import NotFound, NotSupported
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
-from anabranch.pipelines.garbage.reports.page import html_page
-from anabranch.pipelines.garbage.sweeping.restore import KEPT_SECONDS
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
+from anabranch.pipelines.garbage.reports.page import render_page
+from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 
 
-def test_a_sweep_is_taken_back(make_sea):
+def test_restoration_of_a_run_restores_all_its_objects(make_sea):
     sea = make_sea()
     summary = sea.sweep()
     assert (summary.quarantined.objects, summary.quarantined.bytes) == (3, 18)
@@ -37,7 +37,7 @@ def test_a_sweep_is_taken_back(make_sea):
     assert sea.restorer.restore("sea", run.run_id).restored.objects == 0
 
 
-def test_what_is_in_quarantine_is_no_candidate(make_sea):
+def test_quarantined_object_is_not_a_candidate(make_sea):
     sea = make_sea()
     sea.sweep()
     with sea.mark() as run:
@@ -46,7 +46,7 @@ def test_what_is_in_quarantine_is_no_candidate(make_sea):
         assert run.summary.unknown == 0
 
 
-def test_some_objects_are_restored(make_sea):
+def test_restoration_with_prefixes_restores_matching_objects(make_sea):
     sea = make_sea()
     run = sea.sweep().run_id
     first, second, third = sorted(sea.dead)
@@ -58,7 +58,7 @@ def test_some_objects_are_restored(make_sea):
 
 
 @pytest.mark.parametrize("run", ["", "x", "../..", "c" * 20])
-def test_a_run_without_a_quarantine_is_refused(local_sea, run):
+def test_restoration_of_a_run_without_quarantine_raises_not_found(local_sea, run):
     sea = local_sea()
     sea.sweep()
     with pytest.raises(NotFound, match="nothing in quarantine"):
@@ -67,7 +67,7 @@ def test_a_run_without_a_quarantine_is_refused(local_sea, run):
         sea.restorer.restore("land", run)
 
 
-def test_a_restored_object_is_kept_for_a_week(make_sea):
+def test_restored_object_is_protected_for_a_week(make_sea):
     sea = make_sea()
     run = sea.sweep().run_id
     sea.restorer.restore("sea", run)
@@ -76,7 +76,7 @@ def test_a_restored_object_is_kept_for_a_week(make_sea):
         assert sea.sweep().quarantined.objects == 0
     assert sea.data() == {sea.kept, *sea.dead}
     sea.stage(min(sea.dead))
-    sea.clock.advance(KEPT_SECONDS + 2 * CLOCK_SECONDS)
+    sea.clock.advance(PROTECTION_SECONDS + 2 * CLOCK_SKEW_SECONDS)
     again = sea.sweep()
     assert again.quarantined.objects == 2
     assert sea.data() == {sea.kept, min(sea.dead)}
@@ -85,7 +85,7 @@ def test_a_restored_object_is_kept_for_a_week(make_sea):
     assert sea.restorer.restore("sea", run).restored.objects == 0
 
 
-def test_what_others_collect_by_spares_restored_objects(local_sea):
+def test_lists_for_other_collectors_contain_restored_objects(local_sea):
     sea = local_sea()
     sea.restorer.restore("sea", sea.sweep().run_id)
     prepared = GarbagePreparation(sea.lake.core, sea.lake.blocks, sea.clock, sea.lake.images)
@@ -95,7 +95,7 @@ def test_what_others_collect_by_spares_restored_objects(local_sea):
     assert set(table.column("physical_address").to_pylist()) == set(sea.dead)
 
 
-def test_an_address_with_another_object_is_left_alone(make_sea):
+def test_restoration_does_not_replace_another_object_at_the_address(make_sea):
     sea = make_sea()
     run = sea.sweep().run_id
     taken, *others = sorted(sea.dead)
@@ -107,10 +107,10 @@ def test_an_address_with_another_object_is_left_alone(make_sea):
     assert sea.restorer.restore("sea", run).replaced == [taken]
 
 
-def test_the_time_in_quarantine_is_kept_and_an_hour_more(make_sea):
+def test_purge_waits_for_the_quarantine_time_and_an_hour(make_sea):
     sea = make_sea()
     run = sea.sweep(DAY).run_id
-    for seconds in (DAY, CLOCK_SECONDS - 1):
+    for seconds in (DAY, CLOCK_SKEW_SECONDS - 1):
         sea.clock.advance(seconds)
         assert sea.collector.purge("sea").purged.objects == 0
     assert sea.restorer.runs("sea")
@@ -124,7 +124,7 @@ def test_the_time_in_quarantine_is_kept_and_an_hour_more(make_sea):
     assert not [name for name in stored(sea.lake, sea.namespace) if "/quarantine/" in name]
 
 
-def test_each_sweep_purges_and_a_report_does_not(make_sea):
+def test_sweep_purges_expired_objects_and_report_does_not(make_sea):
     sea = make_sea()
     run = sea.sweep(-7200).run_id  # its time is over at once
     (held,) = sea.restorer.runs("sea") or [None]
@@ -137,7 +137,7 @@ def test_each_sweep_purges_and_a_report_does_not(make_sea):
     assert [each.run_id == run for each in sea.restorer.runs("sea")] == [False]
 
 
-def test_nothing_that_something_refers_to_is_purged(make_sea):
+def test_purge_keeps_referenced_objects(make_sea):
     sea = make_sea()
     run = sea.sweep(DAY).run_id
     needed = min(sea.dead)
@@ -155,7 +155,7 @@ def test_nothing_that_something_refers_to_is_purged(make_sea):
     assert sea.read(needed) == sea.dead[needed]
 
 
-def test_a_missing_object_says_where_it_can_be_restored(make_sea):
+def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_sea):
     sea = make_sea()
     run = sea.sweep().run_id
     needed = min(sea.dead)
@@ -166,13 +166,13 @@ def test_a_missing_object_says_where_it_can_be_restored(make_sea):
         missing = checked.summary.missing
     assert {each.address for each in missing.shown} == {needed, lost}
     assert missing.quarantine == {needed: run}
-    assert run.encode() in html_page(checked.summary)
+    assert run.encode() in render_page(checked.summary)
     sea.restorer.restore("sea", run)
     with sea.collector.mark("sea", check_only=True) as checked:
         assert [each.address for each in checked.summary.missing.shown] == [lost]
 
 
-def test_runs_with_a_quarantine_keep_their_files(local_sea):
+def test_files_of_runs_with_quarantined_objects_are_kept(local_sea):
     sea = local_sea()
     run = sea.sweep().run_id
     for _ in range(12):
@@ -185,7 +185,7 @@ def test_runs_with_a_quarantine_keep_their_files(local_sea):
 
 
 @pytest.mark.parametrize("kind", ["memory", "s3"])
-def test_a_store_without_a_quarantine_is_refused_before_anything_is_done(kind, request, tmp_path):
+def test_store_without_quarantine_support_is_refused_before_the_run(kind, request, tmp_path):
     if kind == "memory":
         sea = QuarantineSea(tmp_path, MemoryBlocks(), "mem://sea")
     else:

@@ -12,8 +12,8 @@ from support.quarantine import NOW, Killed
 
 from anabranch.errors import AnabranchError, Conflict, NotFound
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
-from anabranch.pipelines.garbage.sweeping.restore import KEPT_SECONDS
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
+from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 
 
 @pytest.fixture(params=[11, pytest.param(1, marks=pytest.mark.slow)])
@@ -22,7 +22,7 @@ def steps(request):
     return lambda: itertools.count(0, request.param)
 
 
-def test_a_sweep_that_is_killed_ahead_of_any_step_loses_nothing(make_sea, steps):
+def test_sweep_killed_before_any_step_loses_no_object(make_sea, steps):
     for number in steps():
         sea = make_sea(f"sea{number}")
         with sea.mark() as run:
@@ -36,13 +36,13 @@ def test_a_sweep_that_is_killed_ahead_of_any_step_loses_nothing(make_sea, steps)
         for each in sea.restorer.runs("sea"):
             assert sea.restorer.restore("sea", each.run_id).failed == 0
         assert {name: sea.read(name) for name in sea.dead} == sea.dead, number
-        sea.clock.advance(KEPT_SECONDS + 2 * CLOCK_SECONDS)
+        sea.clock.advance(PROTECTION_SECONDS + 2 * CLOCK_SKEW_SECONDS)
         sea.sweep()
         assert sea.data() == {sea.kept}
     assert number > 10
 
 
-def test_a_restoration_that_is_killed_ahead_of_any_step_is_repeated(make_sea, steps):
+def test_restoration_killed_before_any_step_can_be_repeated(make_sea, steps):
     for number in steps():
         sea = make_sea(f"sea{number}")
         run = sea.sweep().run_id
@@ -58,7 +58,7 @@ def test_a_restoration_that_is_killed_ahead_of_any_step_is_repeated(make_sea, st
     assert number > 5
 
 
-def test_a_purge_that_is_killed_ahead_of_any_step_is_done_by_the_next(make_sea, steps):
+def test_next_purge_completes_one_killed_before_any_step(make_sea, steps):
     for number in steps():
         sea = make_sea(f"sea{number}")
         sea.sweep(DAY)
@@ -88,7 +88,7 @@ def attempt(act):
         return None
 
 
-def test_a_restoration_ahead_of_any_step_of_a_purge(make_sea, steps):
+def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(make_sea, steps):
     """What was said to be restored is there afterwards."""
     outcomes = set()
     for number in steps():
@@ -111,7 +111,7 @@ def test_a_restoration_ahead_of_any_step_of_a_purge(make_sea, steps):
     assert outcomes == {0, 3}
 
 
-def test_a_restoration_ahead_of_any_step_of_a_sweep(make_sea, steps):
+def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(make_sea, steps):
     """Another collector has listed the objects before the first one removed them."""
     outcomes = set()
     for number in steps():
@@ -138,7 +138,7 @@ def test_a_restoration_ahead_of_any_step_of_a_sweep(make_sea, steps):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_sweeps_purges_and_restorations_take_turns_at_random(local_sea, seed):
+def test_interleaved_sweeps_purges_and_restorations_lose_no_object(local_sea, seed):
     sea, made = local_sea(), []
     other = Collector(sea.lake.core, sea.lake.blocks, sea.folder / "gc2", clock=sea.clock)
     run = sea.sweep(DAY).run_id
@@ -161,7 +161,7 @@ def test_sweeps_purges_and_restorations_take_turns_at_random(local_sea, seed):
     assert sea.read(sea.kept) == b"kept"
 
 
-def test_a_swept_object_that_the_store_refuses_to_move_stays(local_sea):
+def test_object_that_the_store_refuses_to_move_is_kept(local_sea):
     sea = local_sea()
 
     def refuse(operation, _subject):
@@ -183,7 +183,7 @@ def test_a_swept_object_that_the_store_refuses_to_move_stays(local_sea):
     assert (done.restored.objects, done.present) == (0, 3)
 
 
-def test_the_earlier_time_of_a_killed_sweep_does_not_purge_what_a_later_one_removed(make_sea):
+def test_earlier_part_of_a_killed_sweep_does_not_purge_objects_of_a_later_part(make_sea):
     sea = make_sea()
 
     def kill(operation, _subject):

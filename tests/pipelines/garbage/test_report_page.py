@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
-from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.reports.summary import Summary
 
 EMPTY = {"meta", "rect"}
@@ -91,7 +91,7 @@ def pair(amount):
     st.dictionaries(st.text("abc/<&\"'", min_size=1, max_size=50), AMOUNTS, max_size=60),
     st.dictionaries(st.dates().map(lambda date: date.strftime("%Y-%m")), AMOUNTS, max_size=40),
 )
-def test_figures_are_those_of_the_summary(amounts, by_branch, by_folder, by_month):
+def test_page_has_the_numbers_of_the_summary(amounts, by_branch, by_folder, by_month):
     listed, dead, due, swept, never, others = amounts
     summary = summary_of(
         state="swept",
@@ -102,7 +102,7 @@ def test_figures_are_those_of_the_summary(amounts, by_branch, by_folder, by_mont
         by_month=by_month,
         origins=Origins(by_branch, by_folder, others, never),
     )
-    found = Page(html_page(summary)).sections
+    found = Page(render_page(summary)).sections
     assert found["How much"] == {
         "listed": pair(listed),
         "dead": pair(dead),
@@ -118,7 +118,7 @@ def test_figures_are_those_of_the_summary(amounts, by_branch, by_folder, by_mont
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_stay_in_their_places(name):
+def test_names_are_escaped_in_the_page(name):
     amounts = {name: ObjectTotals(1, 1)}
     summary = summary_of(
         repository=name,
@@ -131,12 +131,12 @@ def test_names_stay_in_their_places(name):
         by_month=amounts,
         origins=Origins(amounts, amounts),
     )
-    raw = html_page(summary)
+    raw = render_page(summary)
     page = Page(raw)
     assert not {each for each in page.attributes if each.startswith(("on", "href", "src"))}
     assert raw.count(b"<style>") == raw.count(b"</style>") == 1
     plain = Page(
-        html_page(summary_of(default_retention_days=1, by_month={"x": ObjectTotals(1, 1)}))
+        render_page(summary_of(default_retention_days=1, by_month={"x": ObjectTotals(1, 1)}))
     )
     assert page.attributes == plain.attributes
     for unseen in ("\x00", "\x1b", "\u202e"):
@@ -145,24 +145,24 @@ def test_names_stay_in_their_places(name):
 
 @settings(max_examples=60)
 @given(NAMES, AMOUNTS)
-def test_any_name_gives_a_page(name, amount):
-    Page(html_page(summary_of(repository=name, origins=Origins({name: amount}, {name: amount}))))
+def test_page_of_any_name_is_well_formed(name, amount):
+    Page(render_page(summary_of(repository=name, origins=Origins({name: amount}, {name: amount}))))
 
 
-def test_a_page_of_nothing():
-    page = Page(html_page(summary_of()))
+def test_section_without_rows_says_nothing():
+    page = Page(render_page(summary_of()))
     assert page.sections["By age"] == {}
     assert "Nothing." in page.texts
 
 
-def test_the_page_needs_nothing_from_elsewhere():
-    raw = html_page(summary_of(by_month={"2023-11": ObjectTotals(1, 1)}))
+def test_page_has_no_external_resources():
+    raw = render_page(summary_of(by_month={"2023-11": ObjectTotals(1, 1)}))
     assert b"default-src 'none'" in raw
     assert b"http" not in raw.replace(b"http://www.w3.org/2000/svg", b"").replace(
         b"http-equiv", b""
     )
 
 
-def test_a_summary_goes_to_json_and_back():
+def test_summary_round_trips_through_json():
     summary = summary_of(origins=Origins({"": ObjectTotals(1, 2)}))
     assert msgspec.json.decode(msgspec.json.encode(summary), type=Summary) == summary

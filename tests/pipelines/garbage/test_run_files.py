@@ -9,7 +9,7 @@ from support.garbage import DAY, put, stored
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 
 
-def test_the_summary_and_the_candidates_are_files(lake, clock, collector):
+def test_run_writes_summary_and_candidates_to_the_store(lake, clock, collector):
     put(lake, "a", body=b"123"), put(lake, "a", body=b"1")
     clock.advance(2 * DAY)
     with collector.mark("sea") as run:
@@ -24,7 +24,7 @@ def test_the_summary_and_the_candidates_are_files(lake, clock, collector):
     assert told["found"]["repositories"] == 1
 
 
-def test_old_runs_are_forgotten(lake, clock, collector):
+def test_files_of_old_runs_are_removed(lake, clock, collector):
     for _ in range(12):
         clock.advance(60)
         with collector.mark("sea", window_seconds=0) as run:

@@ -74,7 +74,7 @@ def namespace_of(lake):
 
 
 def told(collector):
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", **NOW) as run:
         summary = run.summary
         rows = [list(row.values())[:3] for batch in run.candidates() for row in batch.to_pylist()]
@@ -83,7 +83,9 @@ def told(collector):
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(30))])
-def test_after_any_history_both_tell_the_same(lake, through, here, seed):
+def test_collections_of_random_histories_through_server_and_database_agree(
+    lake, through, here, seed
+):
     live_at_random(lake, random.Random(seed), steps=80)
     aged(lake, namespace_of(lake))
     local = told(here)
@@ -97,7 +99,7 @@ def test_after_any_history_both_tell_the_same(lake, through, here, seed):
 
 
 def missing(collector, **options):
-    time.sleep(1.1)  # runs of one second do not know each other's order
+    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", **options) as run:
         summary = run.summary.missing
     rows = [
@@ -110,7 +112,7 @@ def missing(collector, **options):
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 9))]
 )
-def test_both_miss_the_same_objects(lake, through, here, seed):
+def test_missing_objects_through_server_and_database_agree(lake, through, here, seed):
     refer_to_lost(lake, namespace_of(lake), random.Random(seed))
     lake.tags.create("sea", "v1", "main")
     lake.garbage_rules.set("sea", RetentionRules(1))
@@ -147,7 +149,9 @@ class OlderServer:
 
 
 @pytest.mark.parametrize("refuses", [False, True])
-def test_without_paths_only_commits_are_checked(lake, served, data, tmp_path, refuses):
+def test_server_without_paths_of_staged_objects_checks_only_commits(
+    lake, served, data, tmp_path, refuses
+):
     refer_to_lost(lake, namespace_of(lake), random.Random(3))
     served.calls, calls = OlderServer(served.calls, refuses), served.calls
     try:
@@ -164,7 +168,7 @@ def test_without_paths_only_commits_are_checked(lake, served, data, tmp_path, re
     assert not [name for name in names if "gc/uncommitted/" in name]
 
 
-def test_a_sweep_looks_at_the_server_first(lake, through):
+def test_sweep_through_a_server_keeps_an_object_staged_after_marking(lake, through):
     first = lake.objects.upload("sea", "main", "a", [b"1"]).entry
     second = lake.objects.upload("sea", "main", "a", [b"2"]).entry
     kept = lake.objects.upload("sea", "main", "a", [b"3"]).entry
@@ -182,7 +186,7 @@ def test_a_sweep_looks_at_the_server_first(lake, through):
     assert second.address not in there
 
 
-def test_a_repository_that_is_not_there_or_goes(lake, through):
+def test_missing_or_deleted_repository_raises_not_found(lake, through):
     with pytest.raises(NotFound, match="repository not found"):
         through.mark("nowhere")
     for body in (b"1", b"2"):
@@ -195,7 +199,7 @@ def test_a_repository_that_is_not_there_or_goes(lake, through):
 
 
 @pytest.mark.usefixtures("lake")
-def test_a_server_whose_clock_is_ahead_lets_nothing_go(collect):
+def test_server_with_a_clock_far_ahead_raises_conflict(collect):
     behind = collect(lambda: time.time() - DAY)
     with pytest.raises(Conflict, match="server's clock is 86"):
         behind.mark("sea")
@@ -203,6 +207,6 @@ def test_a_server_whose_clock_is_ahead_lets_nothing_go(collect):
 
 @pytest.mark.parametrize("when", [0, 1_700_000_000, 4_000_000_000, 10_000_000_000])
 @pytest.mark.parametrize("off", [-(10**9), 0, 10**9])
-def test_a_descending_xid_tells_its_time(when, off):
+def test_descending_time_returns_the_time_of_an_xid(when, off):
     xid = Identifiers(lambda: when, os.urandom).descending_xid()
     assert descending_time(xid, when + off) == when

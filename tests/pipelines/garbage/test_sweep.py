@@ -13,7 +13,7 @@ from anabranch.pipelines.garbage.sweeping.sweep import Sweep
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
 
-def test_a_candidate_is_removed_after_the_window_and_no_sooner(lake, clock, collector):
+def test_candidate_is_removed_only_after_the_restore_window(lake, clock, collector):
     dead, kept = put(lake, "a"), put(lake, "a")
     clock.advance(2 * DAY)
     with collector.mark("sea", window_seconds=3 * DAY) as run:
@@ -32,7 +32,7 @@ def test_a_candidate_is_removed_after_the_window_and_no_sooner(lake, clock, coll
     assert lake.objects.open("sea", "main", "a").read_bytes()
 
 
-def test_one_that_lives_again_waits_anew(lake, clock, collector):
+def test_candidate_that_was_reachable_again_waits_for_a_new_window(lake, clock, collector):
     address = put(lake, "a")
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
     put(lake, "a")
@@ -50,7 +50,7 @@ def test_one_that_lives_again_waits_anew(lake, clock, collector):
         assert run.summary.due.objects == 0
 
 
-def test_what_comes_to_life_between_mark_and_sweep_stays(lake, clock, collector):
+def test_object_referenced_between_mark_and_sweep_is_kept(lake, clock, collector):
     address = put(lake, "a")
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
     put(lake, "a")
@@ -65,7 +65,7 @@ def test_what_comes_to_life_between_mark_and_sweep_stays(lake, clock, collector)
     assert address in stored(lake, "mem://sea")
 
 
-def test_a_sweep_that_was_broken_off_is_taken_up_by_the_next(lake, clock, collector, tmp_path):
+def test_next_run_completes_an_interrupted_sweep(lake, clock, collector, tmp_path):
     dead = {put(lake, "a") for _ in range(20)}
     put(lake, "a")
     clock.advance(2 * DAY)
@@ -82,7 +82,7 @@ def test_a_sweep_that_was_broken_off_is_taken_up_by_the_next(lake, clock, collec
     assert dead & stored(lake, "mem://sea") == set()
 
 
-def test_a_repository_that_is_deleted_meanwhile_is_not_swept(lake, clock, collector):
+def test_repository_deleted_after_marking_is_not_swept(lake, clock, collector):
     put(lake, "a"), put(lake, "a")
     commit(lake)
     clock.advance(2 * DAY)
@@ -94,9 +94,9 @@ def test_a_repository_that_is_deleted_meanwhile_is_not_swept(lake, clock, collec
     assert before <= stored(lake, "mem://sea")
 
 
-def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
+def test_sweep_removes_at_most_the_given_rate(lake, clock, collector, monkeypatch):
     slept = []
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH", 2)
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH_SIZE", 2)
 
     for _ in range(7):
         put(lake, "a")
@@ -111,8 +111,8 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
 
         sweep = Sweep(
             lake.blocks,
-            run._place.namespace,
-            run.living,
+            run._context.namespace,
+            run.reachability,
             run._progress,
             sweep=run.summary.run_id,
             rate=4,
@@ -123,8 +123,8 @@ def test_the_rate_is_kept(lake, clock, collector, monkeypatch):
     assert slept == [0.5, 0.5, 0.5]
 
 
-def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, monkeypatch):
-    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH", 2)
+def test_each_round_of_a_long_sweep_marks_again(lake, clock, collector, monkeypatch):
+    monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH_SIZE", 2)
 
     dead = [put(lake, "a") for _ in range(6)]
     checksum = lake.objects.stat("sea", "main", "a").entry.checksum
@@ -134,8 +134,8 @@ def test_what_lives_is_looked_at_again_in_a_long_sweep(lake, clock, collector, m
         ticks = iter(range(0, 10_000, 61))
         sweep = Sweep(
             lake.blocks,
-            run._place.namespace,
-            run.living,
+            run._context.namespace,
+            run.reachability,
             run._progress,
             sweep=run.summary.run_id,
             ticks=lambda: next(ticks),
@@ -166,7 +166,7 @@ class Throttled(FaultyBlocks):
             raise Busy("SlowDown: reduce your request rate")
 
 
-def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collector):
+def test_throttled_removal_is_retried_with_increasing_delays(lake, clock, collector):
     dead = put(lake, "a")
     put(lake, "a")
     clock.advance(2 * DAY)
@@ -175,8 +175,8 @@ def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collec
         blocks = Throttled(lake.blocks, "delete", 3)
         sweep = Sweep(
             blocks,
-            run._place.namespace,
-            run.living,
+            run._context.namespace,
+            run.reachability,
             run._progress,
             sweep=run.summary.run_id,
             sleep=slept.append,
@@ -186,7 +186,7 @@ def test_a_store_that_throttles_is_asked_again_after_a_while(lake, clock, collec
     assert dead not in stored(lake, "mem://sea")
 
 
-def test_one_that_never_stops_ends_the_sweep(lake):
+def test_store_that_keeps_throttling_fails_the_removal(lake):
     slept = []
     with pytest.raises(Busy):
         delete_with_backoff(
@@ -200,7 +200,7 @@ def test_one_that_never_stops_ends_the_sweep(lake):
 
 
 @pytest.mark.parametrize("operation", ["list", "put", "stat"])
-def test_one_that_throttles_before_ends_the_run_and_removes_nothing(
+def test_throttling_during_marking_fails_the_run_and_removes_nothing(
     lake, clock, tmp_path, collector, operation
 ):
     dead = put(lake, "a")

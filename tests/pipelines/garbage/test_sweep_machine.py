@@ -18,14 +18,14 @@ from support.sweep_machine.sweep_world import REPOSITORIES, SweepWorld
 
 from anabranch.errors import Busy, Denied
 from anabranch.model.retention import RetentionRules
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 MINUTE, HOUR = 60, 3600
 REQUEST_SECONDS = 12 * HOUR
 RULES_SECONDS = 10 * MINUTE
 
 SLOTS = st.integers(0, 1)
-OFFSETS = st.sampled_from([0, 0, -CLOCK_SECONDS // 2, CLOCK_SECONDS // 2])
+OFFSETS = st.sampled_from([0, 0, -CLOCK_SKEW_SECONDS // 2, CLOCK_SKEW_SECONDS // 2])
 SEA = st.sampled_from(["sea", "sea", "land"])
 BRANCHES = st.sampled_from(["main", "dev", "x"])
 PATHS = st.sampled_from(["a", "b", "c/d", "c/e"])

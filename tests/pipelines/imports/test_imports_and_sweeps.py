@@ -115,7 +115,7 @@ def test_rows_of_an_object_that_a_sweep_has_left_are_imported(sea):
 
 
 def test_an_import_of_too_many_objects_to_look_up_is_refused(sea, monkeypatch):
-    monkeypatch.setattr("anabranch.versioning.garbage.tree_admission._MAX_CHECKED", 0)
+    monkeypatch.setattr("anabranch.versioning.garbage.tree_admission._MAX_EXISTENCE_CHECKS", 0)
     kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
     with pytest.raises(Conflict) as refused:
         sea.import_listed(sea.rows(sea.sweep, address=kept))

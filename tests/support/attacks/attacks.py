@@ -1,9 +1,9 @@
-"""Attacks on a sweep: every operation that refers anew to an object or a commit that garbage
-collection may be about to remove. See `sweep_campaign` for how they are made.
+"""Attacks on a sweep: every operation that creates a reference to an object or a commit that
+garbage collection may be about to remove. `campaign` runs them.
 
-The operations are requests to a server that runs, so the same attacks serve every engine. Uploads
-and completed uploads in parts refer to nothing that a sweep may remove; copies copy the bytes, and
-may find them gone. There are no shallow copies, and no restoring of references.
+The operations are requests to a running server, so that the attacks can be used with every engine.
+Uploads are not attacks, because they reference only new objects. A copy copies the bytes, and fails
+if they were removed. There are no shallow copies, and references cannot be restored from dumps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TICK_SECONDS = 0.02
 _SEA = "/repositories/sea"
 
 Attack = Callable[[Target, Victim], Place]
-"""Returns where a victim can be read from then on. Raises Refused."""
+"""Creates a reference to a victim and returns its location. Raises Refused."""
 
 
 def stage(target: Target, victim: Victim) -> Place:
@@ -37,12 +37,12 @@ def stage_and_commit(target: Target, victim: Victim) -> Place:
     """Stages an object by its address and commits it."""
     branch = _branch(target, victim, "commit")
     place = _stage(target, victim, branch)
-    made = target.call("POST", f"{_SEA}/branches/{branch}/commits", {"message": "m"})
-    return place._replace(reference=made["id"])
+    commit = target.call("POST", f"{_SEA}/branches/{branch}/commits", {"message": "m"})
+    return place._replace(reference=commit["id"])
 
 
 def link(target: Target, victim: Victim) -> Place:
-    """Links an address that was handed out long ago."""
+    """Links an address that was generated long ago."""
     path = f"link-{victim.number}"
     body = {
         "staging": {"physical_address": victim.linked},
@@ -68,10 +68,10 @@ def import_object(target: Target, victim: Victim) -> Place:
         "paths": [{"type": "object", "path": victim.address, "destination": path}],
         "commit": {"message": "m"},
     }
-    where = "/repositories/port/branches/main/import"
-    started = target.call("POST", where, body)["id"]
+    url_path = "/repositories/port/branches/main/import"
+    import_id = target.call("POST", url_path, body)["id"]
     for _ in range(int(_WAIT_SECONDS / _TICK_SECONDS)):
-        status = target.call("GET", where, id=started)
+        status = target.call("GET", url_path, id=import_id)
         if "error" in status:
             # the status of an import has a message and no kind
             message = status["error"]["message"]
@@ -112,7 +112,7 @@ def revert(target: Target, victim: Victim) -> Place:
 
 
 def cherry_pick(target: Target, victim: Victim) -> Place:
-    """Makes the changes of an expired commit again."""
+    """Applies the changes of an expired commit."""
     branch = _branch(target, victim, "pick")
     target.raw("POST", f"{_SEA}/branches/{branch}/cherry-pick", {"ref": victim.commit})
     return Place("sea", branch, victim.old)
@@ -125,17 +125,17 @@ def merge(target: Target, victim: Victim) -> Place:
 
 
 def squash_merge(target: Target, victim: Victim) -> Place:
-    """Merges an expired commit and does not name it as a parent."""
-    where = f"{_SEA}/refs/{victim.commit}/merge/first-{victim.number}"
-    target.raw("POST", where, {"squash_merge": True})
+    """Merges an expired commit without making it a parent."""
+    url_path = f"{_SEA}/refs/{victim.commit}/merge/first-{victim.number}"
+    target.raw("POST", url_path, {"squash_merge": True})
     return Place("sea", f"first-{victim.number}", victim.old)
 
 
 def commit_tree(target: Target, victim: Victim) -> Place:
     """Commits the tree of an expired commit."""
     branch = _branch(target, victim, "tree")
-    where = f"{_SEA}/branches/{branch}/commits"
-    target.raw("POST", where, {"message": "m"}, source_metarange=victim.tree)
+    url_path = f"{_SEA}/branches/{branch}/commits"
+    target.raw("POST", url_path, {"message": "m"}, source_metarange=victim.tree)
     return Place("sea", branch, victim.old)
 
 
@@ -189,14 +189,14 @@ def _stage(target: Target, victim: Victim, branch: str, repository: str = "sea")
 
 
 def _branch(target: Target, victim: Victim, name: str) -> str:
-    """Creates a branch of its own at the head of `main`, which has not expired."""
+    """Creates a branch at the head of `main`, which has not expired, and returns its name."""
     name = f"{name}-{victim.number}"
     target.raw("POST", f"{_SEA}/branches", {"name": name, "source": "main"})
     return name
 
 
 def _import_refusal(message: str) -> str:
-    """Returns the kind of the error of an import, whose status has none."""
+    """Returns the kind of an import's error by its message, because its status has no kind."""
     if "garbage collection is removing objects" in message:
         return "sweep_under_way"
     return "source_not_found" if "there is no such file" in message else ""

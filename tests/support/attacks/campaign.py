@@ -1,9 +1,10 @@
-"""A campaign of attacks on a sweep: what could be read after an attack is read again in the end.
+"""A campaign of attacks on a sweep. Objects that were readable after an attack are read again after
+the sweep.
 
-victims = make_victims(lake, target, 64)      objects that are due to be removed
-campaign = Campaign(folder, target, victims)
-campaign.strike("before the removal")         from any process, at any step of a sweep
-campaign.lost()                               what could be read then and cannot be read now
+    victims = make_victims(lake, target, 64)      # objects that are due for removal
+    campaign = Campaign(folder, target, victims)
+    campaign.strike("before the removal")         # from any process, at any step of a sweep
+    campaign.lost()                               # attempts whose objects are no longer readable
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from support.attacks.target import Place, Refused, Target, Victim
 __all__ = ["REFUSALS", "Attempt", "Campaign", "make_victims"]
 
 REFUSALS = frozenset({"being_removed", "commit_expired", "sweep_under_way"})
-"""The kinds of errors that refuse a reference because of a sweep, with status 409 and a hint."""
+"""The kinds of errors that reject a reference during a sweep, with status 409 and a hint."""
 
 _TOO_LATE = frozenset(
     {"no_changes", "data_missing", "link_address_empty", "source_not_found", "nothing_to_add"}
 )
-"""The kinds of errors after the sweep has removed the victim."""
+"""The kinds of errors that are possible after the sweep has removed the victim."""
 
 _GONE = 410
 _CONFLICT = 409
@@ -39,9 +40,9 @@ _DAY = 86_400
 def make_victims(
     lake: Lake, target: Target, amount: int, storage: str = "local://"
 ) -> list[Victim]:
-    """Makes the repositories `sea`, `land` and `port` in a lake with nothing else, whose server is
-    the target: so many victims, and an object that stays. All that may be removed is due to be,
-    once the objects are as old as the collector wants.
+    """Creates the repositories `sea`, `land` and `port` in an empty lake, which the target serves,
+    with `amount` victims and an object that is kept. The victims are due for removal once they are
+    old enough for the collector.
     """
     for name in ("sea", "land", "port"):
         lake.repositories.create(name, f"{storage}{name}")
@@ -50,11 +51,11 @@ def make_victims(
     lake.objects.upload("sea", "main", "stays", [b"stays"])
     numbers = range(amount)
     namespace = lake.blocks.qualify(lake.repositories.get("sea").storage_namespace)
-    left = []
+    uploads = []
     for number in numbers:
         lake.branches.create("sea", f"first-{number}", "main")
         stat = lake.objects.upload("sea", "main", "left", [b"victim %d" % number])
-        left.append((f"{namespace}/{stat.entry.address}", stat.entry.checksum))
+        uploads.append((f"{namespace}/{stat.entry.address}", stat.entry.checksum))
     lake.objects.delete("sea", "main", "left")
     commits = []
     for number in range(amount + 1):
@@ -62,34 +63,36 @@ def make_victims(
         if number:
             lake.objects.delete("sea", "main", f"old-{number - 1}")
         date = _LONG_AGO + number * _DAY
-        made = lake.commits.commit("sea", "main", committer="me", message="m", date=date)
-        commits.append(made)
+        commit = lake.commits.commit("sea", "main", committer="me", message="m", date=date)
+        commits.append(commit)
     victims = []
-    for number, (address, checksum) in zip(numbers, left, strict=True):
+    for number, (address, checksum) in zip(numbers, uploads, strict=True):
         path = f"link-{number}"
-        told = target.call("GET", "/repositories/sea/branches/links/staging/backing", path=path)
-        linked = told["physical_address"]
+        backing = target.call("GET", "/repositories/sea/branches/links/staging/backing", path=path)
+        linked = backing["physical_address"]
         lake.blocks.put(lake.blocks.unqualify(linked), [b"victim %d" % number])
-        made, after = commits[number : number + 2]
+        commit, removal = commits[number : number + 2]
         victims.append(
-            Victim(number, address, linked, checksum, made.id, after.id, made.metarange_id)
+            Victim(number, address, linked, checksum, commit.id, removal.id, commit.metarange_id)
         )
     return victims
 
 
 class Attempt(NamedTuple):
-    """What became of an attack at a moment: where it made its victim readable, or why not."""
+    """The result of an attack before a step of a sweep: the place where it made its victim
+    readable, or why it was refused.
+    """
 
     attack: str
     victim: int
-    moment: str
+    step: str
     place: Place | None
     refusal: str
 
 
 class Campaign(NamedTuple):
-    """Attacks on a sweep. At each strike `at_once` of the attacks are made, in turns; each process
-    that strikes takes the next victims.
+    """Attacks on a sweep. Each strike makes the next `at_once` attacks on the next victims, which
+    no other process attacks.
     """
 
     folder: str
@@ -97,27 +100,27 @@ class Campaign(NamedTuple):
     victims: Sequence[Victim]
     at_once: int = len(ATTACKS)
 
-    def strike(self, moment: str) -> None:
-        """Makes some attacks, and writes down what becomes of them. Does nothing when no victims
-        are left.
+    def strike(self, step: str) -> None:
+        """Makes some attacks and writes their results to files. Does nothing if all victims have
+        been attacked.
         """
-        for number in itertools.islice(self._next(), self.at_once):
+        for number in itertools.islice(self._claim(), self.at_once):
             attack = ATTACKS[number % len(ATTACKS)]
-            attempt = self._attempt(attack, self.victims[number], moment)
+            attempt = self._attempt(attack, self.victims[number], step)
             Path(self.folder, f"attempt-{number}.json").write_text(json.dumps(attempt))
 
     def attempts(self, attack: str = "") -> list[Attempt]:
-        """Returns what has become of the attacks until now."""
-        found = []
+        """Returns the results of the attacks so far, of all or those with a name."""
+        attempts = []
         for file in sorted(Path(self.folder).glob("attempt-*.json")):
-            name, victim, moment, place, refusal = json.loads(file.read_text())
+            name, victim, step, fields, refusal = json.loads(file.read_text())
             if attack in {"", name}:
-                where = None if place is None else Place(*place)
-                found.append(Attempt(name, victim, moment, where, refusal))
-        return found
+                place = None if fields is None else Place(*fields)
+                attempts.append(Attempt(name, victim, step, place, refusal))
+        return attempts
 
     def lost(self) -> list[Attempt]:
-        """Returns the attempts whose victims could be read, and cannot any more."""
+        """Returns the attempts whose victims were readable and no longer are."""
         bodies = {victim.number: victim.body for victim in self.victims}
         return [
             attempt
@@ -126,8 +129,8 @@ class Campaign(NamedTuple):
             and self.target.read(attempt.place) != bodies[attempt.victim]
         ]
 
-    def _next(self) -> Iterator[int]:
-        """Yields the numbers of attempts that no other process makes."""
+    def _claim(self) -> Iterator[int]:
+        """Yields the numbers of attempts, each in one process only."""
         for number in range(len(self.victims)):
             try:
                 os.close(os.open(f"{self.folder}/claim-{number}", os.O_CREAT | os.O_EXCL))
@@ -135,16 +138,17 @@ class Campaign(NamedTuple):
                 continue
             yield number
 
-    def _attempt(self, attack: Attack, victim: Victim, moment: str) -> Attempt:
-        made = Attempt(attack.__name__, victim.number, moment, None, "")
+    def _attempt(self, attack: Attack, victim: Victim, step: str) -> Attempt:
+        attempt = Attempt(attack.__name__, victim.number, step, None, "")
         try:
             place = attack(self.target, victim)
         except Refused as error:
-            hinted = bool(error.hint) or attack is import_object
-            if error.kind in REFUSALS and (error.status, hinted) == (_CONFLICT, True):
-                return made._replace(refusal=error.kind)
+            has_hint = bool(error.hint) or attack is import_object
+            if error.kind in REFUSALS and (error.status, has_hint) == (_CONFLICT, True):
+                return attempt._replace(refusal=error.kind)
             if error.kind in _TOO_LATE or error.status == _GONE:
-                return made._replace(refusal="too late")
-            return made._replace(refusal=f"unexpected: {error}")
-        readable = self.target.read(place) == victim.body
-        return made._replace(place=place) if readable else made._replace(refusal="made too late")
+                return attempt._replace(refusal="too late")
+            return attempt._replace(refusal=f"unexpected: {error}")
+        if self.target.read(place) == victim.body:
+            return attempt._replace(place=place)
+        return attempt._replace(refusal="reference made too late")

@@ -1,8 +1,9 @@
-"""A sweep by executors of Spark, each a process of its own, that a campaign attacks.
+"""A sweep by Spark executors in separate processes, under attack by a campaign.
 
-It runs in a process of its own: tests share another session of Spark, and a process has one.
+The driver runs in a separate process too, because tests share another Spark session, and a process
+can have only one.
 
-    summary = attacked_sweep(AttackedSweep(...), jars=...)
+    summary = attacked_sweep(AttackedSweep(...))
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ from support.services.spark import spark_session
 __all__ = ["AttackedSweep", "attacked_sweep"]
 
 _EXECUTORS = "local-cluster[2,1,512]"
-"""Two executors of one core and 512 MiB each, and a master and workers in the driver's process."""
+"""Two executors of one core and 512 MiB each; master and workers are in the driver's process."""
 
 _CACHE_BYTES = 1 << 30
-_PATIENCE_SECONDS = 300
-_DUE = -5.0
-"""As the grace period and as the restore window: all is due."""
+_TIMEOUT_SECONDS = 300
+_NO_WAIT = -5.0
+"""The grace period and the restore window, in seconds, with which every candidate is due."""
 
 
 class AttackedSweep(msgspec.Struct, frozen=True, kw_only=True):
-    """What is swept: the repository `sea` of the target, with the store in `root`. The driver makes
-    all attacks ahead of the first step of each kind, tasks some ahead of each batch. `folder` takes
-    all files; a task removes half of `rate` objects a second.
+    """The parameters of a sweep of the target's repository `sea`, with the store in `root`. The
+    driver makes all attacks before the first step of each kind; tasks make `by_tasks` attacks
+    before each batch. `folder` is for all files. Each of two tasks removes half of `rate` objects a
+    second.
     """
 
     root: str
@@ -61,7 +63,7 @@ def attacked_sweep(sweep: AttackedSweep) -> Summary:
 
     folder = Path(sweep.folder)
     (folder / "sweep.json").write_bytes(msgspec.json.encode(sweep))
-    # a cluster starts executors from where Spark is, and a virtual environment does not say so
+    # a cluster starts executors from SPARK_HOME, which a virtual environment does not set
     environment = {**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent)}
     command = [sys.executable, "-m", __name__, str(folder / "sweep.json")]
     done = subprocess.run(
@@ -69,7 +71,7 @@ def attacked_sweep(sweep: AttackedSweep) -> Summary:
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=_PATIENCE_SECONDS,
+        timeout=_TIMEOUT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")
@@ -94,12 +96,14 @@ def _run(sweep: AttackedSweep) -> Summary:
     settings = {"spark.master": _EXECUTORS, "spark.executor.memory": "512m"}
     with spark_session(settings, jars=folder, folder=folder) as session:
         engine = SparkEngine(session, store, tasks=2)
-        with collector.mark("sea", grace_seconds=_DUE, window_seconds=_DUE, engine=engine) as run:
+        with collector.mark(
+            "sea", grace_seconds=_NO_WAIT, window_seconds=_NO_WAIT, engine=engine
+        ) as run:
             strikes.campaign = campaign
             return run.sweep(rate=sweep.rate)
 
 
 if __name__ == "__main__":
-    asked = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=AttackedSweep)
-    summary = msgspec.json.encode(_run(asked))
-    Path(asked.folder, "summary.json").write_bytes(summary)
+    parameters = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=AttackedSweep)
+    summary = msgspec.json.encode(_run(parameters))
+    Path(parameters.folder, "summary.json").write_bytes(summary)

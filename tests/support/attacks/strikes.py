@@ -1,4 +1,4 @@
-"""Where a campaign strikes: stores and requests that call it ahead of the steps of a sweep."""
+"""Hooks of a campaign: stores and requests that call it before the steps of a sweep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
-from anabranch.pipelines.garbage.installations.requests import Asking
+from anabranch.pipelines.garbage.installations.requests import ServerRequests
 from support.attacks.campaign import Campaign
 
 __all__ = ["AttackedCalls", "AttackedStore", "Strikes", "WatchedBlocks"]
@@ -18,40 +18,40 @@ __all__ = ["AttackedCalls", "AttackedStore", "Strikes", "WatchedBlocks"]
 _RECORDS = "anabranch-sweeps"
 
 Before = Callable[[str], None]
-"""Is called ahead of a step, with its name."""
+"""A callback that is called before a step, with the name of the step."""
 
 
 class Strikes:
-    """Strikes ahead of the steps of a sweep, once `campaign` is set: at most `most` times ahead of
+    """Attacks before the steps of a sweep, once `campaign` is set: at most `limit` times before
     each kind of step.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         self.campaign: Campaign | None = None
-        self._most = most
-        self._made: Counter[str] = Counter()
-        self._condemned = False
+        self._limit = limit
+        self._counts: Counter[str] = Counter()
+        self._has_tombstones = False
 
-    def at(self, moment: str) -> None:
-        """Strikes ahead of a step."""
-        if self.campaign is not None and self._made[moment] < self._most:
-            self._made[moment] += 1
-            self.campaign.strike(moment)
+    def at(self, step: str) -> None:
+        """Attacks before a step."""
+        if self.campaign is not None and self._counts[step] < self._limit:
+            self._counts[step] += 1
+            self.campaign.strike(step)
 
-    def at_step(self, operation: str, subject: str) -> None:
-        """Strikes ahead of changes of the records of sweeps, and of the look after tombstones: as
-        `FaultyStore` calls it.
+    def at_operation(self, operation: str, subject: str) -> None:
+        """Attacks before changes of the records of sweeps, and before the marking that follows
+        tombstones. It is a callback for `FaultyStore`.
         """
-        if operation == "scan" and self._condemned:
-            self.at("look")
-            self._condemned = False
+        if operation == "scan" and self._has_tombstones:
+            self.at("marking")
+            self._has_tombstones = False
         elif subject.startswith(_RECORDS) and operation in {"apply", "drop"}:
-            self._condemned = operation == "apply" and subject != _RECORDS
-            self.at("tombstones" if self._condemned else f"{operation} of records")
+            self._has_tombstones = operation == "apply" and subject != _RECORDS
+            self.at("tombstones" if self._has_tombstones else f"{operation} of records")
 
 
 class WatchedBlocks(LocalBlocks):
-    """A local store that calls `before` ahead of each batch that is removed."""
+    """A local store that calls `before` before it removes a batch."""
 
     before: Before = staticmethod(lambda _: None)
 
@@ -62,8 +62,8 @@ class WatchedBlocks(LocalBlocks):
 
 
 class AttackedStore:
-    """Opens the local store in `root`, of which a campaign attacks each batch that is removed. It
-    can be pickled: tasks open it, each anew.
+    """Opens the local store in `root`, with attacks of a campaign before each batch that is
+    removed. It can be pickled, so that each task can open the store.
     """
 
     def __init__(self, root: str, campaign: Campaign) -> None:
@@ -73,19 +73,19 @@ class AttackedStore:
     def __call__(self) -> BlockStore:
         """Returns the store."""
         blocks = WatchedBlocks(self._root)
-        blocks.before = lambda moment: self._campaign.strike(f"{moment} by {_executor()}")
+        blocks.before = lambda step: self._campaign.strike(f"{step} by {_executor()}")
         return blocks
 
 
 class AttackedCalls:
-    """A collector's requests to a server; `before` is called ahead of each."""
+    """A collector's requests to a server; `before` is called before those that list or change."""
 
-    def __init__(self, calls: Asking, before: Before) -> None:
+    def __init__(self, calls: ServerRequests, before: Before) -> None:
         self._calls = calls
         self._before = before
 
     def get(self, *segments: str) -> Any:
-        """Returns what a response holds."""
+        """Returns the decoded JSON of a response."""
         return self._calls.get(*segments)
 
     def items(self, *segments: str, **query: str) -> Iterator[Any]:
@@ -93,14 +93,14 @@ class AttackedCalls:
         self._before("GET")
         return self._calls.items(*segments, **query)
 
-    def change(self, method: str, *segments: str, **sent: Any) -> bytes:
-        """Makes a request that changes something."""
+    def change(self, method: str, *segments: str, **parameters: Any) -> bytes:
+        """Sends a request that changes something."""
         self._before(f"{method} {segments[-1]}")
-        return self._calls.change(method, *segments, **sent)
+        return self._calls.change(method, *segments, **parameters)
 
 
 def _executor() -> str:
-    """Returns which executor of Spark a worker's process belongs to, "" for none."""
+    """Returns the Spark executor that this process belongs to, empty if there is none."""
     pid = os.getpid()
     while pid > 1:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")

@@ -1,5 +1,5 @@
-"""What attacks on a sweep have in common: the server that they send requests to, and the objects
-that a sweep is about to remove.
+"""The target of attacks on a sweep: the server that receives the requests, and the objects that the
+sweep is about to remove.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WAIT_SECONDS = 60
 
 
 class Refused(Exception):
-    """A response that is an error."""
+    """An error response."""
 
     def __init__(self, status: int, kind: str, hint: str, message: str) -> None:
         super().__init__(f"{status} {kind}: {message}")
@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 class Place(NamedTuple):
-    """Where a reference makes an object readable."""
+    """A location where an object can be read."""
 
     repository: str
     reference: str
@@ -35,9 +35,9 @@ class Place(NamedTuple):
 
 
 class Victim(NamedTuple):
-    """Objects that nothing refers to: one at `address`, and one at `linked`, an address that was
-    handed out and never linked; and an expired commit, of which `old` is an object, with its tree
-    and the commit that removed the object again. `body` is what the objects hold.
+    """Unreferenced objects: one at `address`, and one at `linked`, a generated address that was
+    never linked. `commit` is an expired commit with the object `old`, `tree` is its tree, and
+    `removal` is the commit that deleted the object. `body` is the content of all these objects.
     """
 
     number: int
@@ -60,14 +60,14 @@ class Victim(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The server that is attacked, and an administrator's keys."""
+    """The server under attack, and the keys of an administrator."""
 
     url: str
     access_key_id: str
     secret_access_key: str
 
     def call(self, method: str, path: str, body: Any = None, /, **query: str) -> Any:
-        """Returns the JSON of a response, None where it has no body. Raises Refused."""
+        """Returns the JSON of a response, or None if it has no body. Raises Refused."""
         raw = self.raw(method, path, body, **query)
         return json.loads(raw) if raw else None
 
@@ -84,22 +84,23 @@ class Target(NamedTuple):
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=_WAIT_SECONDS) as answer:
-                return bytes(answer.read())
+            with urllib.request.urlopen(request, timeout=_WAIT_SECONDS) as response:
+                return bytes(response.read())
         except urllib.error.HTTPError as error:
-            told = error.headers
+            response_headers = error.headers
             raise Refused(
                 error.code,
-                told.get("X-Anabranch-Kind", ""),
-                told.get("X-Anabranch-Hint", ""),
+                response_headers.get("X-Anabranch-Kind", ""),
+                response_headers.get("X-Anabranch-Hint", ""),
                 error.read().decode(errors="replace"),
             ) from None
 
     def read(self, place: Place) -> bytes | None:
-        """Returns what an object holds, None where it cannot be read."""
-        where = f"/repositories/{place.repository}/refs/{quote(place.reference, safe='')}/objects"
+        """Returns an object's content, or None if it cannot be read."""
+        reference = quote(place.reference, safe="")
+        url_path = f"/repositories/{place.repository}/refs/{reference}/objects"
         try:
-            return self.raw("GET", where, path=place.path)
+            return self.raw("GET", url_path, path=place.path)
         except Refused as error:
             if error.status in {404, 410}:
                 return None

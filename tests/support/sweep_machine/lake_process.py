@@ -9,7 +9,7 @@ from anabranch.library import Lake
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
-from anabranch.versioning.garbage.sweeps import REMOVAL_SECONDS
+from anabranch.versioning.garbage.sweeps import MAX_REMOVAL_SECONDS
 from support.sweep_machine.stepped_process import SteppedProcess
 
 __all__ = ["LakeProcess", "WaitlessTime"]
@@ -75,7 +75,7 @@ class LakeProcess(SteppedProcess):
         store that was asked to remove something does so within three hours, or not at all.
         """
         now, operation = self._clock.now, self.operation
-        late = operation == "delete" and now - self._asked > REMOVAL_SECONDS
+        late = operation == "delete" and now - self._asked > MAX_REMOVAL_SECONDS
         if late or now - self._begun > self._lives:
             self.kill()
             return

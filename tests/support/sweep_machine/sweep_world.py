@@ -19,7 +19,7 @@ from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.testing.lake import Clock
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 from support.garbage import DAY, memory_lake
 from support.sweep_machine.lake_process import LakeProcess, WaitlessTime
 from support.sweep_machine.readable_model import ReadableModel
@@ -148,7 +148,7 @@ class SweepWorld:
             if not process.killed:
                 _expect(process.error, _ENDS)
             # its sweep may have left tombstones, for as long as clocks say
-            until = self.clock.now + LEASE_SECONDS + 2 * CLOCK_SECONDS + 1
+            until = self.clock.now + LEASE_SECONDS + 2 * CLOCK_SKEW_SECONDS + 1
             self._fenced_until = max(self._fenced_until, until)
         self.model.refresh()
 
@@ -157,7 +157,7 @@ class SweepWorld:
             for _ in range(3):
                 self._commit_objects(repository, "main", "c/e")
             self.wait(3 * DAY)
-        self.clock.advance(1)  # runs of one second do not know each other's order
+        self.clock.advance(1)  # ids of runs within a second are not ordered
 
         def collect(process: LakeProcess) -> Summary:
             with process.collector.mark(repository, window_seconds=window) as run:

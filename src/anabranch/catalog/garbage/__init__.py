@@ -1,1 +1,1 @@
-"""Use cases of garbage collection: rules, preparations for other collectors, sweeps."""
+"""Use cases of garbage collection: retention rules, preparations for collectors, sweeps, pins."""

@@ -1,4 +1,4 @@
-"""Use cases of pins: jobs that reach a server but not its database keep commits alive."""
+"""Use cases of pins, for jobs that have access to a server but not to its database."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Pins:
         commits = list(dict.fromkeys(commit_ids))
         for commit_id in commits:
             self._core.commits.get(stored_repository, commit_id)
-        if not self._core.pins.exists(self._core.pins.named(stored_repository, name)):
+        if not self._core.pins.exists(self._core.pins.by_name(stored_repository, name)):
             self._require_capacity(stored_repository, user)
         self._core.pins.pin(stored_repository, commits, name=name, seconds=seconds)
 
@@ -54,12 +54,12 @@ class Pins:
         """Renews a pin for `seconds`. Raises Conflict (kind pin_lost) if it has expired."""
         stored_repository, name = self._resolve(repository, user, pin)
         _require_seconds(seconds)
-        self._core.pins.renew(self._core.pins.named(stored_repository, name), seconds)
+        self._core.pins.renew(self._core.pins.by_name(stored_repository, name), seconds)
 
     def release(self, repository: str, user: str, pin: str) -> None:
         """Removes a pin if it exists."""
         stored_repository, name = self._resolve(repository, user, pin)
-        self._core.pins.release(self._core.pins.named(stored_repository, name))
+        self._core.pins.release(self._core.pins.by_name(stored_repository, name))
 
     def _require_capacity(self, repository: Repository, user: str) -> None:
         pins = self._core.pins

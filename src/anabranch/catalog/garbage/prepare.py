@@ -1,11 +1,11 @@
-"""Prepares garbage collections of other collectors, such as lakeFS's Spark client: writes lists of
-what is in use.
+"""Writes the lists of objects in use that collectors without access to the database need, such as
+lakeFS's Spark client.
 
-They are stored under `_lakefs/retention/gc/` of a storage namespace:
+The lists are stored under `_lakefs/retention/gc/` of a storage namespace:
 `commits/run_id=RUN/commits.csv` has the active commits with their trees;
 `uncommitted/RUN/uncommitted/XID` are Parquet files with the addresses of objects that multipart
-uploads and staged changes reference or that were restored recently. Our own collector reads these
-lists if it reaches only a server, not its key-value store
+uploads and staged changes reference or that were restored recently. Anabranch's own collector reads
+these lists if it has access to a server but not to its key-value store
 (`pipelines.garbage.installations.served`).
 """
 
@@ -49,8 +49,8 @@ LOCATION_COLUMNS = ("repository", "branch", "path")
 
 
 class UncommittedPage(NamedTuple):
-    """A page that was written. `location` is the folder of the run's files, empty if there was
-    nothing to write; `continuation_token` requests the next page, empty after the last.
+    """A written page. `location` is the folder of the run's files, or empty if the page has no
+    rows; `continuation_token` requests the next page and is empty after the last.
     """
 
     run_id: str
@@ -59,8 +59,8 @@ class UncommittedPage(NamedTuple):
 
 
 class _Position(msgspec.Struct, frozen=True):
-    """End of a page: after `path` of a branch of a repository, the prepared one if `repository` is
-    empty. `key` is the file of the page.
+    """The end of a page: after `path` of a branch of a repository. An empty `repository` is the one
+    that the lists are prepared for. `key` is the name of the page's file.
     """
 
     branch: str
@@ -85,7 +85,7 @@ class _Staged(NamedTuple):
 
 
 class GarbagePreparation:
-    """Use cases of preparations. `clock` returns seconds since 1970."""
+    """Writes the lists for a collection. `clock` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -100,18 +100,17 @@ class GarbagePreparation:
         self._images = images
 
     def commits(self, repository: str, *, include_expired: bool = False) -> Preparation:
-        """Writes the list of active commits, which include those that images reference. With
-        `include_expired` the list has all other commits too, marked as expired; without rules all
-        commits are active. Otherwise raises NotFound if there are no rules; Gone for a missing
-        commit.
+        """Writes the list of active commits, including those that images reference. With
+        `include_expired`, the list also has all other commits, marked as expired, and without rules
+        all commits are active. Raises NotFound if there are no rules and `include_expired` is not
+        set, and Gone for a missing commit.
         """
         stored_repository = self._core.repositories.get(repository)
         rules = self._core.rules.find(stored_repository)
         if rules is None and not include_expired:
             raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
-        pinned = self._core.pins.commits(
-            stored_repository
-        )  # first, since branches and tags may come to point at them
+        # pins first: a branch or a tag can be created from a pinned commit at any time
+        pinned = self._core.pins.commits(stored_repository)
         branches = list(self._core.branches.all(stored_repository))
         tagged = [tag.commit_id for tag in self._core.tags.all(stored_repository)]
         # commits last, so that each commit of a branch or a tag is among them
@@ -212,7 +211,7 @@ class GarbagePreparation:
         """Yields the staged objects of all repositories after a position, in order; the collected
         repository comes first.
         """
-        others = (found for found in self._core.repositories.all() if found.id != collected.id)
+        others = (other for other in self._core.repositories.all() if other.id != collected.id)
         if after is None or not after.repository:
             yield from self._staged_in(collected, collected, "", after)
             after = None
@@ -232,7 +231,8 @@ class GarbagePreparation:
                 if branch.id < after.branch:
                     continue
                 start = encode_path(after.path) + b"\x00" if branch.id == after.branch else b""
-            # areas are read separately: entries that a newer area hides are committed if sealed
+            # areas are read separately: an entry of a sealed area is committed even if a newer
+            # area replaces it
             areas = [self._core.staging.changes([token], start) for token in branch.tokens]
             for key, value in heapq.merge(*areas, key=lambda change: change[0]):
                 if value is not None:
@@ -243,7 +243,9 @@ class GarbagePreparation:
     def _collected_address(
         self, collected: Repository, repository: Repository, entry: Entry
     ) -> str | None:
-        """Returns an entry's address relative to the collected namespace, None outside of it."""
+        """Returns an entry's address relative to the collected namespace, or None if it is outside
+        of it.
+        """
         if entry.address_type == AddressType.RELATIVE and repository.id == collected.id:
             return entry.address
         full = physical_address(repository.storage_namespace, entry.address, entry.address_type)

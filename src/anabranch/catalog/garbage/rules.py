@@ -43,5 +43,5 @@ class GarbageRules:
         stored_repository = self._core.repositories.get(repository)
         if stored_repository.read_only:
             raise ReadOnlyRepository("read-only repository", hint="")
-        with self._core.sweeps.excluded(self._core.identifiers.xid()):
+        with self._core.sweeps.block_sweeps(self._core.identifiers.xid()):
             self._blocks.put(rules_address(stored_repository), [record])

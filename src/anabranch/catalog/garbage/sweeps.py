@@ -1,4 +1,4 @@
-"""Use cases of sweeps: for collectors that reach a server but not its database."""
+"""Use cases of sweeps, for collectors that have access to a server but not to its database."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from anabranch.versioning.core import Core
 __all__ = ["MAX_TOMBSTONES", "Sweeps"]
 
 MAX_TOMBSTONES = 1000
+"""The largest number of tombstones that one request can write."""
 
 _SWEEP = re.compile("[0-9a-v]{20}")
 
@@ -23,10 +24,10 @@ class Sweeps:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def begun(self, repository: str) -> int:
+    def begun_count(self, repository: str) -> int:
         """Returns the number of sweeps, of all repositories, that have begun so far."""
         self._core.repositories.get(repository)
-        return self._core.sweeps.begun()
+        return self._core.sweeps.begun_count()
 
     def begin(self, repository: str, sweep: str) -> None:
         """Registers a sweep."""
@@ -34,13 +35,13 @@ class Sweeps:
         self._core.sweeps.begin(sweep)
 
     def renew(self, repository: str, sweep: str) -> None:
-        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+        """Renews a sweep's lease. Raises Conflict (kind sweep_expired) if it has expired."""
         self._check(repository, sweep)
         self._core.sweeps.renew(sweep)
 
-    def condemn(self, repository: str, sweep: str, addresses: Sequence[str]) -> None:
-        """Writes tombstones of full addresses, at most MAX_TOMBSTONES. Raises Invalid for more, and
-        for one that is not in the repository's storage namespace.
+    def add_tombstones(self, repository: str, sweep: str, addresses: Sequence[str]) -> None:
+        """Renews the lease, and writes tombstones of full addresses. Raises Invalid for more than
+        MAX_TOMBSTONES, and for an address outside of the repository's storage namespace.
         """
         root = f"{self._check(repository, sweep).rstrip('/')}/"
         if len(addresses) > MAX_TOMBSTONES:
@@ -53,12 +54,12 @@ class Sweeps:
                     f"{address}: not in the storage namespace {root}", kind="address_elsewhere"
                 )
         self._core.sweeps.renew(sweep)
-        self._core.sweeps.condemn(sweep, addresses)
+        self._core.sweeps.add_tombstones(sweep, addresses)
 
-    def spare(self, repository: str, sweep: str) -> None:
+    def remove_tombstones(self, repository: str, sweep: str) -> None:
         """Removes all tombstones of a sweep."""
         self._check(repository, sweep)
-        self._core.sweeps.spare(sweep)
+        self._core.sweeps.remove_tombstones(sweep)
 
     def end(self, repository: str, sweep: str) -> None:
         """Removes a sweep and its tombstones."""
@@ -66,7 +67,7 @@ class Sweeps:
         self._core.sweeps.end(sweep)
 
     def _check(self, repository: str, sweep: str) -> str:
-        """Returns the repository's storage namespace."""
+        """Returns the repository's storage namespace. Raises Invalid for an invalid id of a run."""
         namespace = self._core.repositories.get(repository).storage_namespace
         if not _SWEEP.fullmatch(sweep):
             raise Invalid(f"{sweep!r} is not the id of a run", kind="invalid_sweep")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.commands.garbage_quarantine import (
     QUARANTINE,
-    amount_text,
+    format_totals,
     quarantine_seconds,
     restore_command,
 )
@@ -30,7 +30,7 @@ from anabranch.cli.output.format import iso_time
 from anabranch.cli.output.progress import ProgressRelay, show_progress
 
 if TYPE_CHECKING:
-    from anabranch.pipelines.garbage.installations.requests import Asking
+    from anabranch.pipelines.garbage.installations.requests import ServerRequests
     from anabranch.pipelines.garbage.reports.summary import Summary
     from anabranch.pipelines.garbage.run import Run
 
@@ -77,7 +77,7 @@ def _collect(call: Call, quiet: bool) -> Any:
             from anabranch.spark.jobs.garbage import SparkEngine  # noqa: PLC0415  an extra
 
             engine = SparkEngine(stack.enter_context(spark(call)), opener(loaded))
-        collector = stack.enter_context(open_collector(loaded.settings, relay, _asking(call)))
+        collector = stack.enter_context(open_collector(loaded.settings, relay, _requests(call)))
         with show_progress(call.output) as relay.target:
             run = collector.mark(
                 given.repository.repository,
@@ -99,7 +99,7 @@ def _collect(call: Call, quiet: bool) -> Any:
             return _document(run.summary)
 
 
-def _asking(call: Call) -> Asking | None:
+def _requests(call: Call) -> ServerRequests | None:
     """Returns the client of the server that replaces the database (`--through`), or None."""
     if call.arguments.through is None:
         return None
@@ -112,7 +112,7 @@ def _asking(call: Call) -> Asking | None:
 
 def _sweep(call: Call, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:
     summary, due = run.summary, run.summary.due
-    what = [amount_text(due)] if due.objects else []
+    what = [format_totals(due)] if due.objects else []
     if summary.old_uploads and call.arguments.end_uploads is not None:
         what.append(_uploads(summary.old_uploads))
     if what:
@@ -130,15 +130,15 @@ def _sweep(call: Call, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:
 
 def _print_sweep(call: Call, summary: Summary) -> None:
     if summary.quarantine_seconds is None:
-        call.output.line(f"Removed {amount_text(summary.swept)}")
+        call.output.line(f"Removed {format_totals(summary.swept)}")
     else:
-        call.output.line(f"Moved {amount_text(summary.quarantined)} to quarantine")
+        call.output.line(f"Moved {format_totals(summary.quarantined)} to quarantine")
     if summary.quarantined.objects:
         until = iso_time(int(summary.ended_at + (summary.quarantine_seconds or 0)))
         command = restore_command(summary.repository, summary.run_id)
         call.output.line(f"Until about {until} this restores them: {command}")
     if summary.purged.objects:
-        call.output.line(f"Purged {amount_text(summary.purged)} that had been in quarantine")
+        call.output.line(f"Purged {format_totals(summary.purged)} that had been in quarantine")
     if summary.ended_uploads:
         call.output.line(f"Ended {_uploads(summary.ended_uploads)}")
     if summary.revived:
@@ -163,24 +163,24 @@ def _page(call: Call, summary: Summary) -> None:
     """Writes the HTML report, if one was requested."""
     if call.arguments.html is None:
         return
-    from anabranch.pipelines.garbage.reports.page import html_page  # noqa: PLC0415  not for --help
+    from anabranch.pipelines.garbage.reports.page import render_page  # noqa: PLC0415  not for --help
 
     try:
-        Path(call.arguments.html).write_bytes(html_page(summary))
+        Path(call.arguments.html).write_bytes(render_page(summary))
     except OSError as error:
         raise file_failure(error) from error
 
 
 def _report(call: Call, summary: Summary) -> None:
-    from anabranch.pipelines.garbage.marking.missing import missing_text  # noqa: PLC0415  not for --help
+    from anabranch.pipelines.garbage.marking.missing import format_missing  # noqa: PLC0415  not for --help
 
     found = summary.found
-    missing: list[tuple[str, Any, str]] = [("missing", missing_text(summary.missing), "")]
+    missing: list[tuple[str, Any, str]] = [("missing", format_missing(summary.missing), "")]
     missing += [("missing in", summary.missing.location, "")] if summary.missing.location else []
     if summary.state == "checked":
         pairs = [
             ("repository", summary.repository, "name"),
-            ("listed", amount_text(summary.listed), ""),
+            ("listed", format_totals(summary.listed), ""),
             *missing,
             ("page", summary.page_location, ""),
         ]
@@ -189,14 +189,14 @@ def _report(call: Call, summary: Summary) -> None:
     pairs = [
         ("repository", summary.repository, "name"),
         ("commits", f"{found.active_commits} of {found.commits} are active", ""),
-        ("listed", amount_text(summary.listed), ""),
+        ("listed", format_totals(summary.listed), ""),
         ("left alone", f"{summary.young} young, {summary.unknown} unknown", ""),
-        ("dead", amount_text(summary.candidates), ""),
+        ("dead", format_totals(summary.candidates), ""),
         *(
-            (f"  of {month}", amount_text(part), "")
+            (f"  of {month}", format_totals(part), "")
             for month, part in sorted(summary.by_month.items())
         ),
-        ("may be removed", amount_text(summary.due), ""),
+        ("may be removed", format_totals(summary.due), ""),
     ]
     if summary.old_uploads:
         days = f"begun {summary.uploads_seconds / _DAY:g} days ago or earlier"
@@ -210,14 +210,14 @@ def _report(call: Call, summary: Summary) -> None:
 
 def _details(call: Call, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
     """Prints the report and the first references to missing objects."""
-    from anabranch.pipelines.garbage.marking.missing import needed_by  # noqa: PLC0415  not for --help
+    from anabranch.pipelines.garbage.marking.missing import format_needs  # noqa: PLC0415  not for --help
 
     call.output.details(pairs, _document(summary))
     if call.output.json:
         return
     for each in summary.missing.shown[:_PRINTED_REFERENCES]:
         place = f"lakefs://{each.repository}: {each.path}"
-        call.output.line(f"Missing: {each.address}, at {place}, needed by {needed_by(each)}")
+        call.output.line(f"Missing: {each.address}, at {place}, needed by {format_needs(each)}")
         if held_by := summary.missing.quarantine.get(each.address):
             command = restore_command(summary.repository, held_by, each.address)
             call.output.line(f"  in quarantine; this restores it: {command}")

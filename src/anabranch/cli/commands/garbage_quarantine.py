@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.pipelines.garbage.object_totals import ObjectTotals
     from anabranch.pipelines.garbage.sweeping.restore import Restoration
 
-__all__ = ["QUARANTINE", "amount_text", "quarantine_seconds", "restore_command"]
+__all__ = ["QUARANTINE", "format_totals", "quarantine_seconds", "restore_command"]
 
 _COLUMNS = (
     Column("RUN", "id"),
@@ -45,7 +45,7 @@ def quarantine_seconds(text: str) -> int:
     return seconds
 
 
-def amount_text(amount: ObjectTotals) -> str:
+def format_totals(amount: ObjectTotals) -> str:
     """Returns an amount of objects as text."""
     return f"{amount.objects:,} object{'' if amount.objects == 1 else 's'}, {size(amount.bytes)}"
 
@@ -104,9 +104,9 @@ def _restore(call: Call) -> int:
 
 def _print(call: Call, done: Restoration) -> None:
     if done.dry_run:
-        call.output.line(f"Would restore {amount_text(done.restored)}")
+        call.output.line(f"Would restore {format_totals(done.restored)}")
         return
-    call.output.line(f"Restored {amount_text(done.restored)}")
+    call.output.line(f"Restored {format_totals(done.restored)}")
     if done.restored.objects:
         until = iso_time(done.kept_until)
         call.output.line(f"Restored objects are kept until {until}; refer to them by then")
@@ -139,7 +139,7 @@ def _purge(call: Call) -> None:
         "purged": {"objects": done.purged.objects, "bytes": done.purged.bytes},
         "kept": done.kept,
     }
-    text = f"Purged {amount_text(done.purged)}"
+    text = f"Purged {format_totals(done.purged)}"
     if done.kept:
         text += f"; kept {done.kept:,} that are referred to or were removed again"
     call.output.done(text, document)

@@ -1,12 +1,12 @@
-"""One run of garbage collection over a repository: look, report, and sweep if wanted.
+"""Garbage collection of a repository: mark, report, and optionally sweep.
 
     run = collector.mark("sea")     # removes nothing
-    run.summary.due                 # what may be removed by now
+    run.summary.due                 # totals of the objects that may be removed now
     run.sweep()
 
-The store is listed first and references are read after that: whatever was stored since is not in
-the listing, and whatever was stored before is found where it is referred to. What was stored within
-the grace period is left alone, because its upload may not have been linked yet.
+The store is listed before references are read. An object that is stored after the listing is not in
+it; one that was stored before is found through its references. Objects stored within the grace
+period are not candidates, because their addresses may not have been linked yet.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.addresses.anti_join import SHARE
+from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
 from anabranch.pipelines.garbage.engine import Engine, LocalEngine
 from anabranch.pipelines.garbage.installations.installation import Installation
@@ -26,8 +26,11 @@ from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
-from anabranch.pipelines.garbage.sweeping.purge import Purge, Purged
-from anabranch.pipelines.garbage.sweeping.removal import no_quarantine, quarantine_of
+from anabranch.pipelines.garbage.sweeping.purge import Purge, PurgeResult
+from anabranch.pipelines.garbage.sweeping.removal import (
+    quarantine_not_supported,
+    require_quarantine,
+)
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
@@ -35,19 +38,20 @@ from anabranch.versioning.core import Core
 __all__ = ["GRACE_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]
 
 GRACE_SECONDS = 24 * 3600.0
-"""An address that was handed out can be linked for a day."""
+"""The default grace period: an address that was generated for a client can be linked for a day."""
 
 WINDOW_SECONDS = 24 * 3600.0
-"""For so long a candidate can be taken back before it is removed."""
+"""The default restore window: the time between finding a candidate and removing it."""
 
 UPLOADS_SECONDS = 7 * 24 * 3600.0
-"""An upload in parts that has not ended after so long is probably given up."""
+"""The default age at which an unfinished multipart upload is considered abandoned."""
 
 
 class Collector:
-    """Collects the garbage of repositories of an installation; a core is one that this process has
-    open. `clock` gives seconds since 1970; `folder` is one of this machine, where marks are kept
-    from run to run.
+    """Collects the garbage of an installation's repositories. `installation` may be the core of a
+    lake that this process has open. `clock` returns seconds since 1970; `folder` is a local folder
+    in which address indexes are cached between runs. `partition_hashes` limits how many hashes the
+    local engine sorts at once.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class Collector:
         *,
         clock: Callable[[], float],
         progress: Progress = NO_PROGRESS,
-        share: int = SHARE,
+        partition_hashes: int = PARTITION_HASHES,
     ) -> None:
         if isinstance(installation, Core):
             installation = StoredInstallation(installation, blocks)
@@ -67,7 +71,7 @@ class Collector:
         self._folder = folder
         self._clock = clock
         self._progress = progress
-        self._share = share
+        self._partition_hashes = partition_hashes
 
     def mark(
         self,
@@ -81,28 +85,29 @@ class Collector:
         check_only: bool = False,
         quarantine_seconds: float | None = None,
     ) -> Run:
-        """Finds what is dead and writes it down; returns the run, to be closed. `listing` takes
-        the place of listing the store: batches as `LISTING` has them, made before this is called.
-        `engine` is another than that of this process, and brings its own. Uploads in parts are
-        counted that began `uploads_seconds` ago and have not ended. With `check_only` nothing is
-        looked for but missing objects, which are in the summary of every run. A sweep removes
-        objects for good, or, with `quarantine_seconds`, so that they can be restored for so long.
+        """Finds dead objects and writes the candidates; returns the run, which the caller closes.
 
-        Raises NotFound, Gone and Corrupt for metadata that is missing or damaged, and NotSupported
-        for a quarantine that the store or the engine does not have.
+        `listing` replaces listing the store: batches of `LISTING`, created before this call.
+        `engine` replaces the local engine, and then also the listing. Unfinished multipart uploads
+        that began at least `uploads_seconds` ago are counted. With `check_only`, the run only looks
+        for missing objects, which every run reports. A sweep removes objects permanently or, with
+        `quarantine_seconds`, so that they can be restored for that time.
+
+        Raises NotFound, Gone and Corrupt for missing or damaged metadata, and NotSupported if the
+        store or the engine does not support a requested quarantine.
         """
-        found = self._installation.repository(repository)
-        namespace = to_namespace(found, self._blocks)
-        rules = self._installation.rules(found)
-        engine = engine or LocalEngine(listing, self._share)
+        stored_repository = self._installation.repository(repository)
+        namespace = to_namespace(stored_repository, self._blocks)
+        rules = self._installation.rules(stored_repository)
+        engine = engine or LocalEngine(listing, self._partition_hashes)
         if quarantine_seconds is not None:
-            if not engine.quarantines:
-                raise no_quarantine(engine.name)
-            quarantine_of(self._blocks, namespace)
+            if not engine.supports_quarantine:
+                raise quarantine_not_supported(engine.name)
+            require_quarantine(self._blocks, namespace)
         summary = Summary(
             run_id=self._installation.run_id(),
             repository=repository,
-            storage_namespace=found.storage_namespace,
+            storage_namespace=stored_repository.storage_namespace,
             engine=engine.name,
             started_at=self._clock(),
             grace_seconds=grace_seconds,
@@ -113,34 +118,36 @@ class Collector:
             branch_retention_days={} if rules is None else rules.branch_days,
         )
         run = Run(self._blocks, namespace, engine, summary, self._clock, self._progress)
-        with run.failing():
-            now = run.earliest_now()
-            run.living = self._living(found, namespace, now)
+        with run.record_failure():
+            now = run.determine_time()
+            run.reachability = self._reachability(stored_repository, namespace, now)
             if check_only:
                 run.check()
             else:
                 run.mark()
-            run.living.forget_unused()
+            run.reachability.remove_unused_indexes()
         return run
 
-    def purge(self, repository: str) -> Purged:
-        """Removes what has been in quarantine for its time; returns what was done. Every sweep
-        does that, too. Raises what `mark` raises; nothing more is removed then.
+    def purge(self, repository: str) -> PurgeResult:
+        """Permanently removes the quarantined objects that can no longer be restored, as every
+        sweep does. Raises the errors of `mark`; nothing more is removed then.
         """
-        found = self._installation.repository(repository)
-        namespace = to_namespace(found, self._blocks)
+        stored_repository = self._installation.repository(repository)
+        namespace = to_namespace(stored_repository, self._blocks)
         now = self._clock()
         purge = Purge(
             self._blocks,
             namespace,
-            self._living(found, namespace, now),
+            self._reachability(stored_repository, namespace, now),
             self._progress,
             sweep=self._installation.run_id(),
             now=now,
         )
         return purge.run()
 
-    def _living(self, repository: Repository, namespace: Namespace, now: float) -> Reachability:
-        marks = self._folder / "marks" / repository.partition
-        make_private_folder(marks)
-        return Reachability(self._installation, repository, namespace, marks, now, self._progress)
+    def _reachability(
+        self, repository: Repository, namespace: Namespace, now: float
+    ) -> Reachability:
+        indexes = self._folder / "marks" / repository.partition
+        make_private_folder(indexes)
+        return Reachability(self._installation, repository, namespace, indexes, now, self._progress)

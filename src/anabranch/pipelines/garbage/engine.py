@@ -1,5 +1,5 @@
-"""Engines: what lists the store, finds what is dead in it, and removes it; the one of this process,
-and what any other is.
+"""Engines of garbage collection, which list the store, find dead objects and remove them: their
+interface, and the engine that runs in this process.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.column_hashes import Hashes
-from anabranch.pipelines.garbage.addresses.anti_join import SHARE, compare, dead_objects
+from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES, compare, filter_dead
 from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.marking.missing import SHOWN_REFERENCES, Missing
+from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.removal import Remover
 from anabranch.pipelines.garbage.sweeping.sweep import Removed, Sweep
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Engine", "Listed", "LocalEngine", "Place", "Sweeping"]
+__all__ = ["Engine", "ListingTotals", "LocalEngine", "RunContext", "Sweeper"]
 
 
-class Listed(NamedTuple):
-    """What a store holds: how many objects, their bytes, and how many of them are too young."""
+class ListingTotals(NamedTuple):
+    """Totals of a listing: the number of objects, their bytes, and the number of young ones."""
 
     objects: int
     size: int
     young: int
 
 
-class Place(NamedTuple):
-    """Where the run `run_id` takes place: a namespace of a store, the files of the run there, and a
-    folder of this machine, where the run may keep large files.
+class RunContext(NamedTuple):
+    """The context of the run `run_id`: the store and the collected namespace, the run's files in
+    the store, and a local folder for large files.
     """
 
     blocks: BlockStore
@@ -45,137 +45,149 @@ class Place(NamedTuple):
     run_id: str
 
     @property
-    def stem(self) -> str:
-        """What the addresses of the run's files begin with."""
-        return self.files.stem
+    def prefix(self) -> str:
+        """The prefix of the addresses of the run's files."""
+        return self.files.prefix
 
 
-class Sweeping(Protocol):
-    """A sweep that is to begin."""
+class Sweeper(Protocol):
+    """Performs one sweep."""
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
-        """Removes the objects of batches of candidates that are still dead, and yields what was
-        done.
-        """
+        """Removes the candidates that are still dead, and yields the results."""
 
 
 class Engine(Protocol):
-    """An engine. It is asked to list first: what is stored later is then in no listing. One that
-    `quarantines` removes by any remover, and knows the hashes of all that lives.
+    """Runs the steps of a collection. `list` is called first, so that objects stored later are not
+    in the listing. An engine that `supports_quarantine` accepts any remover, and its reachability
+    has the hashes of all reachable addresses.
     """
 
     name: str
-    quarantines: bool
+    supports_quarantine: bool
 
-    def list(self, place: Place, before: int, progress: Progress) -> Listed:
-        """Lists the store; only what was stored before a time, in seconds since 1970, is looked at
-        further.
+    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
+        """Lists the store. Only objects stored before a time, in seconds since 1970, can become
+        candidates.
         """
 
-    def look(self, living: Reachability) -> None:
-        """Looks at what lives. Raises what a look raises."""
+    def mark(self, reachability: Reachability) -> None:
+        """Finds all reachable addresses. Raises the errors of `Reachability.mark`."""
 
-    def dead(self, living: Reachability, progress: Progress) -> Iterator[pa.RecordBatch]:
-        """Yields the old listed objects that do not live, after a look: address, size, mtime and
-        the address' hash.
+    def dead_objects(
+        self, reachability: Reachability, progress: Progress
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the listed objects that are neither young nor reachable, after `mark`: address,
+        size, mtime and hash of the address.
         """
 
-    def missing(self, living: Reachability, before: int, progress: Progress) -> Missing:
-        """Returns the missing objects that were named before a time, in seconds since 1970, after
-        a look, and writes the references to them to the files of the run. Raises what a look
-        raises.
+    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
+        """Returns the missing objects whose addresses were generated before a time, in seconds
+        since 1970, and writes the references to them to the run's files. Called after `mark`;
+        raises its errors.
         """
 
     def release(self) -> None:
-        """Removes what was kept for the run, except what a sweep needs."""
+        """Removes the engine's temporary files that a sweep does not need."""
 
-    def sweeping(
+    def sweeper(
         self,
-        place: Place,
-        living: Reachability,
+        context: RunContext,
+        reachability: Reachability,
         progress: Progress,
         rate: float | None,
         remover: Remover | None = None,
-    ) -> Sweeping:
-        """Returns a sweep of at most `rate` objects a second, for good without a remover. Raises
-        NotSupported for a remover if the engine does not quarantine.
+    ) -> Sweeper:
+        """Returns a sweeper that removes at most `rate` objects a second, permanently unless a
+        remover is given. Raises NotSupported for a remover if the engine does not support
+        quarantine.
         """
 
 
 class LocalEngine:
-    """The engine of this process: sorted hashes, a share of them at a time. `batches` take the
-    place of listing the store.
+    """The engine of this process, which compares sorted hashes, about `partition_hashes` at a time.
+    `batches` replace listing the store.
     """
 
     name = "local"
-    quarantines = True
+    supports_quarantine = True
 
-    def __init__(self, batches: Iterable[pa.RecordBatch] | None = None, share: int = SHARE) -> None:
+    def __init__(
+        self,
+        batches: Iterable[pa.RecordBatch] | None = None,
+        partition_hashes: int = PARTITION_HASHES,
+    ) -> None:
         self._batches = batches
-        self._share = share
+        self._partition_hashes = partition_hashes
         self._listing: Listing | None = None
-        self._place: Place | None = None
+        self._context: RunContext | None = None
         self._absent: Hashes | None = None
 
-    def list(self, place: Place, before: int, progress: Progress) -> Listed:
+    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
         """Lists the store into a file."""
-        there = (
-            list_objects(place.blocks, place.namespace) if self._batches is None else self._batches
+        batches = (
+            list_objects(context.blocks, context.namespace)
+            if self._batches is None
+            else self._batches
         )
-        listing = write_listing(place.folder / "listing.arrow", there, before, progress)
-        self._place, self._listing = place, listing
-        return Listed(listing.objects, listing.size, listing.young)
+        listing = write_listing(context.folder / "listing.arrow", batches, before, progress)
+        self._context, self._listing = context, listing
+        return ListingTotals(listing.objects, listing.size, listing.young)
 
-    def look(self, living: Reachability) -> None:
-        """Looks at what lives."""
-        living.mark()
+    def mark(self, reachability: Reachability) -> None:
+        """Finds all reachable addresses."""
+        reachability.mark()
 
-    def dead(self, living: Reachability, progress: Progress) -> Iterator[pa.RecordBatch]:
-        """Yields the old listed objects that do not live."""
-        assert self._listing is not None  # noqa: S101  it lists first
-        comparison = compare(self._listing, living.hashes, progress, self._share)
+    def dead_objects(
+        self, reachability: Reachability, progress: Progress
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the listed objects that are neither young nor reachable."""
+        assert self._listing is not None  # noqa: S101  list() comes first
+        comparison = compare(self._listing, reachability.hashes, progress, self._partition_hashes)
         self._absent = comparison.absent
-        return dead_objects(self._listing, comparison.dead)
+        return filter_dead(self._listing, comparison.dead)
 
-    def missing(self, living: Reachability, before: int, progress: Progress) -> Missing:
+    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects."""
-        assert self._listing is not None  # noqa: S101  it lists first
-        assert self._place is not None  # noqa: S101
+        assert self._listing is not None  # noqa: S101  list() comes first
+        assert self._context is not None  # noqa: S101
         if self._absent is None:
-            comparison = compare(self._listing, living.hashes, progress, self._share)
+            comparison = compare(
+                self._listing, reachability.hashes, progress, self._partition_hashes
+            )
             self._absent = comparison.absent
         progress.begin("looking for missing objects", 0)
-        blocks, stem = self._place.blocks, self._place.namespace.stem
-        tracer, found = living.missing(
-            self._absent, before, lambda address: blocks.stat(stem + address) is not None
+        blocks, prefix = self._context.blocks, self._context.namespace.prefix
+        tracer, references = reachability.find_missing(
+            self._absent, before, lambda address: blocks.stat(prefix + address) is not None
         )
         return Missing(
             checked=tracer.checked,
-            objects=len({reference.address for reference in found}),
-            references=len(found),
+            objects=len({reference.address for reference in references}),
+            references=len(references),
             complete=tracer.complete,
-            location=self._place.files.write_missing(found) if found else "",
-            shown=found[:SHOWN_REFERENCES],
+            location=self._context.files.write_missing(references) if references else "",
+            shown=references[:MAX_SHOWN_REFERENCES],
         )
 
     def release(self) -> None:
-        """Does nothing: the listing is in the folder of the run."""
+        """Does nothing: the listing is in the run's folder."""
 
-    def sweeping(
+    def sweeper(
         self,
-        place: Place,
-        living: Reachability,
+        context: RunContext,
+        reachability: Reachability,
         progress: Progress,
         rate: float | None,
         remover: Remover | None = None,
     ) -> Sweep:
-        """Returns a sweep of this process."""
+        """Returns a sweeper that runs in this process."""
         return Sweep(
-            place.blocks,
-            place.namespace,
-            living,
+            context.blocks,
+            context.namespace,
+            reachability,
             progress,
-            sweep=place.run_id,
+            sweep=context.run_id,
             rate=rate,
             remover=remover,
         )

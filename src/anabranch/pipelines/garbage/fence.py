@@ -1,7 +1,7 @@
-"""The fence of a sweep: rounds in which objects are removed that nothing can refer to anew.
+"""The fence of a sweep: rounds of objects that cannot be referenced while they are removed.
 
-A round lasts as long as its objects may be removed: until a deadline, by which every clock is asked
-that may have stood still, since a process or a machine may. What is not removed by then is left to
+The objects of a round may be removed until its deadline. The deadline is checked by two clocks,
+because a process or a machine may be suspended. Objects that are not removed by then are left for
 the next run.
 """
 
@@ -18,14 +18,14 @@ from anabranch.pipelines.garbage.installations.installation import Installation
 __all__ = ["DEADLINE_SECONDS", "Deadline", "Fence"]
 
 DEADLINE_SECONDS = 600.0
-"""For so long after its tombstones were written the objects of a round may be removed; much less
-than a lease of `versioning.sweeps`, so that clocks may differ.
+"""The time for which the objects of a round may be removed, from the renewal of the lease. It is
+much shorter than the lease (`versioning.garbage.sweeps`), so that clocks may differ.
 """
 
 
 class Deadline(NamedTuple):
-    """When a round ends: by the clock of the day, in seconds since 1970, which advances while
-    a machine is suspended, and by one that cannot be set. The second is of one machine alone.
+    """The end of a round: by the wall clock, in seconds since 1970, which advances while a machine
+    is suspended, and by the monotonic clock, which cannot be set but is valid on one machine only.
     """
 
     wall: float
@@ -33,75 +33,76 @@ class Deadline(NamedTuple):
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """Returns the deadline so many seconds from now."""
+        """Returns the deadline a number of seconds from now."""
         return cls(time.time() + seconds, time.monotonic() + seconds)
 
     @property
     def elsewhere(self) -> Deadline:
-        """The deadline as another machine knows it."""
+        """The deadline for use on another machine: by the wall clock only."""
         return Deadline(self.wall)
 
     def passed(self) -> bool:
-        """Returns whether nothing may be removed any more."""
+        """Returns whether the deadline has passed by either clock."""
         by_ticks = self.ticks is not None and time.monotonic() > self.ticks
         return by_ticks or time.time() > self.wall
 
 
 class Fence:
-    """The fence of one sweep of a repository, whose addresses begin with `stem`."""
+    """The fence of one sweep of a repository. `prefix` is the prefix of its full addresses."""
 
     def __init__(
-        self, installation: Installation, repository: Repository, stem: str, sweep: str
+        self, installation: Installation, repository: Repository, prefix: str, sweep: str
     ) -> None:
         self._installation = installation
         self._repository = repository
-        self._stem = stem
+        self._prefix = prefix
         self._sweep = sweep
-        self._in_doubt = False
-        self._left = False
+        self._removal_in_doubt = False
+        self._keeps_tombstones = False
 
     @contextmanager
-    def sweeping(self) -> Iterator[None]:
-        """Enters the sweep. When it fails while it removes something, or has left a round, its
-        records stay until its lease ends, for what it has asked the store to remove may yet be
-        removed.
+    def register(self) -> Iterator[None]:
+        """Registers the sweep while the context is entered. If the sweep fails during a removal, or
+        keeps the tombstones of a round, its records stay until its lease expires, because the store
+        may still perform the requested removals.
         """
         self._installation.begin_sweep(self._repository, self._sweep)
         try:
             yield
         finally:
-            if not (self._in_doubt or self._left):
+            if not (self._removal_in_doubt or self._keeps_tombstones):
                 self._installation.end_sweep(self._repository, self._sweep)
 
     @contextmanager
-    def removing(self) -> Iterator[None]:
-        """Is entered while the store removes something."""
-        self._in_doubt = True
+    def track_removal(self) -> Iterator[None]:
+        """Is entered during a removal. If the removal fails, the sweep's records are kept."""
+        self._removal_in_doubt = True
         yield
-        self._in_doubt = False
+        self._removal_in_doubt = False
 
-    def condemn(
-        self, names: Sequence[str], look: Callable[[], None], seconds: float = DEADLINE_SECONDS
+    def begin_round(
+        self, names: Sequence[str], mark: Callable[[], None], seconds: float = DEADLINE_SECONDS
     ) -> Deadline:
-        """Begins a round: from now on nothing can refer anew to the objects of these names, which
-        are relative to the namespace. Then calls `look`, which reads what refers to anything, and
-        returns until when those may be removed that are still dead. Raises Conflict if the sweep
-        has lost its lease.
+        """Begins a round: renews the lease and writes tombstones of addresses, relative to the
+        namespace, which cannot be referenced from then on. Then calls `mark`, which reads all
+        references. Returns the deadline for removing the objects that are still dead. Raises
+        Conflict if the lease has expired.
         """
         self._installation.renew_sweep(self._repository, self._sweep)
         deadline = Deadline.after(seconds)
-        stem = self._stem
-        self._installation.condemn(self._repository, self._sweep, [stem + name for name in names])
-        look()
+        prefix = self._prefix
+        addresses = [prefix + name for name in names]
+        self._installation.add_tombstones(self._repository, self._sweep, addresses)
+        mark()
         return deadline
 
-    def spare(self) -> None:
-        """Ends a round."""
-        if not self._left:
-            self._installation.spare(self._repository, self._sweep)
+    def end_round(self) -> None:
+        """Ends a round and removes its tombstones, unless they must be kept."""
+        if not self._keeps_tombstones:
+            self._installation.remove_tombstones(self._repository, self._sweep)
 
-    def leave(self) -> None:
-        """Ends a round of which objects are left that something may yet remove: their tombstones
-        stay until the lease of the sweep ends.
+    def keep_tombstones(self) -> None:
+        """Keeps all tombstones until the sweep's lease expires, because a late request may still
+        remove objects of the round.
         """
-        self._left = True
+        self._keeps_tombstones = True

@@ -1,4 +1,4 @@
-"""An amount of objects."""
+"""Totals of a set of objects."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["ObjectTotals"]
 
 
 class ObjectTotals(msgspec.Struct):
-    """So many objects, and how many bytes they take."""
+    """The number of objects and their total size in bytes."""
 
     objects: int = 0
     bytes: int = 0
 
     def add(self, objects: int, size: int) -> None:
-        """Adds to it."""
+        """Adds a number of objects and their total size."""
         self.objects += objects
         self.bytes += size

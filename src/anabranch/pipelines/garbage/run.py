@@ -1,4 +1,4 @@
-"""A run of garbage collection that has begun: what it has found, and its sweep."""
+"""A run of garbage collection: its results, and its sweep."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
 from anabranch.model.uploads.upload import Upload
-from anabranch.pipelines.garbage.addresses.candidates import candidates, known_candidates
+from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.engine import Engine, Listed, Place
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
+from anabranch.pipelines.garbage.engine import Engine, ListingTotals, RunContext
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
-from anabranch.pipelines.garbage.reports.page import html_page
+from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.reports.summary import State, Summary
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.purge import Purge
@@ -32,9 +32,9 @@ __all__ = ["Run"]
 
 
 class Run:
-    """A run that has begun. Its large files are in a folder of its own until it is closed."""
+    """A started run. Its local files are in a temporary folder until it is closed."""
 
-    living: Reachability
+    reachability: Reachability
 
     def __init__(
         self,
@@ -51,48 +51,48 @@ class Run:
         self._clock = clock
         self._progress = progress
         self._files = RunFiles(blocks, namespace, summary.run_id, self._folder)
-        self._place = Place(blocks, namespace, self._files, self._folder, summary.run_id)
+        self._context = RunContext(blocks, namespace, self._files, self._folder, summary.run_id)
         self._now = 0.0
         self.summary = summary
 
-    def earliest_now(self) -> float:
-        """Returns the time by our clock or the store's, whichever is earlier: nothing is taken for
-        older than both say.
+    def determine_time(self) -> float:
+        """Returns the earlier time of this process's clock and the store's, in seconds since 1970,
+        so that no object is considered older than it is by either clock.
         """
-        own = self._clock()
+        own_time = self._clock()
         self._files.write_summary(self.summary)
-        store = self._files.store_time()
-        self.summary.clock_ahead_seconds = 0.0 if store is None else own - store
-        self._now = own if store is None else min(own, store)
+        store_time = self._files.store_time()
+        self.summary.clock_ahead_seconds = 0.0 if store_time is None else own_time - store_time
+        self._now = own_time if store_time is None else min(own_time, store_time)
         return self._now
 
     def mark(self) -> None:
-        """Finds the candidates and writes them down."""
+        """Finds the candidates, and writes them and the report to the run's files."""
         before = int(self._now - self.summary.grace_seconds)
-        with self._listed(before) as there:
-            known = known_candidates(self._files.earlier_candidates())
-            self._engine.look(self.living)
-            dead = self._counted(self._engine.dead(self.living, self._progress))
-            found = candidates(dead, known, before=before, now=int(self._now))
-            self._files.write_candidates(self._report_marked(found))
+        with self._list_store(before) as listing:
+            earlier = earlier_candidates(self._files.earlier_candidates())
+            self._engine.mark(self.reachability)
+            dead = self._count_dead(self._engine.dead_objects(self.reachability, self._progress))
+            batches = candidates(dead, earlier, before=before, now=int(self._now))
+            self._files.write_candidates(self._tally_candidates(batches))
             self._find_missing()
-        self.summary.origins = self.living.origins(
+        self.summary.origins = self.reachability.trace_origins(
             self._files.candidates(), self.summary.candidates
         )
-        self._report(there)
+        self._report(listing)
 
     def check(self) -> None:
-        """Finds the missing objects and nothing else; no candidates are written."""
-        with self._listed(int(self._now)) as there:
-            self._engine.look(self.living)
+        """Finds missing objects only; writes no candidates."""
+        with self._list_store(int(self._now)) as listing:
+            self._engine.mark(self.reachability)
             self._find_missing()
-        self.summary.listed = ObjectTotals(there.objects, there.size)
-        self.summary.found = self.living.found
+        self.summary.listed = ObjectTotals(listing.objects, listing.size)
+        self.summary.found = self.reachability.statistics
         self.summary.page_location = self._files.page_location
         self._end("checked")
 
     def due(self) -> Iterator[pa.RecordBatch]:
-        """Yields the candidates that may be removed by now."""
+        """Yields the candidates whose restore window has passed."""
         until = int(self._now - self.summary.window_seconds)
         for batch in self._files.candidates():
             yield batch.filter(pc.less_equal(batch.column("since"), until))
@@ -102,19 +102,19 @@ class Run:
         return self._files.candidates()
 
     def sweep(self, *, rate: float | None = None, end_uploads: bool = False) -> Summary:
-        """Removes the candidates that are due and still dead, at most `rate` a second, for good or
-        into quarantine, and what has been in quarantine for its time; returns the summary. With
-        `end_uploads` the old uploads in parts are ended, which cannot be undone. Raises what
-        marking raises, and what the store does.
+        """Removes the candidates that are due and still dead, at most `rate` a second, permanently
+        or into quarantine; then purges expired quarantined objects. Returns the summary. With
+        `end_uploads`, old multipart uploads are aborted, which cannot be undone. Raises the errors
+        of marking and of the store.
         """
-        with self.failing():
-            place, remover, amount = self._place, None, self.summary.swept
+        with self.record_failure():
+            context, remover, amount = self._context, None, self.summary.swept
             if self.summary.quarantine_seconds is not None:
                 seconds, amount = self.summary.quarantine_seconds, self.summary.quarantined
                 remover = QuarantineRemover(
-                    place.blocks, place.namespace, place.run_id, seconds, self._clock
+                    context.blocks, context.namespace, context.run_id, seconds, self._clock
                 )
-            sweep = self._engine.sweeping(place, self.living, self._progress, rate, remover)
+            sweep = self._engine.sweeper(context, self.reachability, self._progress, rate, remover)
             self._progress.begin("removing", self.summary.due.objects)
             for removed in sweep.remove(self.due()):
                 amount.add(removed.objects, removed.size)
@@ -123,20 +123,20 @@ class Run:
             self._purge()
             if end_uploads:
                 for upload in self._old_uploads():
-                    self.summary.ended_uploads += self.living.end_upload(upload)
+                    self.summary.ended_uploads += self.reachability.end_upload(upload)
             self._end("swept")
-            self._files.forget_old_runs()
+            self._files.remove_old_runs()
         return self.summary
 
     def _purge(self) -> None:
-        """Purges what has been in quarantine for its time, if the engine knows all that lives."""
-        if self._engine.quarantines:
+        """Purges expired quarantined objects, if the engine provides all reachable hashes."""
+        if self._engine.supports_quarantine:
             purge = Purge(
-                self._place.blocks,
-                self._place.namespace,
-                self.living,
+                self._context.blocks,
+                self._context.namespace,
+                self.reachability,
                 self._progress,
-                sweep=self._place.run_id,
+                sweep=self._context.run_id,
                 now=self._now,
             )
             self.summary.purged = purge.run().purged
@@ -157,8 +157,8 @@ class Run:
         self.close()
 
     @contextmanager
-    def failing(self) -> Iterator[None]:
-        """Writes down how the run failed, if it does while this is entered."""
+    def record_failure(self) -> Iterator[None]:
+        """Writes the failure to the summary if the run fails while the context is entered."""
         try:
             yield
         except BaseException as error:
@@ -170,14 +170,16 @@ class Run:
             self.close()
             raise
 
-    def _counted(self, dead: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _count_dead(self, dead: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Counts dead objects as unknown; `_tally_candidates` subtracts the candidates."""
         for batch in dead:
             self.summary.unknown += batch.num_rows
             yield batch
 
-    def _report_marked(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _tally_candidates(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields batches of candidates and adds them to the totals of the summary."""
         until = int(self._now - self.summary.window_seconds)
-        for batch in found:
+        for batch in batches:
             self.summary.unknown -= batch.num_rows
             waiting = batch.filter(pc.greater(batch.column("since"), until))
             _add(self.summary.candidates, batch)
@@ -198,38 +200,39 @@ class Run:
             )
 
     @contextmanager
-    def _listed(self, before: int) -> Iterator[Listed]:
-        """Gives what the engine has listed; what it keeps for that is removed afterwards."""
+    def _list_store(self, before: int) -> Iterator[ListingTotals]:
+        """Lists the store; the engine's temporary files are removed on exit."""
         try:
-            yield self._engine.list(self._place, before, self._progress)
+            yield self._engine.list(self._context, before, self._progress)
         finally:
             self._engine.release()
 
     def _find_missing(self) -> None:
-        before = int(self._now) - CLOCK_SECONDS
-        missing = self._engine.missing(self.living, before, self._progress)
+        before = int(self._now) - CLOCK_SKEW_SECONDS
+        missing = self._engine.find_missing(self.reachability, before, self._progress)
         if missing.shown:
-            files = QuarantineFiles(self._place.blocks, self._place.namespace)
-            missing.quarantine = files.find(frozenset(each.address for each in missing.shown))
+            files = QuarantineFiles(self._context.blocks, self._context.namespace)
+            addresses = frozenset(reference.address for reference in missing.shown)
+            missing.quarantine = files.find(addresses)
         self.summary.missing = missing
 
-    def _report(self, there: Listed) -> None:
-        self.summary.listed = ObjectTotals(there.objects, there.size)
-        self.summary.young = there.young
-        self.summary.found = self.living.found
+    def _report(self, listing: ListingTotals) -> None:
+        self.summary.listed = ObjectTotals(listing.objects, listing.size)
+        self.summary.young = listing.young
+        self.summary.found = self.reachability.statistics
         self.summary.old_uploads = len(self._old_uploads())
         self.summary.candidates_location = self._files.candidates_location
         self.summary.page_location = self._files.page_location
         self._end("reported")
 
     def _old_uploads(self) -> Sequence[Upload]:
-        return self.living.old_uploads(self._now - self.summary.uploads_seconds)
+        return self.reachability.old_uploads(self._now - self.summary.uploads_seconds)
 
     def _end(self, state: State) -> None:
         self.summary.state = state
         self.summary.ended_at = self._clock()
         self._files.write_summary(self.summary)
-        self._files.write_page(html_page(self.summary))
+        self._files.write_page(render_page(self.summary))
 
 
 def _add(amount: ObjectTotals, batch: pa.RecordBatch) -> None:

@@ -124,7 +124,7 @@ class Builds:
         self._jobs.close()
 
     def _expired(self, repository: Repository, commit_id: str) -> bool:
-        return self._core.rules.expired_commits(repository, commit_id, self._clock())
+        return self._core.rules.is_expired(repository, commit_id, self._clock())
 
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
         wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))

@@ -64,11 +64,11 @@ class StoredPin:
 
     def renew(self, seconds: int) -> None:
         """Renews the pin."""
-        self._pins.renew(self._pins.named(self._repository, self._name), seconds)
+        self._pins.renew(self._pins.by_name(self._repository, self._name), seconds)
 
     def release(self) -> None:
         """Removes the pin."""
-        self._pins.release(self._pins.named(self._repository, self._name))
+        self._pins.release(self._pins.by_name(self._repository, self._name))
 
 
 class _Moment(NamedTuple):

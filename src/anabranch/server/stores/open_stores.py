@@ -22,7 +22,7 @@ from anabranch.versioning.identifiers import Identifiers
 
 if TYPE_CHECKING:
     from anabranch.pipelines.garbage.collector import Collector
-    from anabranch.pipelines.garbage.installations.requests import Asking
+    from anabranch.pipelines.garbage.installations.requests import ServerRequests
     from anabranch.pipelines.garbage.installations.served import ServedInstallation
     from anabranch.pipelines.garbage.sweeping.restore import Restorer
     from anabranch.pipelines.jobs.progress import Progress
@@ -67,21 +67,21 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 
 @contextmanager
 def open_collector(
-    settings: Settings, progress: Progress, asking: Asking | None = None
+    settings: Settings, progress: Progress, requests: ServerRequests | None = None
 ) -> Iterator[Collector]:
-    """Gives a collector over the settings' stores; with `asking`, a server tells what refers to
+    """Gives a collector over the settings' stores; with `requests`, a server tells what refers to
     objects, and there need be no database. Raises what `open_stores` does, and Invalid without
     the libraries that it needs.
     """
     with _libraries_of_collections():
         from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
     marks = settings.committed.local_cache.dir / _MARKS
-    if asking is None:
+    if requests is None:
         with open_stores(settings) as (core, blocks):
             yield Collector(core, blocks, marks, clock=time.time, progress=progress)
         return
     with _opened_blocks(settings) as blocks:
-        installation = _served(settings, asking, blocks)
+        installation = _served(settings, requests, blocks)
         yield Collector(installation, blocks, marks, clock=time.time, progress=progress)
 
 
@@ -108,10 +108,10 @@ def _libraries_of_collections() -> Iterator[None]:
         ) from error
 
 
-def _served(settings: Settings, asking: Asking, blocks: BlockStore) -> ServedInstallation:
+def _served(settings: Settings, requests: ServerRequests, blocks: BlockStore) -> ServedInstallation:
     from anabranch.pipelines.garbage.installations.served import ServedInstallation  # noqa: PLC0415  an extra
 
-    return ServedInstallation(asking, blocks, _tables(settings, blocks), Identifiers(time.time))
+    return ServedInstallation(requests, blocks, _tables(settings, blocks), Identifiers(time.time))
 
 
 @contextmanager

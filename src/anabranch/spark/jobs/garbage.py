@@ -1,15 +1,16 @@
-"""Garbage collection on a cluster: the same as in one process, with the work in tasks.
+"""Garbage collection on a Spark cluster.
 
     from anabranch.spark.jobs.garbage import SparkEngine
 
     with collector.mark("sea", engine=SparkEngine(spark)) as run:
         run.sweep(rate=2000)
 
-Tasks list the store, read ranges with the kernel and tell of each address as a hash; Spark joins
-these with the listing, both ways: what has no reference is dead, what is not listed may be missing.
-Tasks remove what is dead. The driver reads references and staged changes,
-before the first object is removed and every minute after. The rules, the candidates that are
-written down and the restore window are the collector's.
+Tasks list the store, and read ranges with the kernel to hash their addresses. Spark joins these
+hashes with the listing in both directions: listed objects without a hash are dead, hashes without a
+listed object may be of missing objects. Tasks remove the dead objects. The driver reads references
+and staged changes before the first removal, and again before each round of about a minute. The
+retention rules, the candidates and the restore window are handled by the collector, as with the
+local engine.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.listing import LISTING
-from anabranch.pipelines.garbage.engine import Listed, Place
+from anabranch.pipelines.garbage.engine import ListingTotals, RunContext
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
-from anabranch.pipelines.garbage.sweeping.removal import Remover, no_quarantine
+from anabranch.pipelines.garbage.sweeping.removal import Remover, quarantine_not_supported
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.jobs.garbage_listing import HASHED, HASHED_ARROW, StoredListing, hash_column
 from anabranch.spark.jobs.garbage_missing import Absent, MissingSearch
@@ -45,7 +46,7 @@ from anabranch.spark.jobs.garbage_ranges import (
     RangeRead,
     mark_batch,
     read_marks,
-    shares,
+    split_reads,
 )
 from anabranch.spark.jobs.garbage_sweep import SparkSweep
 from anabranch.spark.planning.partition_planning import ENTRIES, Range
@@ -62,7 +63,7 @@ __all__ = ["SparkEngine", "served_installation"]
 
 _LISTED_TYPES = (("address", "STRING"), ("size", "BIGINT"), ("mtime", "BIGINT"))
 _UNMATCHED = f"{HASHED}, number INT"
-"""A listed object without a mark, or a mark without a listed object."""
+"""A listed object without a reachable hash, or a reachable hash without a listed object."""
 
 _UNMATCHED_ARROW = pa.schema(
     [
@@ -75,17 +76,18 @@ _CACHE_BYTES = 1 << 30
 
 
 class SparkEngine:
-    """The engine on the caller's session, for one run. `store` is how workers reach the object
-    store, as `anabranch.spark.S3Store`; without, they must see the lake's folder at the same path.
+    """The engine on the caller's session, for one run. `store` gives workers access to the object
+    store, such as `anabranch.spark.S3Store`; without it, they must have the lake's folder at the
+    path that it has on the driver.
 
-    `listing` takes the place of listing the store: a DataFrame of address (relative to the
-    namespace), size (bytes) and mtime (seconds since 1970), of an inventory that was made before,
-    for one. `slices` is in how many parts the store is listed, at most, and `tasks` how many at a
-    time remove; without, as many as Spark makes of a range of numbers.
+    `listing` replaces listing the store, for example with an inventory: a DataFrame of address
+    (relative to the namespace), size (bytes) and mtime (seconds since 1970). `slices` is the
+    largest number of tasks that list the store, and `tasks` the number of tasks that remove
+    objects, by default the session's default parallelism.
     """
 
     name = "spark"
-    quarantines = False
+    supports_quarantine = False
 
     def __init__(
         self,
@@ -104,48 +106,52 @@ class SparkEngine:
         self._slices = slices
         self._tasks = tasks
         self._reads: dict[int, tuple[str, RangeRead]] = {}
-        self._place: Place | None = None
+        self._context: RunContext | None = None
         self._before = 0
-        self._kept: StoredListing | None = None
+        self._stored_files: StoredListing | None = None
         self._listed: DataFrame | None = None
         self._absent: Absent | None = None
 
-    def list(self, place: Place, before: int, progress: Progress) -> Listed:
-        """Lists the store, unless there is a listing."""
+    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
+        """Lists the store, or takes the given listing."""
         progress.begin("listing the store", 0)
-        self._place, self._before = place, before
+        self._context, self._before = context, before
         if self._listing is None:
-            self._kept = self._stored_listing(place)
-            there = self._kept.make(place.blocks, before, self._slices)
-            self._listed = self._kept.frame()
-            return there
+            self._stored_files = self._stored_listing(context)
+            totals = self._stored_files.make(context.blocks, before, self._slices)
+            self._listed = self._stored_files.frame()
+            return totals
         columns = self._listing.select("address", "size", "mtime")
         self._listed = columns.mapInArrow(hash_column, HASHED)
-        counted = columns.selectExpr(
+        aggregates = columns.selectExpr(
             "count(*)", "coalesce(sum(size), 0)", f"count_if(mtime >= {before})"
         )
-        (row,) = counted.collect()
-        return Listed(*(int(value) for value in row))
+        (row,) = aggregates.collect()
+        return ListingTotals(*(int(value) for value in row))
 
-    def look(self, living: Reachability) -> None:
-        """Looks at what lives; the ranges are left to tasks. Raises what a look raises."""
-        assert self._place is not None  # noqa: S101  it lists first
-        with living.reading(partial(self._plan, self._place)):
-            living.mark()
-
-    def dead(self, living: Reachability, progress: Progress) -> Iterator[pa.RecordBatch]:
-        """Yields the old listed objects that do not live; a table that is missing or damaged fails
-        the job, which names it.
+    def mark(self, reachability: Reachability) -> None:
+        """Marks uncommitted addresses and plans the tasks that read ranges. Raises the errors of
+        `Reachability.mark`.
         """
-        assert self._listed is not None  # noqa: S101  it lists first
+        assert self._context is not None  # noqa: S101  list() comes first
+        with reachability.use_range_reader(partial(self._plan, self._context)):
+            reachability.mark()
+
+    def dead_objects(
+        self, reachability: Reachability, progress: Progress
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the listed objects that are neither young nor reachable. A missing or damaged
+        table fails the job with an error that names the table.
+        """
+        assert self._listed is not None  # noqa: S101  list() comes first
         progress.begin("comparing", 0)
-        together = self._listed.join(self._alive(living), "hash", "full_outer")
-        unmatched = together.where(
+        joined = self._listed.join(self._marks(reachability), "hash", "full_outer")
+        unmatched = joined.where(
             f"number IS NULL AND mtime < {self._before} OR address IS NULL"
         ).select(*_UNMATCHED_ARROW.names)
-        found = unmatched.mapInArrow(_without_repeats, _UNMATCHED).toArrow()
-        self._absent = _absent(found.filter(pc.is_null(found.column("address"))))
-        dead = found.filter(pc.is_valid(found.column("address"))).sort_by("address")
+        rows = unmatched.mapInArrow(_deduplicate_ranges, _UNMATCHED).toArrow()
+        self._absent = _absent(rows.filter(pc.is_null(rows.column("address"))))
+        dead = rows.filter(pc.is_valid(rows.column("address"))).sort_by("address")
         for batch in dead.to_batches():
             hashes = pa.array(batch.column("hash").to_numpy().view(np.uint64))
             columns = [batch.column(field.name).cast(field.type) for field in LISTING]
@@ -153,38 +159,40 @@ class SparkEngine:
                 [*columns, hashes], schema=LISTING.append(pa.field("hash", pa.uint64()))
             )
 
-    def missing(self, living: Reachability, before: int, progress: Progress) -> Missing:
-        """Returns the missing objects that were named before a time, in seconds since 1970; tasks
-        find them, ask the store for each and write the file of the run.
+    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
+        """Returns the missing objects whose addresses were generated before a time, in seconds
+        since 1970. Tasks find them, query the store for each, and write the run's file.
         """
-        assert self._place is not None  # noqa: S101  it lists first
+        assert self._context is not None  # noqa: S101  list() comes first
         assert self._listed is not None  # noqa: S101
         progress.begin("looking for missing objects", 0)
         if self._absent is None:
-            marks = self._alive(living).join(self._listed.select("hash"), "hash", "left_anti")
-            nothing = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _LISTED_TYPES]
-            absent = marks.selectExpr(*nothing, "hash", "number")
-            self._absent = _absent(absent.mapInArrow(_without_repeats, _UNMATCHED).toArrow())
-        store = store_opener(self._place.blocks, self._store, self._place.namespace.stem)
-        search = MissingSearch(self._spark, store, self._place, self._entries)
-        return search.find(self._absent, self._listed, self._reads, living, before)
+            marks = self._marks(reachability).join(self._listed.select("hash"), "hash", "left_anti")
+            nulls = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _LISTED_TYPES]
+            absent = marks.selectExpr(*nulls, "hash", "number")
+            self._absent = _absent(absent.mapInArrow(_deduplicate_ranges, _UNMATCHED).toArrow())
+        store = store_opener(self._context.blocks, self._store, self._context.namespace.prefix)
+        search = MissingSearch(self._spark, store, self._context, self._entries)
+        return search.find(self._absent, self._listed, self._reads, reachability, before)
 
     def release(self) -> None:
-        """Removes the listing."""
-        if self._kept is not None and self._place is not None:
-            self._kept.forget(self._place.blocks)
+        """Removes the files of the listing."""
+        if self._stored_files is not None and self._context is not None:
+            self._stored_files.remove(self._context.blocks)
 
-    def sweeping(
+    def sweeper(
         self,
-        place: Place,
-        living: Reachability,
+        context: RunContext,
+        reachability: Reachability,
         progress: Progress,
         rate: float | None,
         remover: Remover | None = None,
     ) -> SparkSweep:
-        """Returns a sweep by tasks. Raises NotSupported for a remover: tasks remove for good."""
+        """Returns a sweeper that runs tasks. Raises NotSupported for a remover, because tasks
+        remove objects permanently.
+        """
         if remover is not None:
-            raise no_quarantine(self.name)
+            raise quarantine_not_supported(self.name)
         tasks = (
             self._tasks
             or self._spark.range(1 << 20)
@@ -192,33 +200,35 @@ class SparkEngine:
             .distinct()
             .count()
         )
-        store = store_opener(place.blocks, self._store, place.namespace.stem)
+        store = store_opener(context.blocks, self._store, context.namespace.prefix)
         return SparkSweep(
             self._spark,
             store,
-            place.namespace,
-            living,
+            context.namespace,
+            reachability,
             progress,
-            sweep=place.run_id,
+            sweep=context.run_id,
             tasks=tasks,
             rate=rate,
         )
 
-    def _stored_listing(self, place: Place) -> StoredListing:
-        store = store_opener(place.blocks, self._store, place.namespace.stem)
-        return StoredListing(self._spark, store, place.namespace.stem, place.stem)
+    def _stored_listing(self, context: RunContext) -> StoredListing:
+        store = store_opener(context.blocks, self._store, context.namespace.prefix)
+        return StoredListing(self._spark, store, context.namespace.prefix, context.prefix)
 
-    def _alive(self, living: Reachability) -> DataFrame:
-        """Returns all marks: hashes of living addresses, as often as ranges hold them."""
-        pieces = shares((read for _, read in self._reads.values()), self._entries)
+    def _marks(self, reachability: Reachability) -> DataFrame:
+        """Returns the hashes of all reachable addresses, once for each range that has them."""
+        pieces = split_reads((read for _, read in self._reads.values()), self._entries)
         marks = in_tasks(self._spark, pieces, read_marks, MARKS)
-        uncommitted = pa.Table.from_batches([mark_batch(distinct(living.hashes), UNCOMMITTED)])
+        uncommitted = pa.Table.from_batches(
+            [mark_batch(distinct(reachability.hashes), UNCOMMITTED)]
+        )
         return marks.unionAll(self._frame(uncommitted))
 
     def _frame(self, table: pa.Table) -> DataFrame:
-        """Returns a table as a DataFrame, all of it: PySpark 4.1 leaves out what follows a batch
-        without rows. Raises Corrupt if it is not whole all the same: a mark that is lost is an
-        object that is lost.
+        """Returns a table as a DataFrame. It is passed as one batch, because PySpark 4.1 drops the
+        batches after an empty one. Raises Corrupt if rows are missing nevertheless: a lost hash
+        would cause the loss of an object.
         """
         frame = self._spark.createDataFrame(table.combine_chunks())
         if frame.count() != table.num_rows:
@@ -226,42 +236,44 @@ class SparkEngine:
         return frame
 
     def _plan(
-        self, place: Place, repository: Repository, ranges: Iterable[kernel.RangeInfo]
+        self, context: RunContext, repository: Repository, ranges: Iterable[kernel.RangeInfo]
     ) -> Iterable[Hashes]:
-        """Leaves the ranges to tasks."""
-        files = open_tables(place.blocks, repository.storage_namespace, self._store)
-        reading = place.namespace.reading(repository)
-        for each in ranges:
+        """Adds ranges to those that tasks will read; returns no hashes."""
+        files = open_tables(context.blocks, repository.storage_namespace, self._store)
+        resolver = context.namespace.resolver(repository)
+        for info in ranges:
             number = len(self._reads)
-            info = Range(each.id, each.min_key, each.max_key, each.count, each.estimated_size)
-            read = RangeRead(number, files, reading, info)
-            self._reads[number] = (repository.partition, read)
+            part = Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
+            self._reads[number] = (
+                repository.partition,
+                RangeRead(number, files, resolver, part),
+            )
         return ()
 
 
 def served_installation(server: Server, blocks: BlockStore, folder: Path) -> ServedInstallation:
-    """Returns what a server tells to collections, for `Collector`. `blocks` is its store, of which
-    tables are kept in a folder of this machine.
+    """Returns the installation of a server, for `Collector`. `blocks` is the server's store, whose
+    tables are cached in a local folder.
     """
     tables = TableCache(blocks, folder / "tables", _CACHE_BYTES, verify=kernel.verify_table)
     return ServedInstallation(server.calls, blocks, tables, Identifiers(time.time))
 
 
-def _without_repeats(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields rows without a match: those of listed objects, those of addresses that are not
-    committed, and one of each range.
+def _deduplicate_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields the unmatched rows of listed objects and of uncommitted addresses, and one row for
+    each range with unmatched hashes.
     """
     seen: set[int] = set()
     for batch in batches:
         numbers = batch.column("number")
-        of_ranges = pc.fill_null(pc.not_equal(numbers, UNCOMMITTED), fill_value=False)
-        others = batch.filter(pc.invert(of_ranges))
+        in_range = pc.fill_null(pc.not_equal(numbers, UNCOMMITTED), fill_value=False)
+        others = batch.filter(pc.invert(in_range))
         if others.num_rows:
             yield pa.RecordBatch.from_arrays(others.columns, schema=_UNMATCHED_ARROW)
-        fresh = set(pc.unique(numbers.filter(of_ranges)).to_pylist()) - seen
-        seen |= fresh
-        if fresh:
-            rows = [{"hash": 0, "number": number} for number in sorted(fresh)]
+        new_numbers = set(pc.unique(numbers.filter(in_range)).to_pylist()) - seen
+        seen |= new_numbers
+        if new_numbers:
+            rows = [{"hash": 0, "number": number} for number in sorted(new_numbers)]
             yield pa.RecordBatch.from_pylist(rows, schema=_UNMATCHED_ARROW)
 
 

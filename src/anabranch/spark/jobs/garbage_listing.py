@@ -1,7 +1,7 @@
-"""Listing of the store by tasks: each lists a slice and stores it as an Arrow file.
+"""Listing of the store by tasks, each of which lists a slice and stores it as an Arrow file.
 
-Objects must be listed before references are read. Spark may compute a DataFrame again at any time,
-so tasks read these files, which do not change until the run ends.
+Objects must be listed before references are read, but Spark may recompute a DataFrame at any time.
+Therefore later tasks read these files, which do not change until the run ends.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.listing import DATA, LISTING, list_slice
-from anabranch.pipelines.garbage.engine import Listed
+from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, list_slice
+from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.spark.jobs.garbage_slices import cut_listing
 from anabranch.spark.planning.listing_slices import Slice
 from anabranch.spark.planning.scan_plan import in_tasks
@@ -30,56 +30,58 @@ if TYPE_CHECKING:
 __all__ = ["HASHED", "HASHED_ARROW", "StoredListing", "hash_column"]
 
 HASHED = "address STRING, size BIGINT, mtime BIGINT, hash BIGINT"
-"""A listed object with the hash of its address, for Spark, which knows no unsigned numbers."""
+"""A listed object with the hash of its address, which is signed because Spark has no unsigned
+numbers.
+"""
 
 HASHED_ARROW = LISTING.append(pa.field("hash", pa.int64()))
-_TOLD = "objects BIGINT, size BIGINT, young BIGINT"
-_TOLD_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("young", pa.int64())])
+_TOTALS = "objects BIGINT, size BIGINT, young BIGINT"
+_TOTALS_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("young", pa.int64())])
 
 
 class _Task(NamedTuple):
-    """The slice of a task in a namespace that begins with `stem`, and the address of its file."""
+    """The slice of a task in a namespace that begins with `prefix`, and the address of its file."""
 
-    stem: str
+    prefix: str
     slice: Slice
     file: str
 
 
 class StoredListing:
-    """The listing of the namespace that begins with `stem`, in files that begin with `files`."""
+    """The listing of the namespace that begins with `prefix`, in files that begin with `files`."""
 
-    def __init__(self, spark: SparkSession, store: Opener, stem: str, files: str) -> None:
+    def __init__(self, spark: SparkSession, store: Opener, prefix: str, files: str) -> None:
         self._spark = spark
         self._store = store
-        self._stem = stem
+        self._prefix = prefix
         self._files = f"{files}listing/"
         self._tasks: list[_Task] = []
 
-    def make(self, blocks: BlockStore, before: int, slices: int) -> Listed:
+    def make(self, blocks: BlockStore, before: int, slices: int) -> ListingTotals:
         """Lists the store, which the driver has open as `blocks`. Objects stored after a time, in
         seconds since 1970, are counted as young.
         """
-        root = f"{self._stem}{DATA}"
+        root = f"{self._prefix}{DATA_PREFIX}"
 
         def first_after(name: str) -> str | None:
             after = f"{root}{name}" if name else ""
-            found = next(iter(blocks.list(root, after)), None)
-            return None if found is None else found.address.removeprefix(root)
+            block = next(iter(blocks.list(root, after)), None)
+            return None if block is None else block.address.removeprefix(root)
 
         self._tasks = [
-            _Task(self._stem, part, f"{self._files}{number}.arrow")
+            _Task(self._prefix, part, f"{self._files}{number}.arrow")
             for number, part in enumerate(cut_listing(first_after, slices))
         ]
-        told = in_tasks(self._spark, self._tasks, partial(_list, self._store, before), _TOLD)
-        rows = told.collect()
-        return Listed(*(sum(row[name] for row in rows) for name in _TOLD_ARROW.names))
+        totals = in_tasks(self._spark, self._tasks, partial(_list, self._store, before), _TOTALS)
+        rows = totals.collect()
+        return ListingTotals(*(sum(row[name] for row in rows) for name in _TOTALS_ARROW.names))
 
     def frame(self) -> DataFrame:
         """Returns all listed objects with the hashes of their addresses."""
         files = [task.file for task in self._tasks]
         return in_tasks(self._spark, files, partial(_read, self._store), HASHED)
 
-    def forget(self, blocks: BlockStore) -> None:
+    def remove(self, blocks: BlockStore) -> None:
         """Removes the files of the listing."""
         blocks.delete(task.file for task in self._tasks)
 
@@ -94,18 +96,18 @@ def hash_column(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _list(store: Opener, before: int, task: _Task) -> Iterator[pa.RecordBatch]:
     objects = size = young = 0
-    kept = io.BytesIO()
-    with open_store(store) as blocks, pa.ipc.new_file(kept, HASHED_ARROW) as writer:
-        for batch in list_slice(blocks, task.stem, *task.slice):
+    file = io.BytesIO()
+    with open_store(store) as blocks, pa.ipc.new_file(file, HASHED_ARROW) as writer:
+        for batch in list_slice(blocks, task.prefix, *task.slice):
             objects += batch.num_rows
             young += pc.sum(pc.greater_equal(batch.column("mtime"), before)).as_py() or 0
             size += pc.sum(batch.column("size")).as_py() or 0
-            for each in hash_column([batch]):
-                writer.write_batch(each)
+            for hashed in hash_column([batch]):
+                writer.write_batch(hashed)
         writer.close()
-        blocks.put(task.file, [kept.getvalue()])
+        blocks.put(task.file, [file.getvalue()])
     yield pa.RecordBatch.from_arrays(
-        [pa.array([number]) for number in (objects, size, young)], schema=_TOLD_ARROW
+        [pa.array([number]) for number in (objects, size, young)], schema=_TOTALS_ARROW
     )
 
 

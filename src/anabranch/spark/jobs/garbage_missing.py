@@ -1,9 +1,9 @@
-"""Missing objects, found by tasks: what is referred to, less what is listed, less what the store
-has when it is asked once more.
+"""Search for missing objects by tasks: objects that are referenced but not listed, and that the
+store does not have when it is queried again.
 
-Rows of entries stay in tasks. The driver reads staged changes, as a look does, and hands those
-whose objects are missing to tasks in files; it knows which active commits hold which range. The
-last task writes the report.
+Entries of ranges stay in tasks. The driver reads staged changes and writes those whose objects may
+be missing to files for the tasks, with the active commits of each range. The last task writes the
+report.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ import pyarrow as pa
 
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
-from anabranch.pipelines.garbage.engine import Place
+from anabranch.pipelines.garbage.engine import RunContext
 from anabranch.pipelines.garbage.marking.missing import (
-    SHOWN_REFERENCES,
+    MAX_SHOWN_REFERENCES,
     Missing,
     MissingReference,
-    named_before,
-    staged_on,
+    created_before,
+    staged_reference,
 )
 from anabranch.pipelines.garbage.marking.needs import Need
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
-from anabranch.spark.jobs.garbage_ranges import ROWS, RangeRead, read_rows, shares
+from anabranch.spark.jobs.garbage_ranges import ROWS, RangeRead, read_rows, split_reads
 from anabranch.spark.jobs.garbage_report import FOUND, WRITTEN, absent_rows, write_report
 from anabranch.spark.planning.scan_plan import in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
@@ -56,8 +56,8 @@ _NEEDS = (
     "named ARRAY<STRUCT<rank: BIGINT, place: BIGINT, name: STRING>>, "
     "first STRUCT<rank: BIGINT, commit: STRING>, commits BIGINT"
 )
-"""What needs the rows of a range: the references that name its commits, in order; the first of
-these commits, and how many there are.
+"""The needs of the entries of a range: the references to its commits, in order; the first of these
+commits, and their number.
 """
 
 _STAGED_ARROW = pa.schema(
@@ -70,14 +70,14 @@ _STAGED_ARROW = pa.schema(
     ]
 )
 _STAGED = "repository STRING, path STRING, address STRING, rank BIGINT, name STRING"
-_TOGETHER = ("repository", "staged", "path", "address", "named", "first", "commits")
+_ENTRY_COLUMNS = ("repository", "staged", "path", "address", "named", "first", "commits")
 _FILE_ROWS = 1 << 16
 _NEEDS_PER_FILE = 1 << 10
 
 
 class Absent(NamedTuple):
-    """Where hashes are that no listed object has: the numbers of the ranges that hold some, and
-    the sorted hashes of uploads in parts and staged changes.
+    """Reachable hashes that no listed object has: the numbers of the ranges with such hashes, and
+    the sorted hashes of multipart uploads and staged changes.
     """
 
     numbers: frozenset[int]
@@ -96,12 +96,14 @@ class MissingSearch:
     `entries` is how many a task reads.
     """
 
-    def __init__(self, spark: SparkSession, store: Opener, place: Place, entries: int) -> None:
+    def __init__(
+        self, spark: SparkSession, store: Opener, context: RunContext, entries: int
+    ) -> None:
         self._spark = spark
         self._store = store
-        self._place = place
+        self._context = context
         self._entries = entries
-        self._files = f"{place.stem}missing/"
+        self._files = f"{context.prefix}missing/"
         self._written: list[str] = []
 
     def find(
@@ -109,53 +111,54 @@ class MissingSearch:
         absent: Absent,
         listing: DataFrame,
         reads: Mapping[int, tuple[str, RangeRead]],
-        living: Reachability,
+        reachability: Reachability,
         before: int,
     ) -> Missing:
-        """Returns the missing objects that were named before a time, in seconds since 1970, and
-        writes them to the run's files. `listing` has the hashes of all listed objects, `reads` the
-        ranges of active commits by number, each with its repository's partition.
+        """Returns the missing objects whose addresses were generated before a time, in seconds
+        since 1970, and writes them to the run's files. `listing` has the hashes of all listed
+        objects, `reads` the ranges of active commits by number, each with its repository's
+        partition.
         """
         missing = Missing(checked="all")
         try:
             frames = []
             if len(absent.uncommitted):
-                staged = self._staged(absent.uncommitted, living, before)
+                staged = self._staged(absent.uncommitted, reachability, before)
                 if staged is None:
                     missing.checked = "committed"
                 else:
                     frames.append(staged)
             if absent.numbers:
                 affected = {number: reads[number] for number in sorted(absent.numbers)}
-                frames.append(self._committed(affected, listing, living, before))
+                frames.append(self._committed(affected, listing, reachability, before))
             if frames:
                 self._report(frames, missing)
         finally:
-            self._place.blocks.delete(self._written)
+            self._context.blocks.delete(self._written)
         return missing
 
-    def _staged(self, absent: Hashes, living: Reachability, before: int) -> DataFrame | None:
-        """Returns the staged entries with absent hashes, None where they are not known."""
-        staged = living.staged()
+    def _staged(self, absent: Hashes, reachability: Reachability, before: int) -> DataFrame | None:
+        """Returns the staged entries with absent hashes, or None if staged entries are unknown."""
+        staged = reachability.staged_entries()
         if staged is None:
             return None
         ranks: dict[tuple[str, str], int] = {}
         batches: list[pa.RecordBatch] = []
         rows = 0
-        for found in staged:
-            wanted = named_before(found.addresses, before)
-            wanted &= is_in(hash_addresses(found.addresses), absent)
+        for entries in staged:
+            wanted = created_before(entries.addresses, before)
+            wanted &= is_in(hash_addresses(entries.addresses), absent)
             if not wanted.any():
                 continue
             mask = pa.array(wanted)
-            paths, addresses = found.paths.filter(mask), found.addresses.filter(mask)
-            rank = ranks.setdefault((found.repository, found.branch), len(ranks))
+            paths, addresses = entries.paths.filter(mask), entries.addresses.filter(mask)
+            rank = ranks.setdefault((entries.repository, entries.branch), len(ranks))
             columns = [
-                pa.array([found.repository] * len(paths)),
+                pa.array([entries.repository] * len(paths)),
                 paths,
                 addresses,
                 pa.array(np.full(len(paths), rank)),
-                pa.array([staged_on(found.branch)] * len(paths)),
+                pa.array([staged_reference(entries.branch)] * len(paths)),
             ]
             batches.append(pa.RecordBatch.from_arrays(columns, schema=_STAGED_ARROW))
             rows += len(paths)
@@ -176,11 +179,11 @@ class MissingSearch:
         self,
         reads: Mapping[int, tuple[str, RangeRead]],
         listing: DataFrame,
-        living: Reachability,
+        reachability: Reachability,
         before: int,
     ) -> DataFrame:
-        """Returns the entries of ranges that are not listed, with what needs them."""
-        pieces = shares((read for _, read in reads.values()), self._entries)
+        """Returns the entries of ranges whose objects are not listed, with their needs."""
+        pieces = split_reads((read for _, read in reads.values()), self._entries)
         rows = in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
         unlisted = rows.join(listing.select("hash"), "hash", "left_anti")
         numbers = {
@@ -193,7 +196,7 @@ class MissingSearch:
         first_file = len(self._written)
         needs = [
             _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
-            for repository, by_range in living.needs(range_ids)
+            for repository, by_range in reachability.needs_by_range(range_ids)
             for range_id, of_range in by_range.items()
         ]
         for start in range(0, len(needs), _NEEDS_PER_FILE):
@@ -206,45 +209,45 @@ class MissingSearch:
         )
 
     def _report(self, frames: Sequence[DataFrame], missing: Missing) -> None:
-        """Has the store asked for the objects, and the report written."""
+        """Runs the tasks that query the store and write the report; adds it to `missing`."""
         from pyspark.sql import functions  # noqa: PLC0415  an extra
 
-        together = frames[0].select(*_TOGETHER)
+        entries = frames[0].select(*_ENTRY_COLUMNS)
         for frame in frames[1:]:
-            together = together.unionAll(frame.select(*_TOGETHER))
-        references = together.groupBy("address", "repository", "staged", "path").agg(
+            entries = entries.unionAll(frame.select(*_ENTRY_COLUMNS))
+        references = entries.groupBy("address", "repository", "staged", "path").agg(
             functions.expr("array_distinct(array_sort(flatten(collect_list(named)))) AS named"),
             functions.expr("min(first) AS first"),
             functions.expr("sum(commits) AS commits"),
         )
-        asked = references.selectExpr(
+        unlisted = references.selectExpr(
             *("address", "repository", "path"),
-            "transform(named, each -> each.name) AS names",
+            "transform(named, item -> item.name) AS names",
             "coalesce(first.commit, '') AS commit",
             "commits",
         ).repartition("address")
-        ask = partial(absent_rows, self._store, self._place.namespace.stem)
-        target = self._place.stem + MISSING_FILE
+        find_absent = partial(absent_rows, self._store, self._context.namespace.prefix)
+        target = self._context.prefix + MISSING_FILE
         written = (
-            asked.mapInArrow(ask, FOUND)
+            unlisted.mapInArrow(find_absent, FOUND)
             .repartition(1)
             .sortWithinPartitions("address", "repository", "path", "commit")
-            .mapInArrow(partial(write_report, self._store, target, SHOWN_REFERENCES), WRITTEN)
+            .mapInArrow(partial(write_report, self._store, target, MAX_SHOWN_REFERENCES), WRITTEN)
         )
         for row in written.collect():
             missing.objects, missing.references = row["objects"], row["references"]
             missing.shown = msgspec.json.decode(row["shown"], type=list[MissingReference])
         if missing.references:
-            missing.location = self._place.blocks.qualify(target)
+            missing.location = self._context.blocks.qualify(target)
 
     def _write(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Writes a file that a task reads."""
+        """Writes a file for a task."""
         file = f"{self._files}{len(self._written)}.arrow"
         raw = io.BytesIO()
         with pa.ipc.new_file(raw, batches[0].schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-        self._place.blocks.put(file, [raw.getvalue()])
+        self._context.blocks.put(file, [raw.getvalue()])
         self._written.append(file)
 
 

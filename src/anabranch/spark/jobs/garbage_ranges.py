@@ -1,4 +1,4 @@
-"""The ranges that tasks read for a garbage collection: their marks and their rows."""
+"""Reading of ranges in tasks of a garbage collection: the hashes of addresses, and entries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 from anabranch.errors import Corrupt
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
-from anabranch.pipelines.garbage.addresses.namespace import Reading
-from anabranch.pipelines.garbage.marking.missing import named_before
+from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
+from anabranch.pipelines.garbage.marking.missing import created_before
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
@@ -24,17 +24,17 @@ __all__ = [
     "mark_batch",
     "read_marks",
     "read_rows",
-    "shares",
+    "split_reads",
 ]
 
 MARKS = "hash BIGINT, number INT"
-"""The hash of a living address, and the number of a range that holds it."""
+"""The hash of a reachable address, and the number of a range that has it."""
 
 UNCOMMITTED = -1
 """The range number of an address of a multipart upload or of a staged change."""
 
 ROWS = "number INT, path STRING, address STRING, hash BIGINT"
-"""An entry of the range of this number."""
+"""An entry of a range, with the range's number."""
 
 _MARKS_ARROW = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
 _ROWS_ARROW = pa.schema(
@@ -44,32 +44,32 @@ _BATCH = 1 << 16
 
 
 class RangeRead(NamedTuple):
-    """A range, its number in the run, and its decoding."""
+    """A range to read: its number in the run, its files, and the resolver of its addresses."""
 
     number: int
     files: TableFiles
-    reading: Reading
+    resolver: AddressResolver
     range: Range
 
 
-def shares(reads: Iterable[RangeRead], entries: int) -> list[list[RangeRead]]:
-    """Returns the shares of tasks: ranges with about this many entries together."""
-    found: list[list[RangeRead]] = []
-    room = 0
+def split_reads(reads: Iterable[RangeRead], entries: int) -> list[list[RangeRead]]:
+    """Returns the ranges of each task, which have about `entries` entries in total."""
+    tasks: list[list[RangeRead]] = []
+    remaining = 0
     for read in reads:
-        if room <= 0:
-            found.append([])
-            room = entries
-        found[-1].append(read)
-        room -= read.range.entries
-    return found
+        if remaining <= 0:
+            tasks.append([])
+            remaining = entries
+        tasks[-1].append(read)
+        remaining -= read.range.entries
+    return tasks
 
 
 def read_marks(reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatch]:
-    """Yields the marks of ranges, as MARKS. Raises Gone, Corrupt."""
+    """Yields the hashes of the addresses in ranges, as MARKS. Raises Gone, Corrupt."""
     for read in reads:
         with open_range_tables(read.files, [read.range]) as tree:
-            hashes, rows = index_tree(tree, read.reading, read.range.id)
+            hashes, rows = index_tree(tree, read.resolver, read.range.id)
         if rows != read.range.entries:
             raise Corrupt(
                 f"{read.range.id}: holds {rows} objects where its tree says {read.range.entries}",
@@ -80,24 +80,24 @@ def read_marks(reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatch]:
 
 
 def mark_batch(hashes: Hashes, number: int) -> pa.RecordBatch:
-    """Returns marks of one range as a batch."""
+    """Returns hashes of one range as a batch of MARKS."""
     numbers = np.full(len(hashes), number, np.int32)
     columns = [pa.array(hashes.view(np.int64)), pa.array(numbers)]
     return pa.RecordBatch.from_arrays(columns, schema=_MARKS_ARROW)
 
 
 def read_rows(before: int, reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatch]:
-    """Yields the entries of ranges whose addresses were named before a time, in seconds since 1970,
-    as ROWS. Raises Gone, Corrupt.
+    """Yields the entries of ranges whose addresses were generated before a time, in seconds since
+    1970, as ROWS. Raises Gone, Corrupt.
     """
     for read in reads:
         with open_range_tables(read.files, [read.range]) as tree:
             for batch in pa.RecordBatchReader.from_stream(tree.scan()):
-                for all_paths, all_addresses in read.reading.rows(batch):
-                    mask = pa.array(named_before(all_addresses, before))
+                for all_paths, all_addresses in read.resolver.resolve_batch(batch):
+                    mask = pa.array(created_before(all_addresses, before))
                     paths, addresses = all_paths.filter(mask), all_addresses.filter(mask)
                     if not len(paths):
-                        continue  # Spark may leave out what follows a batch without rows
+                        continue  # Spark may drop the batches after an empty one
                     numbers = pa.array(np.full(len(paths), read.number, np.int32))
                     hashes = pa.array(hash_addresses(addresses).view(np.int64))
                     yield pa.RecordBatch.from_arrays(

@@ -1,5 +1,5 @@
-"""The report of missing objects, as tasks make it: the store is asked for each object, and what it
-does not have is written to one file.
+"""The report of missing objects, written by tasks, which query the store for each object and write
+the references to missing ones to one file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOUND = (
 """A `MissingReference`; `names` are its references."""
 
 WRITTEN = "objects BIGINT, references BIGINT, shown BINARY"
-"""How many objects and references the report has, and the first references, as JSON."""
+"""The numbers of objects and references in the report, and the first references, as JSON."""
 
 _WRITTEN_ARROW = pa.schema(
     [("objects", pa.int64()), ("references", pa.int64()), ("shown", pa.binary())]
@@ -34,13 +34,13 @@ _WRITTEN_ARROW = pa.schema(
 
 
 def absent_rows(
-    store: Opener, stem: str, batches: Iterable[pa.RecordBatch]
+    store: Opener, prefix: str, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows whose objects the store does not have."""
     with open_store(store) as blocks:
 
         def is_absent(address: str) -> bool:
-            return blocks.stat(stem + address) is None
+            return blocks.stat(prefix + address) is None
 
         for batch in batches:
             addresses = batch.column("address").to_pylist()
@@ -54,8 +54,8 @@ def absent_rows(
 def write_report(
     store: Opener, target: str, sample: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Writes sorted rows to a file in the store, if there are any; yields how many there are, and
-    a sample of at most so many.
+    """Writes sorted rows to a file in the store, if there are any. Yields one row of WRITTEN, with
+    at most `sample` references.
     """
     objects = references = 0
     last = None
@@ -74,8 +74,9 @@ def write_report(
                 for address in rows.column("address").to_pylist():
                     objects += address != last
                     last = address
-                if room := sample - len(shown):
-                    shown += msgspec.convert(rows[:room].to_pylist(), list[MissingReference])
+                if remaining := sample - len(shown):
+                    first = rows[:remaining].to_pylist()
+                    shown += msgspec.convert(first, list[MissingReference])
         if references:
             with open_store(store) as blocks:
                 blocks.put(target, file_pieces(path))

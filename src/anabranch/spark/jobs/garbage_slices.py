@@ -27,21 +27,21 @@ def cut_listing(first_after: FirstAfter, slices: int) -> list[Slice]:
     """
     first = first_after("")
     parts = [] if first is None else [(_floor(first) - _END, _floor(first), _END)]
-    borders: list[int] = []
-    looks = 4 * slices + _BITS * _PLACES
-    while parts and len(borders) + 1 < slices and looks:
-        looks -= 1
-        _, low, high = heapq.heappop(parts)  # something lies at `low`
+    boundaries: list[int] = []
+    requests = 4 * slices + _BITS * _PLACES
+    while parts and len(boundaries) + 1 < slices and requests:
+        requests -= 1
+        _, low, high = heapq.heappop(parts)  # there is an object at `low`
         middle = (low + high) // 2
         if middle == low:
             continue
-        found = first_after(_name(middle))
-        at = _END if found is None else _floor(found)
-        if at < high:
-            borders.append(middle)
-            heapq.heappush(parts, (at - high, at, high))
+        name = first_after(_name(middle))
+        start = _END if name is None else _floor(name)
+        if start < high:
+            boundaries.append(middle)
+            heapq.heappush(parts, (start - high, start, high))
         heapq.heappush(parts, (low - middle, low, middle))
-    names = [_name(border) for border in sorted(borders)]
+    names = [_name(boundary) for boundary in sorted(boundaries)]
     return [Slice(*ends) for ends in zip(["", *names], [*names, ""], strict=True)]
 
 
@@ -51,11 +51,11 @@ def _name(number: int) -> str:
 
 
 def _floor(name: str) -> int:
-    """Returns the greatest number whose name is not after this one, 0 without one."""
+    """Returns the greatest number whose name does not sort after `name`, or 0."""
     number = 0
     for place, character in enumerate(name[:_PLACES]):
-        rest = _BITS * (_PLACES - 1 - place)
-        number += sum(digit < character for digit in _DIGITS) << rest
+        shift = _BITS * (_PLACES - 1 - place)
+        number += sum(digit < character for digit in _DIGITS) << shift
         if character not in _DIGITS:
             return max(0, number - 1)
     return number

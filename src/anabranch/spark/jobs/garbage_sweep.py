@@ -1,5 +1,5 @@
-"""Sweep by tasks, in rounds of a minute. Before each, the driver writes tombstones and checks
-reachability.
+"""Sweep by tasks, in rounds of about a minute. Before each round, the driver writes tombstones and
+marks reachable addresses again.
 
 Tasks remove their objects, a thousand at a time, each at its part of the rate, until the round's
 deadline. A retried task removes objects that are gone already, which has no effect. An earlier
@@ -24,7 +24,7 @@ from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
 from anabranch.pipelines.garbage.sweeping.sweep import (
-    BATCH,
+    BATCH_SIZE,
     LivenessRecheck,
     Removed,
     Rounds,
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 __all__ = ["SparkSweep"]
 
 _ROUND_SECONDS = 60.0
-_LARGEST = 1 << 20
-"""The most objects of a round, which the driver sends to tasks: about a hundred megabytes."""
+_MAX_ROUND_SIZE = 1 << 20
+"""The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
 
-_TOLD = "objects BIGINT, size BIGINT, late BIGINT"
-_TOLD_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("late", pa.int64())])
+_TOTALS = "objects BIGINT, size BIGINT, late BIGINT"
+_TOTALS_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("late", pa.int64())])
 
 
 class _Share(NamedTuple):
-    """The work of a task; `rate` is its own, in objects a second."""
+    """The parameters of a task; `rate` is the rate of one task, in objects a second."""
 
     store: Opener
-    stem: str
+    prefix: str
     rate: float | None
 
 
@@ -63,7 +63,7 @@ class SparkSweep:
         spark: SparkSession,
         store: Opener,
         namespace: Namespace,
-        living: Reachability,
+        reachability: Reachability,
         progress: Progress,
         *,
         sweep: str,
@@ -72,55 +72,55 @@ class SparkSweep:
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
-        self._living = living
-        self._fence = living.fence(sweep)
+        self._reachability = reachability
+        self._fence = reachability.fence(sweep)
         self._progress = progress
         self._tasks = tasks
         self._rate = rate
         self._ticks = ticks
-        self._share = _Share(store, namespace.stem, None if rate is None else rate / tasks)
+        self._share = _Share(store, namespace.prefix, None if rate is None else rate / tasks)
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
         """Removes the objects of batches of candidates and yields the results of each round. Raises
         the errors of the reachability check and of tasks; nothing more is removed then.
         """
-        still_dead = LivenessRecheck(self._living)
+        liveness = LivenessRecheck(self._reachability)
         rounds = Rounds(batches)
         amount = self._first()
-        with self._fence.sweeping():
-            while (given := rounds.next(amount)).num_rows:
-                names = given.column("address").to_pylist()
-                deadline = self._fence.condemn(names, self._living.mark)
+        with self._fence.register():
+            while (candidates := rounds.take(amount)).num_rows:
+                names = candidates.column("address").to_pylist()
+                deadline = self._fence.begin_round(names, self._reachability.mark)
                 began = self._ticks()
-                dead = still_dead.of(given)
+                dead = liveness.still_dead(candidates)
                 removed, size = self._remove(dead, deadline) if dead.num_rows else (0, 0)
-                revived, late = given.num_rows - dead.num_rows, dead.num_rows - removed
+                revived, late = candidates.num_rows - dead.num_rows, dead.num_rows - removed
                 if late:
-                    self._fence.leave()
-                self._fence.spare()
-                self._progress.advance(given.num_rows)
+                    self._fence.keep_tombstones()
+                self._fence.end_round()
+                self._progress.advance(candidates.num_rows)
                 yield Removed(removed, size, revived, late)
                 amount = self._next(amount, self._ticks() - began)
 
     def _first(self) -> int:
-        return self._next(BATCH * self._tasks, _ROUND_SECONDS)
+        return self._next(BATCH_SIZE * self._tasks, _ROUND_SECONDS)
 
     def _next(self, amount: int, seconds: float) -> int:
         """Returns the number of objects of the next round, from the number and the duration of the
         last.
         """
-        faster = amount * _ROUND_SECONDS / max(seconds, 1.0)
-        most = _LARGEST if self._rate is None else self._rate * _ROUND_SECONDS
-        return max(1, int(min(faster, most, _LARGEST)))
+        estimate = amount * _ROUND_SECONDS / max(seconds, 1.0)
+        limit = _MAX_ROUND_SIZE if self._rate is None else self._rate * _ROUND_SECONDS
+        return max(1, int(min(estimate, limit, _MAX_ROUND_SIZE)))
 
     def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> tuple[int, int]:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
         frame = self._spark.createDataFrame(table).repartition(self._tasks)
         work = partial(_remove, self._share, deadline.elsewhere)
-        with self._fence.removing():
-            told = frame.mapInArrow(work, _TOLD).collect()
-        removed, size, late = (sum(row[name] for row in told) for name in _TOLD_ARROW.names)
+        with self._fence.track_removal():
+            totals = frame.mapInArrow(work, _TOTALS).collect()
+        removed, size, late = (sum(row[name] for row in totals) for name in _TOTALS_ARROW.names)
         if removed + late != dead.num_rows:
             raise Corrupt(f"Spark was given {removed + late} of {dead.num_rows} objects")
         return removed, size
@@ -130,20 +130,21 @@ def _remove(
     share: _Share, deadline: Deadline, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     began, removed, size, late = time.monotonic(), 0, 0, 0
-    amount = BATCH if share.rate is None else max(1, min(BATCH, int(share.rate)))
+    amount = BATCH_SIZE if share.rate is None else max(1, min(BATCH_SIZE, int(share.rate)))
     with open_store(share.store) as blocks:
         for batch in batches:
             names = batch.column("address").to_pylist()
             for start in range(0, len(names), amount):
-                some = names[start : start + amount]
+                batch_names = names[start : start + amount]
                 if deadline.passed():
-                    late += len(some)
+                    late += len(batch_names)
                     continue
-                delete_with_backoff(blocks, [share.stem + name for name in some], deadline)
-                removed += len(some)
+                addresses = [share.prefix + name for name in batch_names]
+                delete_with_backoff(blocks, addresses, deadline)
+                removed += len(addresses)
                 size += pc.sum(batch.column("size").slice(start, amount)).as_py() or 0
                 if share.rate is not None:
                     ahead = removed / share.rate - (time.monotonic() - began)
                     time.sleep(max(0.0, ahead))
-    told = [pa.array([value], pa.int64()) for value in (removed, size, late)]
-    yield pa.RecordBatch.from_arrays(told, schema=_TOLD_ARROW)
+    totals = [pa.array([value], pa.int64()) for value in (removed, size, late)]
+    yield pa.RecordBatch.from_arrays(totals, schema=_TOTALS_ARROW)

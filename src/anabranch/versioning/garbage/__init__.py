@@ -1,1 +1,1 @@
-"""What garbage collection needs of versioning: retention, sweeps under way, pins."""
+"""The parts of versioning that garbage collection uses: retention, running sweeps, pins."""

@@ -1,12 +1,12 @@
-"""Pins: commits that must keep their objects while something is done with them.
+"""Pins: leases that keep the objects of commits while a reference is made or a job reads them.
 
-A pin is written before a reference is made from a commit that may have expired, and for as long as
-a long job reads one. Garbage collection counts pinned commits among those that are active, and
-reads pins before branches and tags. See `sweeps` for the whole protocol.
+A pin is written before a reference is created from a commit that may have expired, and is held
+while a long job reads a commit. Garbage collection treats pinned commits as active, and reads pins
+before branches and tags. `sweeps` describes the whole protocol.
 
-A pin ends at a time by the clock of the process that wrote it. A collector takes it for ended only
-CLOCK_SECONDS after that by its own clock, and removes its record before it leaves its commits out:
-a renewal that finds the record proves that nothing was collected meanwhile.
+A pin expires at a time by the clock of the process that wrote it. A collector considers it expired
+only CLOCK_SKEW_SECONDS later by its own clock, and deletes its record before it treats its commits
+as unpinned. A renewal that finds the record therefore proves that nothing was collected.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ from anabranch.errors import Busy, Conflict
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.model.repository import Repository
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, SweepRecords
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
-__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "Expired", "Pin", "Pins"]
+__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "IsExpired", "Pin", "Pins"]
 
 PIN_SECONDS = 600
-"""For so long a pin holds after it was written or renewed, unless said otherwise."""
+"""The default duration of a pin, from when it is written or renewed."""
 
 MAX_PIN_SECONDS = 3600
-"""The longest time for which a pin may be written or renewed."""
+"""The longest duration of a pin, from when it is written or renewed."""
 
 _PARTITION = "anabranch-pins"
-_TRIES = 100
+_MAX_ATTEMPTS = 100
 _REFERENCES = "/"
-"""How the names begin of the pins that references leave behind; no user's name is empty."""
+"""Prefix of the names of pins that references share. Names of users' pins begin with the name of
+the user, which is never empty.
+"""
 
-Expired = Callable[[Repository, str, float], bool]
+IsExpired = Callable[[Repository, str, float], bool]
 """Returns whether a commit of a repository has expired at a time, in seconds since 1970."""
 
 
 class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pin as it is stored: commits, and until when it holds, in seconds since 1970; whether the
-    commits of one that references share were active when it was written.
+    """A stored pin: its commits, and when it expires, in seconds since 1970. `checked` is set on a
+    pin that references share, once its commits were found active after it was written.
     """
 
     commits: list[str]
@@ -51,14 +53,14 @@ class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """A pin that is there: the key and the record that were written."""
+    """A written pin: its key and its record."""
 
     key: bytes
     record: bytes
 
     @property
     def unchanged(self) -> Expect:
-        """The condition that the pin has held until a reference is made."""
+        """The condition that the pin has not changed since it was written."""
         return Expect(_PARTITION, self.key, self.record)
 
 
@@ -70,7 +72,7 @@ class Pins:
         keyvalue: KeyValueStore,
         sweeps: SweepRecords,
         identifiers: Identifiers,
-        expired: Expired,
+        expired: IsExpired,
         clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
@@ -80,19 +82,19 @@ class Pins:
         self._clock = clock
 
     def admit_commits(self, repository: Repository, commit_ids: Sequence[str]) -> ExtraWrites:
-        """Decides on references that are made from commits. While a sweep is under way each commit
-        is pinned, for PIN_SECONDS at least: a reference that moves on, to another branch or tag,
-        may be missed by two readings of references, but not its pin.
+        """Returns the conditions for creating references to commits. While a sweep runs, each
+        commit is pinned for at least PIN_SECONDS: if the reference moves to another branch or tag,
+        a collector may miss it in two passes, but it does not miss the pin.
 
-        Raises Conflict (kind commit_expired) for one that has expired, while a sweep is under way.
+        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs.
         """
-        names, unchanged = self._sweeps.under_way()
-        if not names:
+        sweep_ids, unchanged = self._sweeps.running()
+        if not sweep_ids:
             return (), (unchanged,)
         return (), [self._pin_reference(repository, commit_id) for commit_id in commit_ids]
 
     def admission(self, repository: Repository, *commit_ids: str) -> ExtraWritesFor[object]:
-        """Returns what admits a change that refers to commits."""
+        """Returns a function that gives the conditions for a change that refers to commits."""
         return lambda _: self.admit_commits(repository, commit_ids)
 
     def pin(
@@ -103,25 +105,25 @@ class Pins:
         name: str = "",
         seconds: int = PIN_SECONDS,
     ) -> Pin:
-        """Pins commits for so many seconds and returns the pin: a new one, or the one of a name,
-        whose commits are replaced and which never ends earlier than before.
+        """Pins commits for a number of seconds and returns the pin: a new one, or the existing pin
+        called `name`, whose commits are replaced and whose expiry is never moved earlier.
 
-        Raises Conflict (kind commit_expired) for a commit that is added and has expired, while a
-        sweep is under way; then the pin is as it was.
+        Raises Conflict (kind commit_expired) for an added commit that has expired while a sweep
+        runs; the pin is then unchanged.
         """
-        pin = self.named(repository, name or self._identifiers.xid())
+        pin = self.by_name(repository, name or self._identifiers.xid())
         before = self._keyvalue.get(_PARTITION, pin.key) if name else None
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             old = None if before is None else msgspec.json.decode(before, type=_Record)
             held = () if old is None else old.commits
             until = max(self._until(seconds), 0 if old is None else old.until)
             added = [commit_id for commit_id in commit_ids if commit_id not in held]
-            # while it is not known whether the new ones are active, the pin has both
+            # the pin has both sets of commits until the added ones are known to be active
             both = msgspec.json.encode(_Record([*held, *added], until))
             if not self._replace(pin.key, before, both):
                 before = self._keyvalue.get(_PARTITION, pin.key)
                 continue
-            if added and self._sweeps.under_way()[0]:
+            if added and self._sweeps.running()[0]:
                 try:
                     self._require_active(repository, added)
                 except Conflict:
@@ -133,18 +135,18 @@ class Pins:
             before = self._keyvalue.get(_PARTITION, pin.key)
         raise Busy("the pin is being changed by many at once")
 
-    def named(self, repository: Repository, name: str) -> Pin:
-        """Returns a pin by its name, to be renewed or released."""
+    def by_name(self, repository: Repository, name: str) -> Pin:
+        """Returns the pin with a name, to renew or release it; it need not exist."""
         return Pin(f"{repository.partition}/{name}".encode("utf-8", "surrogateescape"), b"")
 
     def renew(self, pin: Pin, seconds: int = PIN_SECONDS) -> Pin:
-        """Renews a pin for so many seconds and returns it as it is then. It may be asked for again
-        where it is not known whether it was done.
+        """Renews a pin for a number of seconds and returns the renewed pin. Can be repeated if the
+        outcome of an earlier renewal is unknown.
 
-        Raises Conflict (kind pin_lost) if the pin was released or had ended: then its commits may
+        Raises Conflict (kind pin_lost) if the pin was released or has expired: its commits may then
         have lost objects.
         """
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             raw = self._keyvalue.get(_PARTITION, pin.key)
             if raw is None:
                 raise Conflict(
@@ -161,49 +163,51 @@ class Pins:
         raise Busy("the pin is being changed by many at once")
 
     def release(self, pin: Pin) -> None:
-        """Removes a pin, if it is there."""
+        """Removes a pin, if it exists."""
         self._keyvalue.apply([Write(_PARTITION, pin.key, None)])
 
     def release_after_reference(self, pin: Pin) -> None:
-        """Removes a pin of commits whose objects something else refers to by now; while a sweep is
-        under way the pin stays and ends by itself, as in `admit_commits`.
+        """Removes a pin of commits whose objects are now referenced otherwise. While a sweep runs,
+        the pin is kept until it expires, as in `admit_commits`.
         """
-        if not self._sweeps.under_way()[0]:
+        if not self._sweeps.running()[0]:
             self.release(pin)
 
     def exists(self, pin: Pin) -> bool:
-        """Returns whether a pin is there; it may have ended."""
+        """Returns whether a pin is stored; it may have expired."""
         return self._keyvalue.get(_PARTITION, pin.key) is not None
 
-    def count(self, repository: Repository, prefix: str, most: int) -> int:
-        """Returns how many pins have names that begin so; it counts up to `most`."""
-        start = self.named(repository, prefix).key
-        found = self._keyvalue.scan(_PARTITION, start, upper_bound(start), limit=most)
-        return sum(1 for _ in found)
+    def count(self, repository: Repository, prefix: str, limit: int) -> int:
+        """Returns the number of pins whose names begin with a prefix, at most `limit`."""
+        start = self.by_name(repository, prefix).key
+        records = self._keyvalue.scan(_PARTITION, start, upper_bound(start), limit=limit)
+        return sum(1 for _ in records)
 
     def commits(self, repository: Repository) -> set[str]:
-        """Returns the commits of a repository that are pinned. Pins that have ended are removed
-        before they are left out, so that who comes back after a long pause finds its pin gone.
+        """Returns the pinned commits of a repository. Expired pins are deleted before they are
+        ignored, so that a process that resumes after a long pause fails to renew its pin.
         """
         prefix = f"{repository.partition}/".encode()
-        found = self._keyvalue.scan(_PARTITION, prefix, upper_bound(prefix))
-        return {commit_id for record in self._remaining(found) for commit_id in record.commits}
+        records = self._keyvalue.scan(_PARTITION, prefix, upper_bound(prefix))
+        return {
+            commit_id for record in self._remove_expired(records) for commit_id in record.commits
+        }
 
     def clean(self) -> None:
-        """Removes the pins of all repositories that have ended."""
-        for _ in self._remaining(self._keyvalue.scan(_PARTITION)):
+        """Removes the expired pins of all repositories."""
+        for _ in self._remove_expired(self._keyvalue.scan(_PARTITION)):
             pass
 
-    def _remaining(self, found: Iterable[tuple[bytes, bytes]]) -> Iterator[_Record]:
-        """Yields the pins that hold, and removes the others."""
-        now = self._clock() - CLOCK_SECONDS
-        for key, raw in list(found):
+    def _remove_expired(self, records: Iterable[tuple[bytes, bytes]]) -> Iterator[_Record]:
+        """Removes expired pins and yields the others."""
+        now = self._clock() - CLOCK_SKEW_SECONDS
+        for key, raw in list(records):
             record = msgspec.json.decode(raw, type=_Record)
             if record.until > now or not self._replace(key, raw, None):
                 yield record
 
     def _replace(self, key: bytes, before: bytes | None, after: bytes | None) -> bool:
-        """Replaces a record, or removes it; returns whether it was as before."""
+        """Replaces or removes a record if it is unchanged; returns whether it was."""
         write = Write(_PARTITION, key, after)
         return self._keyvalue.apply([write], [Expect(_PARTITION, key, before)])
 
@@ -211,12 +215,13 @@ class Pins:
         return int(self._clock()) + seconds
 
     def _pin_reference(self, repository: Repository, commit_id: str) -> Expect:
-        """Pins a commit for references and returns the condition that it is. All references share
-        the pin, which is renewed when half of its time is over. Once it is checked, the commit was
-        active when it was pinned, and has lost nothing since.
+        """Pins a commit for new references and returns the condition that the pin is unchanged. All
+        references to a commit share one pin, which is renewed when half of its time is over. A
+        checked pin proves that the commit was active when it was pinned and has lost no object
+        since.
         """
-        key = self.named(repository, f"{_REFERENCES}{commit_id}").key
-        for _ in range(_TRIES):
+        key = self.by_name(repository, f"{_REFERENCES}{commit_id}").key
+        for _ in range(_MAX_ATTEMPTS):
             raw = self._keyvalue.get(_PARTITION, key)
             pinned = None if raw is None else msgspec.json.decode(raw, type=_Record)
             if pinned is None or not pinned.checked or pinned.until < self._until(PIN_SECONDS):
@@ -241,8 +246,9 @@ class Pins:
         raise Busy("the pin is being changed by many at once")
 
     def _require_active(self, repository: Repository, commit_ids: Sequence[str]) -> None:
-        # by a clock that is ahead of every collector's: what that has let go has expired here
-        now = self._clock() + 2 * CLOCK_SECONDS
+        # a clock ahead of every collector's: a commit that any of them treats as expired has
+        # expired by this time too
+        now = self._clock() + 2 * CLOCK_SKEW_SECONDS
         for commit_id in commit_ids:
             if self._expired(repository, commit_id, now):
                 raise Conflict(

@@ -1,7 +1,7 @@
-"""The rules of retention as they are stored.
+"""Stored retention rules, in lakeFS 1.84's format.
 
-They are in the repository's storage namespace, as lakeFS 1.84 has them: a protobuf record, whatever
-the name of its file says, and an empty file where rules were deleted.
+They are a file in the repository's storage namespace. It holds a protobuf record, although its name
+ends with `.json`; the file is empty if the rules were deleted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from anabranch.versioning.tags import Tags
 __all__ = ["RETENTION", "StoredRules", "rules_address"]
 
 RETENTION = "_lakefs/retention/gc"
-"""The folder of everything about garbage collection, in a storage namespace."""
+"""The folder of all files of garbage collection, in a storage namespace."""
 
 _RULES = f"{RETENTION}/rules/config.json"
 _IMAGE_DAYS = 1
-"""One that is being built has a commit before it has a tag."""
+"""Retention of images in days. A build creates its commit before its tag, so it cannot be zero."""
 
 
 class StoredRules:
-    """The rules of all repositories, and what has expired by them."""
+    """The rules of all repositories, and whether commits have expired by them."""
 
     def __init__(
         self, blocks: BlockStore, branches: Branches, tags: Tags, commits: Commits
@@ -41,8 +41,8 @@ class StoredRules:
         self._commits = commits
 
     def find(self, repository: Repository) -> RetentionRules | None:
-        """Returns a repository's rules, or None. That of images always has some: an image lives as
-        long as its tag, and a day longer. Raises Corrupt.
+        """Returns a repository's rules, or None. The repository of images always has rules: an
+        image is kept while its tag exists, and a day longer. Raises Corrupt.
         """
         if repository.id == IMAGES and repository.read_only:
             return RetentionRules(_IMAGE_DAYS)
@@ -62,20 +62,20 @@ class StoredRules:
             return None
         return RetentionRules(message.default_retention_days, dict(message.branch_retention_days))
 
-    def expired_commits(self, repository: Repository, commit_id: str, now: float) -> bool:
-        """Returns whether a commit has expired by the rules, so that objects of it may be removed
-        already, or be about to be; `now` in seconds since 1970. Raises Corrupt.
+    def is_expired(self, repository: Repository, commit_id: str, now: float) -> bool:
+        """Returns whether a commit has expired by the rules, so that a sweep may have removed or
+        may be removing its objects; `now` in seconds since 1970. Raises Corrupt.
         """
         rules = self.find(repository)
         if rules is None:
             return False
         branches = list(self._branches.all(repository))
         tagged = [tag.commit_id for tag in self._tags.all(repository)]
-        # commits last: every commit that a branch or a tag named is among them
-        lines = load_commit_graph(self._commits, repository)
-        return commit_id not in active_commits(lines, branches, tagged, rules, now)
+        # commits last, so that each commit of a branch or a tag is among them
+        graph = load_commit_graph(self._commits, repository)
+        return commit_id not in active_commits(graph, branches, tagged, rules, now)
 
 
 def rules_address(repository: Repository) -> str:
-    """Returns where a repository's rules are stored."""
+    """Returns the address of a repository's rules."""
     return f"{repository.storage_namespace.rstrip('/')}/{_RULES}"

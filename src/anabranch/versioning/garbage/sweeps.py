@@ -1,29 +1,30 @@
-"""Sweeps under way: what keeps garbage collection from removing what is being referenced anew.
+"""Records of running sweeps. They prevent garbage collection from removing an object while a new
+reference to it is created.
 
-An object that nothing refers to may be referred to again: by its address, or by an old commit.
-Three kinds of records keep such a reference and a removal apart, whichever processes they happen
-in:
+An unreferenced object can be referenced again: by its address, or through an old commit. Three
+kinds of records exclude such a reference and a removal from each other, across processes:
 
-    sweeps      one record: the sweeps that are under way, each until when it may remove anything,
-                how many have begun, and how often the record has changed
+    sweeps      one record: the running sweeps with the expiry of each lease, the number of sweeps
+                that have begun, and a number that increases with every change of the record
     tombstones  a partition for each sweep: the addresses that it is about to remove
-    pins        the commits from which a reference is being made, or which a long job reads
+    pins        commits that a new reference is created from, or that a long job reads
 
-A sweep enters the record of sweeps, then takes its candidates in rounds: it writes their
-tombstones, and only then reads once more what refers to anything, pins before all else. What it
-still finds dead it removes.
+A sweep registers itself in the record of sweeps and processes its candidates in rounds. In each
+round it writes their tombstones, then reads all references again, pins first, and then removes the
+candidates that are still unreachable.
 
-- A reference **to an address** is made on condition that no sweep has a tombstone for it and that
-  no other sweep has begun. Either it is there before the tombstone, and the reading that follows
-  finds it; or it is refused. Tombstones are removed only after the record of sweeps has changed:
-  the condition fails where a whole sweep or a whole round fits before the reference.
-- A reference **to commits** is made on condition that no sweep is under way. During one, the
-  commits are pinned first, and then must not have expired: what has not expired now had not when
-  the sweep read it, and a reading that comes later finds the pin. The pin outlives the reference:
-  one that moves in step with the readings is missed by them, and its pins are not.
+- A reference **to an address** is written on condition that no sweep has a tombstone for it and
+  that no other sweep has begun. Either it is written before the tombstone, and the following pass
+  over the references finds it, or it is rejected. Tombstones are removed only after the record of
+  sweeps has changed, so the condition also fails if a whole sweep or a whole round took place
+  between the check and the write.
+- A reference **to commits** is written on condition that no sweep is running. If one is, the
+  commits are pinned first and then must be active: a commit that is active now was active when the
+  sweep read it, and a later pass finds the pin. The pin outlives the reference, because a reference
+  that moves in step with the passes is missed by them, whereas its pins are not.
 
-A killed process leaves records that end by themselves: a sweep after LEASE_SECONDS, a pin after
-MAX_PIN_SECONDS at the latest. Clocks may differ by CLOCK_SECONDS.
+The records of a killed process expire: a sweep after LEASE_SECONDS, a pin after MAX_PIN_SECONDS at
+the latest. Clocks may differ by CLOCK_SKEW_SECONDS.
 """
 
 from __future__ import annotations
@@ -39,33 +40,33 @@ from anabranch.errors import Busy, Conflict
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["CLOCK_SECONDS", "LEASE_SECONDS", "REMOVAL_SECONDS", "SweepRecords"]
+__all__ = ["CLOCK_SKEW_SECONDS", "LEASE_SECONDS", "MAX_REMOVAL_SECONDS", "SweepRecords"]
 
-CLOCK_SECONDS = 3600
-"""So far apart may the clocks of servers and collectors be."""
+CLOCK_SKEW_SECONDS = 3600
+"""The largest difference between the clocks of servers and collectors that is tolerated."""
 
-REMOVAL_SECONDS = 3 * 3600
-"""Within so long a request to the store to remove something takes effect, or not at all."""
+MAX_REMOVAL_SECONDS = 3 * 3600
+"""The time after which a request to the store to remove an object has no effect any more."""
 
-LEASE_SECONDS = REMOVAL_SECONDS + 1800
-"""For so long after it was last renewed a sweep is taken to be under way: until what its round has
-asked of the store at the last moment, ten minutes later and with retries, has taken effect.
+LEASE_SECONDS = MAX_REMOVAL_SECONDS + 1800
+"""The duration of a sweep's lease from its last renewal. It covers the last removals of a round,
+which may be requested ten minutes after the renewal, with their retries.
 """
 
 _PARTITION = "anabranch-sweeps"
-_SWEEPS = b"sweeps"
-_TRIES = 100
+_RECORD_KEY = b"sweeps"
+_MAX_ATTEMPTS = 100
 _BATCH = 1000
-_BEGUN = ""
-"""The name in the record of sweeps that says how many have begun."""
-_CHANGES = "#"
-"""The name in the record of sweeps that says how often it has changed, so that no two are equal."""
-_KEEPER = "keeper/"
-"""How the names begin of those in the record of sweeps that let none begin."""
-_KEEPER_SECONDS = 600
+_BEGUN_KEY = ""
+"""The key in the record of sweeps of the number of sweeps that have begun."""
+_CHANGES_KEY = "#"
+"""The key in the record of sweeps of the number of its changes, which makes each version unique."""
+_BLOCKER = "keeper/"
+"""Prefix of the keys in the record of sweeps that prevent sweeps from beginning."""
+_BLOCKER_SECONDS = 600
 _CLOSED = 0
-"""The lease of a sweep that has ended and may still have tombstones."""
-_WAITS = 50
+"""The lease of an ended sweep whose tombstones may still exist."""
+_MAX_WAITS = 50
 _WAIT_SECONDS = 0.2
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -73,7 +74,9 @@ _decode = msgspec.json.Decoder(dict[str, int]).decode
 
 
 class _Sweeps(NamedTuple):
-    """The sweeps that are under way, by id, with the record as it was read."""
+    """The record of sweeps: the raw bytes that were read, the expiry of each lease by the sweep's
+    id, and the two counters.
+    """
 
     record: bytes | None
     until: Mapping[str, int]
@@ -82,102 +85,101 @@ class _Sweeps(NamedTuple):
 
     @property
     def unchanged(self) -> Expect:
-        """The condition that no sweep and no round has begun since, not even one that has ended."""
-        return Expect(_PARTITION, _SWEEPS, self.record)
+        """The condition that no sweep and no round has begun since, including ended ones."""
+        return Expect(_PARTITION, _RECORD_KEY, self.record)
 
 
 class SweepRecords:
-    """The records of sweeps and their tombstones. `clock` gives seconds since 1970."""
+    """The records of sweeps and their tombstones. `clock` returns seconds since 1970."""
 
     def __init__(self, keyvalue: KeyValueStore, clock: Callable[[], float]) -> None:
         self._keyvalue = keyvalue
         self._clock = clock
 
-    # what makes references
+    # for changes that create references
 
-    def under_way(self) -> tuple[list[str], Expect]:
-        """Returns the ids of the sweeps that are under way, and the condition that these are all
-        of them.
-        """
+    def running(self) -> tuple[list[str], Expect]:
+        """Returns the ids of the running sweeps, and the condition that no other has begun."""
         sweeps = self._read()
-        return [name for name in sweeps.until if self._sweeps(name, sweeps)], sweeps.unchanged
+        return [name for name in sweeps.until if self._is_running(name, sweeps)], sweeps.unchanged
 
-    def begun(self) -> int:
-        """Returns how many sweeps have begun: another number later says that one has since."""
+    def begun_count(self) -> int:
+        """Returns the number of sweeps that have begun so far, to detect those that begin later."""
         return self._read().begun
 
     def admit_addresses(self, addresses: Sequence[str]) -> ExtraWrites:
-        """Decides on references to blocks, by their full addresses as the store keeps them.
+        """Returns the conditions for creating references to blocks, by their full addresses in the
+        store's form.
 
-        Raises Conflict (kind being_removed) for one that a sweep is about to remove.
+        Raises Conflict (kind being_removed) for a block that a sweep is about to remove.
         """
-        names, unchanged = self.under_way()
+        sweep_ids, unchanged = self.running()
         expect = [unchanged]
-        for name in names:
+        for sweep in sweep_ids:
             keys = [address.encode("utf-8", "surrogateescape") for address in addresses]
-            for address, mark in zip(
-                addresses, self._keyvalue.get_many(_tombstones(name), keys), strict=True
+            for address, tombstone in zip(
+                addresses, self._keyvalue.get_many(_tombstones(sweep), keys), strict=True
             ):
-                if mark is not None:
+                if tombstone is not None:
                     raise Conflict(
                         f"{address}: garbage collection is removing this object",
                         kind="being_removed",
                         hint="Nothing referred to it for longer than the restore window. Upload "
                         "the object again.",
                     )
-            expect += [Expect(_tombstones(name), key, None) for key in keys]
+            expect += [Expect(_tombstones(sweep), key, None) for key in keys]
         return (), expect
 
     @contextmanager
-    def excluded(self, name: str) -> Iterator[None]:
-        """Lets no sweep begin while it is entered. Raises Conflict (kind sweep_under_way) if one is
-        under way.
+    def block_sweeps(self, name: str) -> Iterator[None]:
+        """Prevents sweeps from beginning while the context is entered. Raises Conflict (kind
+        sweep_under_way) if one is running.
         """
-        keeper = _KEEPER + name
+        blocker = _BLOCKER + name
 
-        def entered(until: Mapping[str, int]) -> Mapping[str, int]:
-            if any(not other.startswith(_KEEPER) for other in until):
+        def block(until: Mapping[str, int]) -> Mapping[str, int]:
+            if any(not other.startswith(_BLOCKER) for other in until):
                 raise Conflict(
-                    "garbage collection is removing objects by the rules that are there",
+                    "garbage collection is removing objects by the current rules",
                     kind="sweep_under_way",
                     hint="Try again when it is over.",
                 )
-            return {**until, keeper: int(self._clock()) + _KEEPER_SECONDS}
+            return {**until, blocker: int(self._clock()) + _BLOCKER_SECONDS}
 
-        self._change(entered)
+        self._change(block)
         try:
             yield
         finally:
-            self._change(lambda until: _without(until, keeper))
+            self._change(lambda until: _without(until, blocker))
 
-    # what sweeps
+    # for collectors
 
     def begin(self, sweep: str) -> None:
-        """Enters a sweep. Raises Busy if sweeps are kept out for long, or others keep changing the
-        record.
+        """Registers a sweep. Raises Busy if sweeps stay blocked, or if other processes keep
+        changing the record.
         """
 
-        def entered(until: Mapping[str, int]) -> Mapping[str, int]:
-            if any(name.startswith(_KEEPER) for name in until):
+        def register(until: Mapping[str, int]) -> Mapping[str, int]:
+            if any(name.startswith(_BLOCKER) for name in until):
                 raise Busy("the rules of garbage collection are being changed", kind="kept_out")
             return {**until, sweep: self._lease()}
 
-        for attempt in range(_WAITS):
+        for attempt in range(_MAX_WAITS):
             try:
-                self._change(entered, begins=True)
+                self._change(register, begins=True)
             except Busy as error:
-                if error.kind != "kept_out" or attempt == _WAITS - 1:
+                if error.kind != "kept_out" or attempt == _MAX_WAITS - 1:
                     raise
                 time.sleep(_WAIT_SECONDS)
             else:
                 return
 
     def renew(self, sweep: str) -> None:
-        """Renews a sweep's lease. Raises Conflict (kind sweep_expired) if it has lost it: then
-        nothing more may be removed.
+        """Renews a sweep's lease. Raises Conflict (kind sweep_expired) if the lease has expired:
+        the sweep must not remove anything more.
         """
 
-        def renewed(until: Mapping[str, int]) -> Mapping[str, int]:
+        def renew(until: Mapping[str, int]) -> Mapping[str, int]:
             if sweep not in until:
                 raise Conflict(
                     "the sweep has not renewed its lease in time, and ends",
@@ -186,37 +188,37 @@ class SweepRecords:
                 )
             return {**until, sweep: self._lease()}
 
-        self._change(renewed)
+        self._change(renew)
 
     def end(self, sweep: str) -> None:
         """Removes a sweep and its tombstones."""
         self._change(lambda until: {**until, sweep: _CLOSED})
         self._change(lambda until: until)
 
-    def condemn(self, sweep: str, addresses: Iterable[str]) -> None:
-        """Writes tombstones of full addresses. Nothing refers to them from then on that the next
-        reading of references does not find.
+    def add_tombstones(self, sweep: str, addresses: Iterable[str]) -> None:
+        """Writes tombstones of full addresses. Every reference to them that exists afterwards is
+        found by the next pass over the references.
         """
         for batch in _batches(addresses):
             partition = _tombstones(sweep)
             self._keyvalue.apply([Write(partition, key, b"-") for key in batch])
 
-    def spare(self, sweep: str) -> None:
-        """Removes all tombstones of a sweep, once what they forbade is removed or will not be."""
+    def remove_tombstones(self, sweep: str) -> None:
+        """Removes all tombstones of a sweep, after their objects were removed or kept for good."""
         self._change(lambda until: until)
         self._keyvalue.drop(_tombstones(sweep))
 
-    def _sweeps(self, name: str, sweeps: _Sweeps) -> bool:
-        ended = sweeps.until[name] <= self._clock() - CLOCK_SECONDS
-        return not ended and not name.startswith(_KEEPER)
+    def _is_running(self, name: str, sweeps: _Sweeps) -> bool:
+        expired = sweeps.until[name] <= self._clock() - CLOCK_SKEW_SECONDS
+        return not expired and not name.startswith(_BLOCKER)
 
     def _lease(self) -> int:
         return int(self._clock()) + LEASE_SECONDS
 
     def _read(self) -> _Sweeps:
-        record = self._keyvalue.get(_PARTITION, _SWEEPS)
+        record = self._keyvalue.get(_PARTITION, _RECORD_KEY)
         until = _decode(record) if record else {}
-        begun, changes = until.pop(_BEGUN, 0), until.pop(_CHANGES, 0)
+        begun, changes = until.pop(_BEGUN_KEY, 0), until.pop(_CHANGES_KEY, 0)
         return _Sweeps(record, until, begun, changes)
 
     def _change(
@@ -225,28 +227,29 @@ class SweepRecords:
         *,
         begins: bool = False,
     ) -> None:
-        """Replaces the record, without the sweeps whose leases have ended. Their tombstones are
-        removed before: once a sweep is not in the record, nothing else finds them. They are closed
-        before that, which fails the conditions of references that were admitted beside them.
+        """Replaces the record, without the sweeps whose leases have expired. Their tombstones are
+        removed first, because nothing finds the tombstones of a sweep that is not in the record.
+        Before that the sweeps are marked as closed: this changes the record, so the conditions of
+        references that were admitted while they ran fail.
         """
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             sweeps = self._read()
-            now = self._clock() - CLOCK_SECONDS
-            ended = {name: until for name, until in sweeps.until.items() if until <= now}
-            left = {name: until for name, until in sweeps.until.items() if until > now}
-            if any(ended.values()):
-                self._replace(sweeps, {**left, **dict.fromkeys(ended, _CLOSED)}, sweeps.begun)
+            now = self._clock() - CLOCK_SKEW_SECONDS
+            expired = {name: until for name, until in sweeps.until.items() if until <= now}
+            current = {name: until for name, until in sweeps.until.items() if until > now}
+            if any(expired.values()):
+                self._replace(sweeps, {**current, **dict.fromkeys(expired, _CLOSED)}, sweeps.begun)
                 continue
-            for name in ended:
+            for name in expired:
                 self._keyvalue.drop(_tombstones(name))
-            if self._replace(sweeps, change(left), sweeps.begun + begins):
+            if self._replace(sweeps, change(current), sweeps.begun + begins):
                 return
-        raise Busy("the record of sweeps is being changed by many at once")
+        raise Busy("too many processes are changing the record of sweeps")
 
     def _replace(self, sweeps: _Sweeps, until: Mapping[str, int], begun: int) -> bool:
-        """Replaces the record; returns whether it was as it had been read."""
-        record = {**until, _BEGUN: begun, _CHANGES: sweeps.changes + 1}
-        write = Write(_PARTITION, _SWEEPS, _encode(record))
+        """Replaces the record if it is unchanged since it was read; returns whether it was."""
+        record = {**until, _BEGUN_KEY: begun, _CHANGES_KEY: sweeps.changes + 1}
+        write = Write(_PARTITION, _RECORD_KEY, _encode(record))
         return self._keyvalue.apply([write], [sweeps.unchanged])
 
 

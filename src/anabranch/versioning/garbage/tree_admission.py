@@ -1,9 +1,9 @@
-"""Trees that a commit takes from elsewhere, not from staged changes or another commit: those of
-imports and of callers, and the layers of images that are listed in the store.
+"""Checks of trees that come neither from staged changes nor from another commit: those of imports,
+those that callers upload, and image layers listed from the store.
 
-Their objects may be any, those included that garbage collection is about to remove. While a sweep
-is under way, such a tree may bring in no object that is stored in a repository's own data. Where a
-sweep has begun since the tree was read, such objects must be there still.
+Such a tree can contain any object, including those that garbage collection is about to remove.
+While a sweep runs, it must not add objects that are stored in a repository's own data folder. If a
+sweep has begun since the tree was read, such objects must still exist.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ __all__ = ["TreeAdmission", "is_collectable"]
 
 _PAGE = 1000
 _THREADS = 8
-_MAX_CHECKED = 100_000
-"""So many objects at most are looked up in the store for one commit."""
-_OURS = re.compile(r"(?:^|/)data/[0-9a-v]{20}/[0-9a-v]{20}(?:,[\w-]+)?$")
-"""What can be collected: addresses as they are made for uploads."""
+_MAX_EXISTENCE_CHECKS = 100_000
+"""The largest number of objects of one commit that are looked up in the store."""
+_COLLECTABLE = re.compile(r"(?:^|/)data/[0-9a-v]{20}/[0-9a-v]{20}(?:,[\w-]+)?$")
+"""Addresses that can be collected: those that are generated for uploads."""
 
 
 def is_collectable(address: str) -> bool:
     """Returns whether garbage collection may remove the object at an address."""
-    return _OURS.search(address) is not None
+    return _COLLECTABLE.search(address) is not None
 
 
 class TreeAdmission:
-    """Decides on commits of such trees."""
+    """Returns the conditions for commits of such trees, or rejects them."""
 
     def __init__(self, sweeps: SweepRecords, trees: Trees, blocks: BlockStore) -> None:
         self._sweeps = sweeps
@@ -49,58 +49,60 @@ class TreeAdmission:
     def admit(
         self, repository: Repository, head: str, metarange_id: str, since: int | None = None
     ) -> ExtraWrites:
-        """Decides on the commit of a tree over the tree of a branch's head. `since` is how many
-        sweeps had begun when the tree was read, if that is known.
+        """Returns the conditions for committing a tree on top of the tree of a branch's head.
+        `since` is the number of sweeps that had begun when the tree was read, if known.
 
-        Raises Conflict: sweep_under_way where it brings in an object that may be collected;
-        swept_meanwhile where it brings in one that is not there, and a sweep has begun since.
+        Raises Conflict: kind sweep_under_way if the tree adds an object that can be collected while
+        a sweep runs; kind swept_meanwhile if it adds a missing one and a sweep has begun since.
         """
-        names, unchanged = self._sweeps.under_way()
-        if names:
+        sweep_ids, unchanged = self._sweeps.running()
+        if sweep_ids:
             for path, _ in self._collectable(repository, head, metarange_id):
                 raise _sweep_under_way(path)
-        elif since is not None and self._sweeps.begun() != since:
+        elif since is not None and self._sweeps.begun_count() != since:
             self._require_stored(repository, head, metarange_id)
         return (), (unchanged,)
 
     def admit_object(self, path: str) -> ExtraWrites:
-        """Decides on a tree that brings in an object that may be collected, at `path`.
+        """Returns the conditions for committing a tree that adds a collectable object at `path`.
 
-        Raises Conflict (kind sweep_under_way) while a sweep is under way.
+        Raises Conflict (kind sweep_under_way) while a sweep runs.
         """
-        names, unchanged = self._sweeps.under_way()
-        if names:
+        sweep_ids, unchanged = self._sweeps.running()
+        if sweep_ids:
             raise _sweep_under_way(path)
         return (), (unchanged,)
 
     def _require_stored(self, repository: Repository, head: str, metarange_id: str) -> None:
-        """Raises Conflict for a changed object that can be collected and is not there."""
-        found = self._collectable(repository, head, metarange_id)
+        """Raises Conflict if a changed object that can be collected is missing in the store."""
+        changed = self._collectable(repository, head, metarange_id)
         checked = 0
         with ThreadPoolExecutor(_THREADS) as pool:
-            while page := list(islice(found, _PAGE)):
+            while page := list(islice(changed, _PAGE)):
                 checked += len(page)
-                if checked > _MAX_CHECKED:
-                    raise _swept_meanwhile(f"over {_MAX_CHECKED} objects may have been removed")
+                if checked > _MAX_EXISTENCE_CHECKS:
+                    raise _swept_meanwhile(
+                        f"over {_MAX_EXISTENCE_CHECKS} objects may have been removed"
+                    )
                 stored = pool.map(self._is_stored, (address for _, address in page))
                 for (path, _), is_stored in zip(page, stored, strict=True):
                     if not is_stored:
                         raise _swept_meanwhile(f"the object of {path} was removed")
 
     def _is_stored(self, address: str) -> bool:
-        """Returns whether an object is stored at an address; what is in another store is not ours
-        to remove.
+        """Returns whether an object exists at an address. Objects of other stores count as existing
+        because garbage collection does not remove them.
         """
         try:
-            kept = self._blocks.unqualify(address)
+            relative = self._blocks.unqualify(address)
         except Invalid:
             return True
-        return self._blocks.stat(kept) is not None
+        return self._blocks.stat(relative) is not None
 
     def _collectable(
         self, repository: Repository, head: str, metarange_id: str
     ) -> Iterator[tuple[str, str]]:
-        """Yields the paths and the full addresses of changed objects that can be collected."""
+        """Yields path and full address of each changed object that can be collected."""
         before = self._trees.open(repository, head)
         tree = self._trees.open(repository, metarange_id)
         after, more = b"", True

@@ -1,7 +1,8 @@
-"""Unmarked: which objects of a listing have no living hash, in bounded memory; and the reverse.
+"""Anti-join of a listing with reachable hashes, in both directions and in bounded memory.
 
-Living hashes are taken in shares of the number line, each sorted at once and searched for all of
-the listing, a group at a time; the hashes of a share that no group has found are absent.
+The reachable hashes are split into partitions by value. Each partition is sorted and searched for
+all listed hashes, in groups. Listed objects that no partition has are dead; hashes of a partition
+that no group has matched are absent from the store.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from anabranch.pipelines.garbage.addresses.listing import Listing
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["SHARE", "Comparison", "compare", "dead_objects", "intersect", "is_in"]
+__all__ = ["PARTITION_HASHES", "Comparison", "compare", "filter_dead", "intersect", "is_in"]
 
 _GROUP = 1 << 20
 _TABLE_BITS = 22
 
-SHARE = 1 << 25
-"""About how many hashes are sorted at once: half a gigabyte with what sorting takes."""
+PARTITION_HASHES = 1 << 25
+"""The number of hashes of a partition, which takes half a gigabyte to sort."""
 
 
 class Comparison(NamedTuple):
-    """What a listing and living hashes have not in common: for each object of the listing, in
-    order, whether it is `dead`; and the sorted hashes that are `absent` from it.
+    """The result of the anti-join: for each listed object, in order, whether it is `dead`; and the
+    sorted hashes that are `absent` from the listing.
     """
 
     dead: npt.NDArray[np.bool_]
@@ -37,33 +38,37 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    listing: Listing, living: Sequence[Hashes], progress: Progress, share: int = SHARE
+    listing: Listing,
+    reachable: Sequence[Hashes],
+    progress: Progress,
+    partition_hashes: int = PARTITION_HASHES,
 ) -> Comparison:
-    """Compares a listing with the hashes of some sorted arrays. Young objects are never dead, and
-    not absent.
+    """Compares a listing with sorted arrays of reachable hashes. Young objects are neither dead nor
+    absent.
     """
-    total = sum(len(hashes) for hashes in living)
-    shares = max(1, -(-total // share))
+    total = sum(len(hashes) for hashes in reachable)
+    partitions = max(1, -(-total // partition_hashes))
     dead: list[npt.NDArray[np.bool_]] = []
     absent: list[Hashes] = []
-    progress.begin("comparing", shares)
-    for number in range(shares):
-        known = _Known(_between(living, _bound(number, shares), _bound(number + 1, shares)))
-        for place, flags in enumerate(parallel_map(known.strangers, _groups(listing))):
+    progress.begin("comparing", partitions)
+    for number in range(partitions):
+        low, high = _bound(number, partitions), _bound(number + 1, partitions)
+        partition = _Partition(_between(reachable, low, high))
+        for group, flags in enumerate(parallel_map(partition.unmatched, _groups(listing))):
             if number == 0:
                 dead.append(flags)
             else:
-                dead[place] &= flags
+                dead[group] &= flags
         for hashes in listing.young_hashes:
-            known.find(np.sort(hashes))
-        absent.append(known.not_found())
+            partition.match(np.sort(hashes))
+        absent.append(partition.absent())
         progress.advance(1)
     flags = np.concatenate([np.empty(0, np.bool_), *dead])
     return Comparison(flags, np.concatenate([np.empty(0, np.uint64), *absent]))
 
 
-def dead_objects(listing: Listing, dead: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-    """Yields the objects of a listing that are dead, in order."""
+def filter_dead(listing: Listing, dead: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+    """Yields the dead objects of a listing, in order, given a flag for each listed object."""
     first = 0
     for batch in listing.batches():
         yield batch.filter(pa.array(dead[first : first + batch.num_rows]))
@@ -73,42 +78,46 @@ def dead_objects(listing: Listing, dead: npt.NDArray[np.bool_]) -> Iterator[pa.R
 def intersect(one: Hashes, other: Hashes) -> bool:
     """Returns whether two sorted arrays have a hash in common."""
     few, many = sorted((one, other), key=len)
-    return len(few) > 0 and bool(_places(few, many)[1].any())
+    return len(few) > 0 and bool(_search(few, many)[1].any())
 
 
-class _Known:
-    """Sorted hashes, with repeats, and which of them were found; used by several threads."""
+class _Partition:
+    """Sorted reachable hashes, with duplicates, and which of them were matched. Several threads may
+    use it.
+    """
 
     def __init__(self, hashes: Hashes) -> None:
         self._hashes = hashes
-        self._found = np.zeros(len(hashes), np.bool_)
+        self._matched = np.zeros(len(hashes), np.bool_)
 
-    def strangers(self, group: list[Hashes]) -> npt.NDArray[np.bool_]:
-        """Returns which of some hashes are not among these."""
+    def unmatched(self, group: list[Hashes]) -> npt.NDArray[np.bool_]:
+        """Returns for each hash of a group whether it is not in the partition."""
         hashes = np.concatenate(group)
         if not len(self._hashes):
             return np.ones(len(hashes), np.bool_)
         ordered = np.sort(hashes)
-        return ~_in_order(hashes, ordered, self.find(ordered))
+        return ~_in_order(hashes, ordered, self.match(ordered))
 
-    def find(self, ordered: Hashes) -> npt.NDArray[np.bool_]:
-        """Returns which of some sorted hashes are among these, and remembers them."""
+    def match(self, ordered: Hashes) -> npt.NDArray[np.bool_]:
+        """Returns for each of some sorted hashes whether it is in the partition, and marks the
+        hashes of the partition that are among them as matched.
+        """
         if not len(self._hashes):
             return np.zeros(len(ordered), np.bool_)
-        places, inside = _places(ordered, self._hashes)
-        self._found[places if inside.all() else places[inside]] = True
+        positions, inside = _search(ordered, self._hashes)
+        self._matched[positions if inside.all() else positions[inside]] = True
         return inside
 
-    def not_found(self) -> Hashes:
-        """Returns the hashes that were not found, each once."""
-        # of a hash that is there several times the first is found
-        distinct = self._hashes != np.concatenate([~self._hashes[:1], self._hashes[:-1]])
-        absent: Hashes = self._hashes[distinct & ~self._found]
+    def absent(self) -> Hashes:
+        """Returns the distinct hashes that were not matched."""
+        # only the first of equal hashes is matched
+        is_first = self._hashes != np.concatenate([~self._hashes[:1], self._hashes[:-1]])
+        absent: Hashes = self._hashes[is_first & ~self._matched]
         return absent
 
 
 def _groups(listing: Listing) -> Iterator[list[Hashes]]:
-    """Yields the hashes of a listing, those of some batches together."""
+    """Yields the hashes of a listing, those of several batches in a group."""
     group: list[Hashes] = []
     for batch in listing.batches():
         group.append(batch.column("hash").to_numpy())
@@ -120,55 +129,56 @@ def _groups(listing: Listing) -> Iterator[list[Hashes]]:
 
 
 def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
-    """Returns for each hash whether it is among the known ones, which are sorted."""
+    """Returns for each hash whether it is among the known hashes, which are sorted."""
     if not len(known):
         return np.zeros(len(hashes), np.bool_)
     ordered = np.sort(hashes)
-    return _in_order(hashes, ordered, _places(ordered, known)[1])
+    return _in_order(hashes, ordered, _search(ordered, known)[1])
 
 
 def _in_order(
     hashes: Hashes, ordered: Hashes, inside: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Returns for each hash what `inside` says of the same hash among the `ordered` ones.
+    """Returns the flags of `hashes` in their own order, given `ordered`, the sorted hashes, and
+    `inside`, the flags of these.
 
-    Sorting numbers alone takes a quarter of the time of sorting them with their places, which only
-    those need that are not known, commonly few.
+    Sorting hashes alone takes a quarter of the time of sorting them with their positions. Positions
+    are needed only for hashes whose flag is not set, which are usually few.
     """
     if inside.all():
         return inside
-    strangers = ordered[~inside]
-    # a table of leading bits tells most of the others apart at once
+    outside = ordered[~inside]
+    # a table of leading bits rules out most of the other hashes
     shift = np.uint64(64 - _TABLE_BITS)
     table = np.zeros(1 << _TABLE_BITS, np.bool_)
-    table[strangers >> shift] = True
-    doubtful = np.flatnonzero(table[hashes >> shift])
-    order = doubtful[np.argsort(hashes[doubtful])]
-    found = np.ones(len(hashes), np.bool_)
-    found[order] = ~_places(hashes[order], strangers)[1]
-    return found
+    table[outside >> shift] = True
+    possible = np.flatnonzero(table[hashes >> shift])
+    order = possible[np.argsort(hashes[possible])]
+    flags = np.ones(len(hashes), np.bool_)
+    flags[order] = ~_search(hashes[order], outside)[1]
+    return flags
 
 
-def _places(hashes: Hashes, known: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Returns where sorted hashes are among known ones, the first place of each, and which of them
-    are there at all. Each is found close to the one before, most of them in the processor's cache.
+def _search(hashes: Hashes, known: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Returns for each of some sorted hashes its first position among the known hashes, and whether
+    it is among them. Sorted hashes are searched near each other, mostly in the processor's cache.
     """
-    places = np.searchsorted(known, hashes)
-    places[places == len(known)] = 0
-    return places, known[places] == hashes
+    positions = np.searchsorted(known, hashes)
+    positions[positions == len(known)] = 0
+    return positions, known[positions] == hashes
 
 
-def _bound(number: int, shares: int) -> int:
-    return (number << 64) // shares
+def _bound(number: int, partitions: int) -> int:
+    return (number << 64) // partitions
 
 
-def _between(living: Sequence[Hashes], low: int, high: int) -> Hashes:
-    """Returns all living hashes from `low` to below `high`, sorted."""
+def _between(reachable: Sequence[Hashes], low: int, high: int) -> Hashes:
+    """Returns all reachable hashes from `low` to below `high`, sorted."""
     pieces = [np.empty(0, np.uint64)]
-    for hashes in living:
+    for hashes in reachable:
         first = 0 if low == 0 else np.searchsorted(hashes, np.uint64(low))
         last = len(hashes) if high == 1 << 64 else np.searchsorted(hashes, np.uint64(high))
         pieces.append(hashes[first:last])
-    together = np.concatenate(pieces)
-    together.sort()
-    return together
+    merged = np.concatenate(pieces)
+    merged.sort()
+    return merged

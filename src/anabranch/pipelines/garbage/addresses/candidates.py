@@ -1,8 +1,8 @@
-"""Candidates: objects that are dead, as far as one run can tell, and since when that is known.
+"""Candidates: objects that a run found dead, with the time when a run first found them dead.
 
-Only what looks like an object of ours can be one, `data/XID/XID`, perhaps with the token of a
-linked address behind it. An object is as old as the store says or as the time in its XID, whichever
-is later: the clock of the store and that of the server that named it may differ.
+Only objects with generated addresses can be candidates: `data/XID/XID`, optionally followed by the
+token of a linked address. An object's creation time is the later of the store's modification time
+and the time in its XID, because the clocks of the store and of the server may differ.
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ import pyarrow as pa
 from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, hash_addresses
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 
-__all__ = ["CANDIDATES", "NONE_KNOWN", "Known", "candidates", "known_candidates", "named_at"]
+__all__ = [
+    "CANDIDATES",
+    "NO_EARLIER_CANDIDATES",
+    "EarlierCandidates",
+    "candidates",
+    "creation_times",
+    "earlier_candidates",
+]
 
 CANDIDATES = LISTING.append(pa.field("since", pa.int64(), nullable=False))
-"""A candidate: `since` is when a run first found it dead, in seconds since 1970."""
+"""A candidate; `since` is the time when a run first found it dead, in seconds since 1970."""
 
 _DIGITS = np.full(256, 255, np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", np.uint8)] = np.arange(32)
@@ -28,72 +35,74 @@ _TOKEN = np.zeros(256, np.bool_)
 _TOKEN[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"]] = True
 
 _FOLDER, _NAME, _PLAIN, _LINKED = slice(5, 25), slice(26, 46), 46, 90
-"""Where the two XIDs of an address stand, and how long one is, without a token and with one."""
+"""Positions of the two XIDs in an address, and its length without and with a token."""
 
-_TIME_PLACES, _BITS, _SPARE = 7, 5, 3
-"""The digits of an XID that hold a time: 32 bits and three more."""
+_TIME_DIGITS, _DIGIT_BITS, _EXCESS_BITS = 7, 5, 3
+"""The digits of an XID that encode its time, the bits of each, and the excess over 32 bits."""
 
 
-class Known(NamedTuple):
-    """What an earlier run has found dead: sorted hashes of addresses, and since when."""
+class EarlierCandidates(NamedTuple):
+    """The candidates of an earlier run: sorted hashes of addresses, and when they were first found
+    dead, in seconds since 1970.
+    """
 
     hashes: Hashes
     since: npt.NDArray[np.int64]
 
-    def since_of(self, hashes: Hashes, otherwise: int) -> npt.NDArray[np.int64]:
-        """Returns for each hash since when it is known, `otherwise` if it is not."""
+    def first_found(self, hashes: Hashes, default: int) -> npt.NDArray[np.int64]:
+        """Returns for each hash when it was first found dead, or the default."""
         if not len(self.hashes):
-            return np.full(len(hashes), otherwise, np.int64)
-        places = np.searchsorted(self.hashes, hashes)
-        places[places == len(self.hashes)] = 0
-        return np.where(self.hashes[places] == hashes, self.since[places], otherwise)
+            return np.full(len(hashes), default, np.int64)
+        positions = np.searchsorted(self.hashes, hashes)
+        positions[positions == len(self.hashes)] = 0
+        return np.where(self.hashes[positions] == hashes, self.since[positions], default)
 
 
-NONE_KNOWN = Known(np.empty(0, np.uint64), np.empty(0, np.int64))
+NO_EARLIER_CANDIDATES = EarlierCandidates(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 
-def known_candidates(batches: Iterable[pa.RecordBatch]) -> Known:
-    """Returns what candidates of an earlier run tell."""
-    hashes, since = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+def earlier_candidates(batches: Iterable[pa.RecordBatch]) -> EarlierCandidates:
+    """Returns the candidates of an earlier run, given batches of CANDIDATES."""
+    hash_pieces, since_pieces = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for batch in batches:
-        hashes.append(hash_addresses(batch.column("address")))
-        since.append(batch.column("since").to_numpy())
-    together = np.concatenate(hashes)
-    order = np.argsort(together)
-    return Known(together[order], np.concatenate(since)[order])
+        hash_pieces.append(hash_addresses(batch.column("address")))
+        since_pieces.append(batch.column("since").to_numpy())
+    hashes = np.concatenate(hash_pieces)
+    order = np.argsort(hashes)
+    return EarlierCandidates(hashes[order], np.concatenate(since_pieces)[order])
 
 
 def candidates(
-    dead: Iterable[pa.RecordBatch], known: Known, *, before: int, now: int
+    dead: Iterable[pa.RecordBatch], earlier: EarlierCandidates, *, before: int, now: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yields those of the dead objects that are ours and were named before a time, with the time
-    since when they are known to be dead, at most `now`.
+    """Yields the dead objects that have generated addresses with a time before `before`, as
+    CANDIDATES. `since` is taken from the earlier run, and is at most `now`.
     """
     for batch in dead:
-        named = named_at(batch.column("address"))
-        old = batch.filter(pa.array((named >= 0) & (named < before)))
-        since = known.since_of(old.column("hash").to_numpy(), now)
+        created = creation_times(batch.column("address"))
+        old = batch.filter(pa.array((created >= 0) & (created < before)))
+        since = earlier.first_found(old.column("hash").to_numpy(), now)
         columns = [old.column(field.name) for field in LISTING]
         yield pa.RecordBatch.from_arrays(
             [*columns, pa.array(np.minimum(since, now))], schema=CANDIDATES
         )
 
 
-def named_at(addresses: pa.StringArray) -> npt.NDArray[np.int64]:
-    """Returns the times in the XIDs of addresses, in seconds since 1970; -1 for those that do not
-    look like ours.
+def creation_times(addresses: pa.StringArray) -> npt.NDArray[np.int64]:
+    """Returns the times in the XIDs of addresses, in seconds since 1970; -1 for addresses that are
+    not in the format of generated ones.
     """
-    named = np.full(len(addresses), -1, np.int64)
+    created = np.full(len(addresses), -1, np.int64)
     for length in (_PLAIN, _LINKED):
-        where, rows = fixed_length_texts(addresses, length)
+        indexes, rows = fixed_length_texts(addresses, length)
         digits = _DIGITS[rows[:, :_PLAIN]]
-        ours = (rows[:, :5] == np.frombuffer(b"data/", np.uint8)).all(axis=1)
-        ours &= (rows[:, 25] == ord("/")) & (digits[:, _FOLDER] < 32).all(axis=1)  # noqa: PLR2004
-        ours &= (digits[:, _NAME] < 32).all(axis=1)  # noqa: PLR2004  digits of base32hex
+        valid = (rows[:, :5] == np.frombuffer(b"data/", np.uint8)).all(axis=1)
+        valid &= (rows[:, 25] == ord("/")) & (digits[:, _FOLDER] < 32).all(axis=1)  # noqa: PLR2004
+        valid &= (digits[:, _NAME] < 32).all(axis=1)  # noqa: PLR2004  digits of base32hex
         if length == _LINKED:
-            ours &= (rows[:, _PLAIN] == ord(",")) & _TOKEN[rows[:, _PLAIN + 1 :]].all(axis=1)
-        total = np.zeros(len(rows), np.int64)
-        for place in range(_TIME_PLACES):
-            total = total << _BITS | digits[:, _NAME.start + place]
-        named[where[ours]] = total[ours] >> _SPARE
-    return named
+            valid &= (rows[:, _PLAIN] == ord(",")) & _TOKEN[rows[:, _PLAIN + 1 :]].all(axis=1)
+        time_bits = np.zeros(len(rows), np.int64)
+        for digit in range(_TIME_DIGITS):
+            time_bits = time_bits << _DIGIT_BITS | digits[:, _NAME.start + digit]
+        created[indexes[valid]] = time_bits[valid] >> _EXCESS_BITS
+    return created

@@ -1,7 +1,7 @@
-"""A listing: what the store holds under a namespace's data folder, as columns on this machine.
+"""Listing of a namespace's data folder, as a local Arrow file.
 
-A store tells of one object at a time; the listing goes to an Arrow file, and later steps read that
-in batches, as often as they need. Who has an inventory of the store gives its batches instead.
+The store is listed once; later steps read the file in batches as often as they need. Batches of an
+inventory of the store can replace the listing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["DATA", "LISTING", "Listing", "list_objects", "list_slice", "write_listing"]
+__all__ = ["DATA_PREFIX", "LISTING", "Listing", "list_objects", "list_slice", "write_listing"]
 
-DATA = "data/"
-"""Where objects lie, in a namespace."""
+DATA_PREFIX = "data/"
+"""The folder of objects in a namespace."""
 
 LISTING = pa.schema(
     [
@@ -32,21 +32,25 @@ LISTING = pa.schema(
         pa.field("mtime", pa.int64(), nullable=False),
     ]
 )
-"""An object: its address relative to the namespace, its size in bytes, and when it was stored."""
+"""An object: its address relative to the namespace, size in bytes, and modification time in seconds
+since 1970.
+"""
 
-_BATCH = 65_536
+_BATCH_ROWS = 65_536
 _HASHED = LISTING.append(pa.field("hash", pa.uint64(), nullable=False))
 
 
 class Listing(NamedTuple):
-    """A listing in a file. Only objects that are old enough to be looked at are in it."""
+    """A listing. The file has the objects that are old enough to be candidates; `objects` and
+    `size` are the totals of all objects, `young` is the number of those that are not in the file.
+    """
 
     path: Path
     objects: int
     size: int
     young: int
     young_hashes: Sequence[Hashes] = ()
-    """The hashes of the objects that are not in the file."""
+    """The hashes of the addresses of young objects."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the objects, with the hashes of their addresses."""
@@ -57,24 +61,24 @@ class Listing(NamedTuple):
 
 
 def list_objects(blocks: BlockStore, namespace: Namespace) -> Iterator[pa.RecordBatch]:
-    """Yields what a store holds in a namespace's data folder, in order."""
-    return list_slice(blocks, namespace.stem)
+    """Yields the objects in a namespace's data folder, sorted by address, as LISTING."""
+    return list_slice(blocks, namespace.prefix)
 
 
 def list_slice(
-    blocks: BlockStore, stem: str, after: str = "", last: str = ""
+    blocks: BlockStore, prefix: str, after: str = "", last: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the same of a namespace that begins with `stem`, only those names, behind `data/`,
-    that come after one and not after another.
+    """Yields the objects in the data folder of the namespace with an address prefix whose names,
+    relative to `data/`, sort after `after` and not after `last`, if these are given.
     """
-    root = f"{stem}{DATA}"
-    there: Iterator[BlockInfo] = blocks.list(root, f"{root}{after}" if after else "")
+    root = f"{prefix}{DATA_PREFIX}"
+    objects: Iterator[BlockInfo] = blocks.list(root, f"{root}{after}" if after else "")
     if last:
         end = f"{root}{last}".encode()
-        there = itertools.takewhile(lambda found: found.address.encode() <= end, there)
-    while rows := list(itertools.islice(there, _BATCH)):
+        objects = itertools.takewhile(lambda block: block.address.encode() <= end, objects)
+    while rows := list(itertools.islice(objects, _BATCH_ROWS)):
         addresses, sizes, mtimes = zip(*rows, strict=True)
-        relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(stem))
+        relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(prefix))
         yield pa.RecordBatch.from_arrays(
             [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())], schema=LISTING
         )
@@ -83,30 +87,30 @@ def list_slice(
 def write_listing(
     path: Path, batches: Iterable[pa.RecordBatch], before: int, progress: Progress
 ) -> Listing:
-    """Writes those objects to a file that were stored before a time, in seconds since 1970."""
+    """Writes the objects that were stored before a time, in seconds since 1970, to a file."""
     progress.begin("listing the store", 0)
-    objects = size = too_young = 0
+    objects = size = young = 0
 
     young_hashes: list[Hashes] = []
 
-    def hashed(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Hashes, int, int]:
+    def split_by_age(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Hashes, int, int]:
         newest = pc.max(batch.column("mtime")).as_py()
-        young = newest is not None and newest >= before
+        has_young = newest is not None and newest >= before
         is_old = pc.less(batch.column("mtime"), before)
-        old = batch.filter(is_old) if young else batch
-        young_rows = batch.filter(pc.invert(is_old)) if young else batch[:0]
-        others = hash_addresses(young_rows.column("address"))
-        hashes = pa.array(hash_addresses(old.column("address")), pa.uint64())
-        kept = pa.RecordBatch.from_arrays([*old.columns, hashes], schema=_HASHED)
-        return kept, others, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
+        old_rows = batch.filter(is_old) if has_young else batch
+        young_rows = batch.filter(pc.invert(is_old)) if has_young else batch[:0]
+        hashes = pa.array(hash_addresses(old_rows.column("address")), pa.uint64())
+        old = pa.RecordBatch.from_arrays([*old_rows.columns, hashes], schema=_HASHED)
+        young = hash_addresses(young_rows.column("address"))
+        return old, young, batch.num_rows, pc.sum(batch.column("size")).as_py() or 0
 
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _HASHED) as writer:
-        for kept, others, rows, bytes_there in parallel_map(hashed, batches):
-            writer.write_batch(kept)
-            if len(others):
-                young_hashes.append(others)
+        for old, hashes, rows, batch_size in parallel_map(split_by_age, batches):
+            writer.write_batch(old)
+            if len(hashes):
+                young_hashes.append(hashes)
             objects += rows
-            too_young += rows - kept.num_rows
-            size += bytes_there
+            young += rows - old.num_rows
+            size += batch_size
             progress.advance(rows)
-    return Listing(path, objects, size, too_young, young_hashes)
+    return Listing(path, objects, size, young, young_hashes)

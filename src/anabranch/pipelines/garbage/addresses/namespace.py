@@ -1,8 +1,8 @@
-"""Addresses as the collected storage namespace has them: relative to it, or none of its business.
+"""Resolution of addresses to the collected storage namespace.
 
-A reader of a repository finds addresses that are relative to that repository's namespace, and
-full ones, which may lie anywhere, in the collected namespace too. A local store has full addresses
-in two forms.
+The entries of a repository have addresses relative to that repository's own namespace, and full
+addresses, which can point anywhere, including into the collected namespace. A local store has two
+forms of full addresses.
 """
 
 from __future__ import annotations
@@ -18,93 +18,96 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.model.entry import AddressType
 from anabranch.model.repository import Repository
 
-__all__ = ["Namespace", "Reading", "to_namespace"]
+__all__ = ["AddressResolver", "Namespace", "to_namespace"]
 
 
 class Namespace(NamedTuple):
-    """A storage namespace that is collected: the beginnings of its full addresses, each with a
-    slash at its end.
+    """A storage namespace that is collected: the prefixes of its full addresses, each ending with a
+    slash.
     """
 
-    stems: tuple[str, ...]
+    prefixes: tuple[str, ...]
 
     @property
-    def stem(self) -> str:
-        """The beginning of addresses as they are kept."""
-        return self.stems[0]
+    def prefix(self) -> str:
+        """The prefix of addresses in the store's form."""
+        return self.prefixes[0]
 
-    def reading(self, repository: Repository) -> Reading:
-        """Returns how the addresses of a repository's objects are read."""
+    def resolver(self, repository: Repository) -> AddressResolver:
+        """Returns the resolver of the addresses of a repository's entries."""
         root = f"{repository.storage_namespace.rstrip('/')}/"
-        within = root.removeprefix(self.stem) if root.startswith(self.stem) else None
-        around = self.stem.removeprefix(root) if self.stem.startswith(root) else ""
-        return Reading(self.stems, within, around)
+        within = root.removeprefix(self.prefix) if root.startswith(self.prefix) else None
+        around = self.prefix.removeprefix(root) if self.prefix.startswith(root) else ""
+        return AddressResolver(self.prefixes, within, around)
 
     def relative(self, address: str) -> str | None:
-        """Returns a full address relative to the namespace, None for one elsewhere."""
-        for stem in self.stems:
-            if address.startswith(stem):
-                return address.removeprefix(stem)
+        """Returns a full address relative to the namespace, or None if it is outside of it."""
+        for prefix in self.prefixes:
+            if address.startswith(prefix):
+                return address.removeprefix(prefix)
         return None
 
 
-class Reading(NamedTuple):
-    """How the addresses of one repository become relative to the collected namespace. `within` is
-    where that repository is in it, the empty string for its own, None for one elsewhere. `around`
-    is where the collected namespace is in that of the repository, the empty string where it is not.
+class AddressResolver(NamedTuple):
+    """Makes the addresses of one repository relative to the collected namespace. `within` is the
+    path of the repository's namespace in the collected one: empty if they are equal, None if it is
+    not inside. `around` is the path of the collected namespace in that of the repository, or empty
+    if it is not inside.
     """
 
-    stems: tuple[str, ...]
+    prefixes: tuple[str, ...]
     within: str | None
     around: str = ""
 
-    def relative(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
-        """Returns those addresses that are in the namespace, relative to it."""
-        return [found for _, found in self.located(addresses, kinds)]
+    def resolve(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
+        """Returns the addresses that are in the namespace, relative to it."""
+        return [relative for _, relative in self.resolve_with_rows(addresses, kinds)]
 
-    def located(
+    def resolve_with_rows(
         self, addresses: pa.StringArray, kinds: pa.Int32Array
     ) -> list[tuple[pa.Int64Array, pa.StringArray]]:
-        """Returns the same, each with the rows that they are in."""
+        """Returns the addresses that are in the namespace, relative to it, with their rows."""
         rows = pa.array(np.arange(len(addresses)))
         if self.within == "" and pc.all(pc.equal(kinds, int(AddressType.RELATIVE))).as_py():
-            return [(rows, addresses)]  # as almost always
-        texts = pc.match_substring(addresses, "://")
-        oldest = pc.equal(kinds, int(AddressType.BY_PREFIX))
-        full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(oldest, texts))
-        found = []
+            return [(rows, addresses)]  # the common case
+        has_scheme = pc.match_substring(addresses, "://")
+        by_prefix = pc.equal(kinds, int(AddressType.BY_PREFIX))
+        full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(by_prefix, has_scheme))
+        resolved = []
         if self.within is not None:
             relative = addresses.filter(pc.invert(full))
             if self.within:
                 relative = pc.binary_join_element_wise(self.within, relative, "")
-            found.append((rows.filter(pc.invert(full)), relative))
+            resolved.append((rows.filter(pc.invert(full)), relative))
         elif self.around:
             inside = pc.and_(pc.invert(full), pc.starts_with(addresses, self.around))
             relative = pc.utf8_slice_codeunits(addresses.filter(inside), len(self.around))
-            found.append((rows.filter(inside), relative))
+            resolved.append((rows.filter(inside), relative))
         if pc.any(full).as_py():
-            for stem in self.stems:
-                inside = pc.and_(full, pc.starts_with(addresses, stem))
-                there = addresses.filter(inside)
-                found.append((rows.filter(inside), pc.utf8_slice_codeunits(there, len(stem))))
-        return found
+            for prefix in self.prefixes:
+                inside = pc.and_(full, pc.starts_with(addresses, prefix))
+                relative = pc.utf8_slice_codeunits(addresses.filter(inside), len(prefix))
+                resolved.append((rows.filter(inside), relative))
+        return resolved
 
-    def rows(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.StringArray, pa.StringArray]]:
-        """Yields the paths and relative addresses of those entries of a batch, as the kernel reads
-        them, whose addresses are in the namespace.
+    def resolve_batch(
+        self, batch: pa.RecordBatch
+    ) -> Iterator[tuple[pa.StringArray, pa.StringArray]]:
+        """Yields the paths and relative addresses of the entries of a batch, in the kernel's
+        columns, whose addresses are in the namespace.
         """
         columns = (batch.column("physical_address"), batch.column("address_type"))
-        for places, addresses in self.located(*columns):
-            yield batch.column("path").take(places), addresses
+        for rows, addresses in self.resolve_with_rows(*columns):
+            yield batch.column("path").take(rows), addresses
 
     @property
-    def name(self) -> str:
-        """What tells this way of reading from others."""
+    def cache_key(self) -> str:
+        """A text that differs between resolvers that resolve addresses differently."""
         where = "elsewhere" if self.within is None else f"in {self.within}"
-        return "\n".join((*self.stems, f"around {self.around}" if self.around else where))
+        return "\n".join((*self.prefixes, f"around {self.around}" if self.around else where))
 
 
 def to_namespace(repository: Repository, blocks: BlockStore) -> Namespace:
-    """Returns a repository's namespace, to be collected."""
+    """Returns a repository's namespace, in all forms of its full addresses."""
     root = repository.storage_namespace.rstrip("/")
     return Namespace(tuple(dict.fromkeys((f"{root}/", f"{blocks.qualify(root)}/"))))

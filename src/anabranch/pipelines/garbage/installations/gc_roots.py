@@ -1,10 +1,10 @@
-"""Roots: what a repository's references reach, read while others change it.
+"""Roots: the commits that a repository's references need, read while the repository changes.
 
-An object moves one way: from an upload to a staging area, from there into a commit, and from a
-commit to others by merges. A look reads in that order, uploads first and heads last, so that what
-moves meanwhile is found where it was or where it went. Only a branch that is merged into one that
-was read already, and then deleted, could slip through; so looks are repeated until two of them
-agree, and what any of them has found lives.
+An object moves in one direction: from an upload to a staging area, from there to a commit, and by
+merges to other commits. A pass reads in this order, uploads first and heads last, so that it finds
+an object either before or after its move. It could miss only a branch that is merged into a branch
+that was already read, and is then deleted. Therefore passes are repeated until two of them agree,
+and what any pass has found counts as reachable.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
 
 __all__ = [
-    "Active",
-    "ExpiredCommits",
+    "ActiveCommit",
+    "ExpiredCommit",
     "Roots",
-    "collect_active",
-    "collect_expired",
+    "collect_active_commits",
+    "collect_expired_commits",
     "collect_roots",
     "restored_addresses",
     "staging_areas",
@@ -33,8 +33,8 @@ __all__ = [
 
 
 class Roots(NamedTuple):
-    """The trees of active commits, and how many commits there are and are active. Two looks agree
-    if `references` are the same: the branches' records, the tags and the pins.
+    """The trees of active commits, and the numbers of all and of active commits. Two passes agree
+    if their `references` are equal: the records of branches, the tags and the pins.
     """
 
     references: frozenset[object]
@@ -43,18 +43,18 @@ class Roots(NamedTuple):
     active: int
 
 
-class ExpiredCommits(NamedTuple):
-    """The tree of a commit that is active no more, and the branch that has left it behind, the
-    empty string where that is not there any more.
+class ExpiredCommit(NamedTuple):
+    """The tree of an expired commit, and the branch whose first-parent history has the commit,
+    empty if no branch has it.
     """
 
     branch: str
     tree: str
 
 
-class Active(NamedTuple):
-    """An active commit, its tree, and what names the commit itself: `branch NAME`, `tag NAME`,
-    `pin`.
+class ActiveCommit(NamedTuple):
+    """An active commit, its tree, and the references that point at it: `branch NAME`, `tag NAME`
+    and `pin`.
     """
 
     commit: str
@@ -63,18 +63,18 @@ class Active(NamedTuple):
 
 
 def upload_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
-    """Yields the addresses in a namespace of uploads in parts that are under way or were a while
-    ago; and of those of which it is not known to what repository they belong.
+    """Yields the addresses in a namespace of multipart uploads that are unfinished or were recently
+    finished, including those whose repository is unknown.
     """
     for upload in core.uploads.all():
-        block = upload.block if upload.partition else namespace.stem + upload.address
+        block = upload.block if upload.partition else namespace.prefix + upload.address
         relative = namespace.relative(block)
         if relative is not None:
             yield relative
 
 
 def restored_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
-    """Yields the addresses in a namespace of objects that were restored a while ago."""
+    """Yields the addresses in a namespace of objects that were recently restored."""
     for address in core.restored.addresses():
         relative = namespace.relative(address)
         if relative is not None:
@@ -82,7 +82,7 @@ def restored_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
 
 
 def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
-    """Yields the branches whose staging areas hold something."""
+    """Yields the branches whose staging areas are not empty."""
     for branch in core.branches.all(repository):
         if not core.staging.is_empty(branch.tokens):
             yield branch
@@ -91,34 +91,35 @@ def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
 def collect_roots(
     core: Core, repository: Repository, rules: RetentionRules | None, now: float
 ) -> Roots:
-    """Returns what references reach; `now` in seconds since 1970. Raises Gone for a commit that is
-    named and not there.
+    """Returns a repository's roots; `now` is in seconds since 1970. Raises Gone for a missing
+    commit that is referenced.
     """
-    pinned = core.pins.commits(repository)  # first: they become what branches and tags name
+    # pins first: a branch or a tag can be created from a pinned commit at any time
+    pinned = core.pins.commits(repository)
     branches = list(core.branches.all(repository))
     tagged = {tag.id: tag.commit_id for tag in core.tags.all(repository)}
-    # commits come last: every commit that a branch or a tag named is among them
-    lines = load_commit_graph(core.commits, repository)
-    active = active_commits(lines, branches, tagged.values(), rules, now)
-    active |= pinned & lines.keys()
-    trees = frozenset(lines[commit_id].metarange_id for commit_id in active)
+    # commits last, so that each commit of a branch or a tag is among them
+    graph = load_commit_graph(core.commits, repository)
+    active = active_commits(graph, branches, tagged.values(), rules, now)
+    active |= pinned & graph.keys()
+    trees = frozenset(graph[commit_id].metarange_id for commit_id in active)
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
     references = frozenset(heads | set(tagged.items()) | pinned)
-    return Roots(references, trees, len(lines), len(active))
+    return Roots(references, trees, len(graph), len(active))
 
 
-def collect_active(
+def collect_active_commits(
     core: Core, repository: Repository, rules: RetentionRules | None, now: float
-) -> list[Active]:
-    """Returns the active commits, those that something names first; `now` in seconds since 1970.
-    Raises Gone for a commit that is named and not there.
+) -> list[ActiveCommit]:
+    """Returns the active commits, those with references first; `now` is in seconds since 1970.
+    Raises Gone for a missing commit that is referenced.
     """
     pinned = core.pins.commits(repository)
     branches = list(core.branches.all(repository))
     tags = list(core.tags.all(repository))
-    lines = load_commit_graph(core.commits, repository)
-    active = active_commits(lines, branches, [tag.commit_id for tag in tags], rules, now)
-    active |= pinned & lines.keys()
+    graph = load_commit_graph(core.commits, repository)
+    active = active_commits(graph, branches, [tag.commit_id for tag in tags], rules, now)
+    active |= pinned & graph.keys()
     names: dict[str, list[str]] = {}
     for branch in branches:
         names.setdefault(branch.commit_id, []).append(f"branch {branch.id}")
@@ -127,30 +128,32 @@ def collect_active(
     for commit_id in pinned:
         names.setdefault(commit_id, []).append("pin")
     order = sorted(active, key=lambda commit_id: (commit_id not in names, commit_id))
-    return [Active(name, lines[name].metarange_id, tuple(names.get(name, ()))) for name in order]
+    return [
+        ActiveCommit(name, graph[name].metarange_id, tuple(names.get(name, ()))) for name in order
+    ]
 
 
-def collect_expired(
+def collect_expired_commits(
     core: Core, repository: Repository, rules: RetentionRules | None, now: float
-) -> list[ExpiredCommits]:
-    """Returns the commits that are active no more, each at the branch on whose line it is, those of
-    the default branch first; the rest were left behind.
+) -> list[ExpiredCommit]:
+    """Returns the expired commits, each with the branch whose first-parent history has it. Commits
+    of the default branch come first, commits of no branch last.
     """
     branches = sorted(
         core.branches.all(repository),
         key=lambda branch: (branch.id != repository.default_branch, branch.id),
     )
     tagged = [tag.commit_id for tag in core.tags.all(repository)]
-    lines = load_commit_graph(core.commits, repository)
-    active = active_commits(lines, branches, tagged, rules, now)
-    found: list[ExpiredCommits] = []
+    graph = load_commit_graph(core.commits, repository)
+    active = active_commits(graph, branches, tagged, rules, now)
+    expired: list[ExpiredCommit] = []
     seen: set[str] = set()
     for branch in branches:
         commit_id = branch.commit_id
-        while commit_id in lines and commit_id not in seen:
+        while commit_id in graph and commit_id not in seen:
             seen.add(commit_id)
             if commit_id not in active:
-                found.append(ExpiredCommits(branch.id, lines[commit_id].metarange_id))
-            commit_id = lines[commit_id].first_parent
-    left = [name for name in sorted(lines) if name not in seen and name not in active]
-    return found + [ExpiredCommits("", lines[name].metarange_id) for name in left]
+                expired.append(ExpiredCommit(branch.id, graph[commit_id].metarange_id))
+            commit_id = graph[commit_id].first_parent
+    others = [name for name in sorted(graph) if name not in seen and name not in active]
+    return expired + [ExpiredCommit("", graph[name].metarange_id) for name in others]

@@ -1,7 +1,7 @@
-"""An installation: all repositories that share stores, and what in them refers to objects.
+"""The interface between a collection and an installation: all repositories that share a store, and
+their references to objects.
 
-A collection asks nothing else of what keeps references, be that a database (`stored_installation`)
-or a server (`served_installation`).
+It is implemented over a key-value store (`stored`) and over a server (`served`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.model.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.installations.gc_roots import Active, ExpiredCommits, Roots
+from anabranch.pipelines.garbage.installations.gc_roots import ActiveCommit, ExpiredCommit, Roots
 
 __all__ = ["Installation", "StagedRows"]
 
@@ -32,62 +32,66 @@ class StagedRows(NamedTuple):
 
 
 class Installation(Protocol):
-    """All repositories. A method that is not said to look anew may answer from what it knows."""
+    """All repositories. Methods may return cached results if their docstring does not say that the
+    result is uncached.
+    """
 
     def run_id(self) -> str:
-        """Returns a new name for a run, which sorts before all earlier ones."""
+        """Returns a new id for a run, which sorts before all earlier ones."""
 
     def repository(self, name: str) -> Repository:
         """Returns a repository. Raises NotFound."""
 
     def repositories(self) -> Iterable[Repository]:
-        """Yields all repositories, looking anew."""
+        """Yields all repositories, uncached."""
 
     def rules(self, repository: Repository) -> RetentionRules | None:
-        """Returns a repository's rules, None without."""
+        """Returns a repository's retention rules, or None."""
 
-    def uncommitted(self, collected: Repository, namespace: Namespace) -> Iterator[Hashes]:
-        """Yields the hashes of addresses in the namespace of the collected repository that were
-        restored a while ago, or that uploads in parts and staged changes name, those of any
-        repository; looking anew, staged changes last.
+    def uncommitted_hashes(self, collected: Repository, namespace: Namespace) -> Iterator[Hashes]:
+        """Yields the sorted hashes of addresses in the collected namespace that were recently
+        restored, or that multipart uploads and staged changes of any repository reference;
+        uncached, staged changes last.
         """
 
     def roots(self, repository: Repository, now: float) -> Roots:
-        """Returns what a repository's references reach, looking anew; `now` in seconds since 1970.
-        Raises Gone for a commit that is named and not there, also where a repository is deleted
-        meanwhile.
+        """Returns a repository's roots, uncached; `now` is in seconds since 1970. Raises Gone for a
+        missing commit that is referenced, also if the repository is being deleted.
         """
 
-    def staged(self, collected: Repository, namespace: Namespace) -> Iterable[StagedRows] | None:
-        """Returns the staged entries of all repositories with addresses in the namespace of
-        the collected one, each staging area by itself; None where they are not known. Raises
-        Corrupt.
+    def staged_entries(
+        self, collected: Repository, namespace: Namespace
+    ) -> Iterable[StagedRows] | None:
+        """Returns the staged entries of all repositories with addresses in the collected namespace,
+        each staging area separately; None if they are unknown. Raises Corrupt.
         """
 
-    def active(self, repository: Repository, now: float) -> Iterable[Active]:
-        """Returns the active commits, looking anew; `now` in seconds since 1970."""
+    def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
+        """Returns the active commits, those with references first, uncached; `now` is in seconds
+        since 1970.
+        """
 
-    def past(self, repository: Repository, now: float) -> Iterable[ExpiredCommits]:
-        """Returns the commits that are active no more."""
+    def expired_commits(self, repository: Repository, now: float) -> Iterable[ExpiredCommit]:
+        """Returns the expired commits; `now` is in seconds since 1970."""
 
     def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
-        """Returns a repository's uploads in parts that began before a time, in seconds since 1970,
-        and have not ended; none if that is unknown.
+        """Returns a repository's unfinished multipart uploads that began before a time, in seconds
+        since 1970; an empty sequence if they are unknown.
         """
 
     def end_upload(self, repository: Repository, upload: Upload) -> bool:
-        """Ends an upload and removes its parts; returns whether it had not ended meanwhile."""
+        """Aborts an upload and removes its parts; returns False if it had already ended."""
 
     def begin_sweep(self, repository: Repository, sweep: str) -> None:
-        """Enters a sweep; see `versioning.sweeps` for all that begins with this."""
+        """Registers a sweep; `versioning.garbage.sweeps` describes the protocol."""
 
     def renew_sweep(self, repository: Repository, sweep: str) -> None:
-        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+        """Renews a sweep's lease. Raises Conflict if it has expired."""
 
-    def condemn(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
-        """Writes tombstones of full addresses, which nothing can refer to anew from then on."""
+    def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
+        """Writes tombstones of full addresses, which cannot be referenced from then on."""
 
-    def spare(self, repository: Repository, sweep: str) -> None:
+    def remove_tombstones(self, repository: Repository, sweep: str) -> None:
         """Removes all tombstones of a sweep."""
 
     def end_sweep(self, repository: Repository, sweep: str) -> None:
@@ -97,4 +101,4 @@ class Installation(Protocol):
         """Returns the ranges of a tree. Raises Gone, Corrupt."""
 
     def locate(self, repository: Repository, table_id: str) -> str:
-        """Returns the path of a table's file on this machine. Raises Gone, Corrupt."""
+        """Returns the path of a table's local file. Raises Gone, Corrupt."""

@@ -1,23 +1,23 @@
-"""Requests to a server, as a collection that works through one makes them."""
+"""The interface of the requests that a collection through a server makes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-__all__ = ["Asking"]
+__all__ = ["ServerRequests"]
 
 
-class Asking(Protocol):
-    """Requests about repositories, by the segments of their path behind `/repositories`. All raise
-    NotFound and the other errors that statuses mean.
+class ServerRequests(Protocol):
+    """Requests about repositories, by the path segments after `/repositories`. All methods raise
+    the error that corresponds to the status of the response, such as NotFound.
     """
 
     def get(self, *segments: str) -> Any:
-        """Returns what an answer in JSON holds."""
+        """Returns the decoded JSON of a response."""
 
     def items(self, *segments: str, **query: str) -> Iterator[Any]:
-        """Yields the items of a listing, all pages."""
+        """Yields the items of all pages of a listing."""
 
     def change(
         self,
@@ -26,4 +26,4 @@ class Asking(Protocol):
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Makes a request that changes something; returns what is answered."""
+        """Sends a request that changes something; returns the body of the response."""

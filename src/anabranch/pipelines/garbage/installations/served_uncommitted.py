@@ -1,5 +1,5 @@
-"""What is not committed, as a server writes it down: Parquet files in the store, which are removed
-when they have been read.
+"""Uncommitted addresses as a server lists them: in Parquet files in the store, which are removed
+after they have been read.
 """
 
 from __future__ import annotations
@@ -19,58 +19,57 @@ from anabranch.errors import Corrupt, Denied
 from anabranch.model.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.installations.installation import StagedRows
-from anabranch.pipelines.garbage.installations.requests import Asking
+from anabranch.pipelines.garbage.installations.requests import ServerRequests
 
 __all__ = ["ServedUncommitted"]
 
 _ADDRESS = "physical_address"
-_PLACE = ("repository", "branch", "path")
+_LOCATION_COLUMNS = ("repository", "branch", "path")
 
 
 class ServedUncommitted:
-    """Uploads in parts and staged changes of all repositories of a server, whose store is
-    `blocks`.
+    """Multipart uploads and staged changes of all repositories of a server. `blocks` is the
+    server's store.
     """
 
-    def __init__(self, asking: Asking, blocks: BlockStore) -> None:
-        self._asking = asking
+    def __init__(self, requests: ServerRequests, blocks: BlockStore) -> None:
+        self._requests = requests
         self._blocks = blocks
 
     def hashes(self, collected: Repository) -> Iterator[Hashes]:
-        """Yields the hashes of the addresses in the namespace of a repository. Raises Corrupt."""
+        """Yields the hashes of the addresses in a repository's namespace. Raises Corrupt."""
         with self._files(collected) as files:
             for file in files:
                 yield hash_addresses(_texts(self._table(file, [_ADDRESS]), _ADDRESS))
 
     def rows(self, collected: Repository) -> Iterator[StagedRows] | None:
-        """Returns the staged entries with addresses in the namespace of a repository; None from a
-        server that does not write down paths, or where the caller may not know the paths in all
-        repositories. Raises Corrupt.
+        """Returns the staged entries with addresses in a repository's namespace; None if the server
+        does not list paths, or the user may not read the paths of all repositories. Raises Corrupt.
         """
-        found = self._rows(collected)
+        rows = self._rows(collected)
         try:
-            first = next(found, None)
-        except (Denied, _WithoutPaths):
+            first = next(rows, None)
+        except (Denied, _PathsMissing):
             return None
-        return itertools.chain([] if first is None else [first], found)
+        return itertools.chain([] if first is None else [first], rows)
 
     @contextmanager
     def _files(self, collected: Repository, *, paths: bool = False) -> Iterator[list[str]]:
-        """Has the server write files, gives their addresses, and removes them."""
+        """Makes the server write the files and yields their addresses; removes them on exit."""
         token = ""
         files: set[str] = set()
         query = {"paths": "true"} if paths else None
         try:
             while True:
-                answer = self._asking.change(
+                response = self._requests.change(
                     *("POST", collected.id, "gc", "prepare_uncommited"),
                     body={"continuation_token": token},
                     query=query,
                 )
-                page = json.loads(answer)
+                page = json.loads(response)
                 if page["gc_uncommitted_location"]:
                     folder = self._blocks.unqualify(page["gc_uncommitted_location"].rstrip("/"))
-                    files.update(found.address for found in self._blocks.list(f"{folder}/"))
+                    files.update(block.address for block in self._blocks.list(f"{folder}/"))
                 token = page.get("continuation_token", "")
                 if not token:
                     break
@@ -82,8 +81,8 @@ class ServedUncommitted:
         with self._files(collected, paths=True) as files:
             for file in files:
                 table = self._table(file)
-                if not set(_PLACE) <= set(table.column_names):
-                    raise _WithoutPaths
+                if not set(_LOCATION_COLUMNS) <= set(table.column_names):
+                    raise _PathsMissing
                 yield from _by_branch(table)
 
     def _table(self, file: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -94,22 +93,22 @@ class ServedUncommitted:
             raise Corrupt(f"{file}: cannot be read: {error}", path=file) from error
 
 
-class _WithoutPaths(Exception):
-    """The server does not write down paths."""
+class _PathsMissing(Exception):
+    """The server does not list paths."""
 
 
 def _by_branch(table: pa.Table) -> Iterator[StagedRows]:
-    """Yields the rows of each branch, which follow one another."""
-    repositories, branches, paths = (_texts(table, name) for name in _PLACE)
+    """Yields the staged entries of each branch, whose rows are adjacent in the table."""
+    repositories, branches, paths = (_texts(table, name) for name in _LOCATION_COLUMNS)
     addresses = _texts(table, _ADDRESS)
-    together = pc.binary_join_element_wise(repositories, branches, "/")
-    codes = together.dictionary_encode().indices.to_numpy()
+    qualified_branches = pc.binary_join_element_wise(repositories, branches, "/")
+    codes = qualified_branches.dictionary_encode().indices.to_numpy()
     starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
     for start, end in itertools.pairwise([*starts, len(codes)]):
         branch = branches[start].as_py()
-        if branch:  # of uploads in parts it is empty
-            part = slice(start, end)
-            yield StagedRows(repositories[start].as_py(), branch, paths[part], addresses[part])
+        if branch:  # it is empty for multipart uploads
+            rows = slice(start, end)
+            yield StagedRows(repositories[start].as_py(), branch, paths[rows], addresses[rows])
 
 
 def _texts(table: pa.Table, name: str) -> pa.StringArray:

@@ -1,4 +1,4 @@
-"""The installation whose references are in a key-value store that this process has open."""
+"""The installation whose references are in a key-value store that this process has opened."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from anabranch.model.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
-from anabranch.pipelines.garbage.addresses.namespace import Namespace, Reading
+from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, Namespace
 from anabranch.pipelines.garbage.installations.gc_roots import (
-    Active,
-    ExpiredCommits,
+    ActiveCommit,
+    ExpiredCommit,
     Roots,
-    collect_active,
-    collect_expired,
+    collect_active_commits,
+    collect_expired_commits,
     collect_roots,
     restored_addresses,
     staging_areas,
@@ -35,14 +35,14 @@ __all__ = ["StoredInstallation"]
 
 
 class StoredInstallation:
-    """The installation of `core`; the rules are stored in `blocks`."""
+    """The installation of a core, with its block store."""
 
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
 
     def run_id(self) -> str:
-        """Returns a new name for a run."""
+        """Returns a new id for a run."""
         return self._core.identifiers.descending_xid()
 
     def repository(self, name: str) -> Repository:
@@ -54,46 +54,50 @@ class StoredInstallation:
         return self._core.repositories.all()
 
     def rules(self, repository: Repository) -> RetentionRules | None:
-        """Returns a repository's rules, None without. Raises Corrupt."""
+        """Returns a repository's retention rules, or None. Raises Corrupt."""
         return self._core.rules.find(repository)
 
-    def uncommitted(
+    def uncommitted_hashes(
         self,
-        collected: Repository,  # noqa: ARG002  its namespace is all that counts here
+        collected: Repository,  # noqa: ARG002  only its namespace matters
         namespace: Namespace,
     ) -> Iterator[Hashes]:
-        """Yields what was restored, and what uploads and staged changes name."""
+        """Yields the hashes of addresses that were restored, then of those that uploads and staged
+        changes reference.
+        """
         yield hash_addresses(pa.array(restored_addresses(self._core, namespace), pa.string()))
         yield hash_addresses(pa.array(upload_addresses(self._core, namespace), pa.string()))
         for repository in self._core.repositories.all():
-            yield from self._staged(repository, namespace.reading(repository))
+            yield from self._staged_hashes(repository, namespace.resolver(repository))
 
     def roots(self, repository: Repository, now: float) -> Roots:
-        """Returns what references reach. Raises Gone."""
+        """Returns a repository's roots. Raises Gone."""
         return collect_roots(self._core, repository, self.rules(repository), now)
 
-    def staged(
+    def staged_entries(
         self,
-        collected: Repository,  # noqa: ARG002  its namespace is all that counts here
+        collected: Repository,  # noqa: ARG002  only its namespace matters
         namespace: Namespace,
     ) -> Iterator[StagedRows]:
-        """Yields the staged entries of all repositories, area by area. Raises Corrupt."""
+        """Yields the staged entries of all repositories, each staging area separately. Raises
+        Corrupt.
+        """
         for repository in self._core.repositories.all():
-            reading = namespace.reading(repository)
+            resolver = namespace.resolver(repository)
             for branch in staging_areas(self._core, repository):
                 for token in branch.tokens:
-                    yield from self._staged_rows(repository, branch.id, token, reading)
+                    yield from self._staged_rows(repository, branch.id, token, resolver)
 
-    def active(self, repository: Repository, now: float) -> Iterable[Active]:
-        """Returns the active commits, those that something names first. Raises Gone."""
-        return collect_active(self._core, repository, self.rules(repository), now)
+    def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
+        """Returns the active commits, those with references first. Raises Gone."""
+        return collect_active_commits(self._core, repository, self.rules(repository), now)
 
-    def past(self, repository: Repository, now: float) -> Iterable[ExpiredCommits]:
-        """Returns the commits that are active no more. Raises Gone."""
-        return collect_expired(self._core, repository, self.rules(repository), now)
+    def expired_commits(self, repository: Repository, now: float) -> Iterable[ExpiredCommit]:
+        """Returns the expired commits. Raises Gone."""
+        return collect_expired_commits(self._core, repository, self.rules(repository), now)
 
     def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
-        """Returns a repository's uploads that began before a time and have not ended."""
+        """Returns a repository's unfinished multipart uploads that began before a time."""
         uploads = (upload for upload in self._core.uploads.all() if upload.creation_date < before)
         return [
             upload
@@ -103,9 +107,9 @@ class StoredInstallation:
         ]
 
     def end_upload(self, repository: Repository, upload: Upload) -> bool:
-        """Ends an upload and removes its parts. One that is completed at the same time is either
-        ended or completed, not both. If only the store has completed it, its object becomes a
-        candidate of later runs: a client may have staged its address.
+        """Aborts an upload and removes its parts. An upload that is completed concurrently is
+        either aborted or completed, not both. If only the store has completed it, its object is
+        left to later runs, because a client may have staged its address.
         """
         stored = self._core.uploads.find(repository, upload.id)
         if stored is None or not self._core.uploads.abandon(stored):
@@ -115,25 +119,25 @@ class StoredInstallation:
         return True
 
     def begin_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
-        """Enters a sweep."""
+        """Registers a sweep."""
         self._core.sweeps.begin(sweep)
 
     def renew_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
-        """Renews a sweep's lease. Raises Conflict if it has lost it."""
+        """Renews a sweep's lease. Raises Conflict if it has expired."""
         self._core.sweeps.renew(sweep)
 
-    def condemn(
+    def add_tombstones(
         self,
         repository: Repository,  # noqa: ARG002
         sweep: str,
         addresses: Sequence[str],
     ) -> None:
         """Writes tombstones of full addresses."""
-        self._core.sweeps.condemn(sweep, addresses)
+        self._core.sweeps.add_tombstones(sweep, addresses)
 
-    def spare(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+    def remove_tombstones(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Removes all tombstones of a sweep."""
-        self._core.sweeps.spare(sweep)
+        self._core.sweeps.remove_tombstones(sweep)
 
     def end_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Removes a sweep and its tombstones."""
@@ -145,43 +149,45 @@ class StoredInstallation:
             return self._core.trees.open(repository, metarange_id).ranges()
 
     def locate(self, repository: Repository, table_id: str) -> str:
-        """Returns the path of a table's file. Raises Gone, Corrupt."""
+        """Returns the path of a table's local file. Raises Gone, Corrupt."""
         return self._core.trees.locate(repository, table_id)
 
-    def _staged(self, repository: Repository, reading: Reading) -> Iterator[Hashes]:
-        """Yields the changes in staging areas, each by itself: what a newer area hides will still
-        be committed if the older one is sealed.
+    def _staged_hashes(self, repository: Repository, resolver: AddressResolver) -> Iterator[Hashes]:
+        """Yields the hashes of the addresses in each staging area. Areas are read separately: an
+        entry of a sealed area is committed even if a newer area replaces it.
         """
         for branch in staging_areas(self._core, repository):
             for token in branch.tokens:
-                yield self._area(repository, branch.id, token, reading)
+                yield self._area_hashes(repository, branch.id, token, resolver)
 
     def _staged_rows(
-        self, repository: Repository, branch: str, token: str, reading: Reading
+        self, repository: Repository, branch: str, token: str, resolver: AddressResolver
     ) -> Iterator[StagedRows]:
         rows = self._core.staging.rows([token])
         with (
-            _readable(repository, branch),
+            _translate_staging_errors(repository, branch),
             self._core.trees.overlaid(repository, kernel.EMPTY_TREE_ID, rows) as tree,
         ):
             for batch in pa.RecordBatchReader.from_stream(tree.scan()):
-                for paths, addresses in reading.rows(batch):
+                for paths, addresses in resolver.resolve_batch(batch):
                     yield StagedRows(repository.id, branch, paths, addresses)
 
-    def _area(self, repository: Repository, branch: str, token: str, reading: Reading) -> Hashes:
-        """Returns the changes of one staging area, which the kernel reads as a tree."""
+    def _area_hashes(
+        self, repository: Repository, branch: str, token: str, resolver: AddressResolver
+    ) -> Hashes:
+        """Returns the hashes of the addresses in a staging area."""
         rows = self._core.staging.rows([token])
         empty = kernel.EMPTY_TREE_ID
         with (
-            _readable(repository, branch),
+            _translate_staging_errors(repository, branch),
             self._core.trees.overlaid(repository, empty, rows) as tree,
         ):
-            return index_tree(tree, reading, f"staged changes of branch {branch}")[0]
+            return index_tree(tree, resolver, f"staged changes of branch {branch}")[0]
 
 
 @contextmanager
-def _readable(repository: Repository, branch: str) -> Iterator[None]:
-    """Raises Corrupt, which names the branch, for a staged change that cannot be read."""
+def _translate_staging_errors(repository: Repository, branch: str) -> Iterator[None]:
+    """Raises Corrupt with the branch's name for a staged change that cannot be read."""
     try:
         yield
     except (kernel.KernelError, pa.ArrowInvalid) as error:

@@ -1,9 +1,9 @@
-"""Origins: where dead objects come from, as far as commits that are active no more can tell.
+"""Attribution of dead objects to the branches and folders that they come from, by expired commits.
 
-Who reads a report wants to know whose data it is. An object that such a commit names is counted
-once, for the branch that has left the commit behind, and for the first folder of its path. What no
-commit names was overwritten or given up before it was committed. A metadata file that is lost keeps
-nobody from collecting: what it named is not told apart then.
+A dead object that an expired commit references is counted once: for the branch whose history has
+the commit, and for the first folder of its path. Dead objects that no commit references were
+replaced or discarded before they were committed. A missing metadata file does not fail a run; the
+objects that were not attributed are then reported as not traced.
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
 from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.namespace import Reading
+from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 
 __all__ = ["OriginTracer", "Origins"]
 
-_MOST_ENTRIES = 20_000_000
-"""What is looked through for a report at most: a minute's work or less."""
+_MAX_ENTRIES = 20_000_000
+"""The largest number of entries that are read for a report, which takes up to a minute."""
 
-_MOST_FOLDERS = 10_000
-_SHOWN_FOLDERS = 50
+_MAX_FOLDERS = 10_000
+_MAX_SHOWN_FOLDERS = 50
 
 
 class Origins(msgspec.Struct):
-    """Dead objects by the branch that has left them behind, the empty name for branches that are
-    not there any more, and by the first folder of their paths, the empty name for those in none;
-    of folders the largest are named. The other dead objects were `never_committed`, or it was not
-    `traced` where they come from.
+    """Dead objects by the branch whose history had them, with an empty name for deleted branches,
+    and by the first folder of their paths, with an empty name for paths without a folder. Only the
+    largest folders have names. The other dead objects were `never_committed`, or were `not_traced`.
     """
 
     by_branch: dict[str, ObjectTotals] = msgspec.field(default_factory=dict)
@@ -49,22 +48,22 @@ class Origins(msgspec.Struct):
 
 
 class OriginTracer:
-    """Traces the dead objects of a repository, once."""
+    """Attributes the dead objects of a repository; an instance can be used once."""
 
     def __init__(
         self,
         installation: Installation,
         repository: Repository,
-        reading: Reading,
+        resolver: AddressResolver,
     ) -> None:
         self._installation = installation
         self._repository = repository
-        self._reading = reading
+        self._resolver = resolver
         self._hashes = np.empty(0, np.uint64)
         self._sizes = np.empty(0, np.int64)
-        self._left = np.empty(0, np.bool_)
-        self._room = _MOST_ENTRIES
-        self._whole = True
+        self._untraced = np.empty(0, np.bool_)
+        self._remaining_entries = _MAX_ENTRIES
+        self._complete = True
         self._seen: set[str] = set()
 
     def trace(
@@ -72,87 +71,87 @@ class OriginTracer:
         dead: Iterable[pa.RecordBatch],
         total: ObjectTotals,
         now: float,
-        living: frozenset[str],
+        active_ranges: frozenset[str],
     ) -> Origins:
-        """Returns where they come from, which batches of candidates name, `total` in all; `now` in
-        seconds since 1970. What is in `living` ranges is not dead, so these are not read.
+        """Returns the origins of the candidates in `dead`, given their totals; `now` is in seconds
+        since 1970. `active_ranges` are not read, because their objects are not dead.
         """
-        found = Origins()
-        self._seen |= living
-        known = False
-        for branch, tree in self._installation.past(self._repository, now):
-            if not known:
-                self._take(dead)
-                known = True
-            if not self._left.any() or self._room <= 0:
+        origins = Origins()
+        self._seen |= active_ranges
+        loaded = False
+        for branch, tree in self._installation.expired_commits(self._repository, now):
+            if not loaded:
+                self._load_dead(dead)
+                loaded = True
+            if not self._untraced.any() or self._remaining_entries <= 0:
                 break
             try:
                 ranges = self._installation.ranges(self._repository, tree)
             except (Gone, Corrupt):
-                self._whole = False
+                self._complete = False
                 continue
-            for each in ranges:
-                self._read(each, found, branch)
+            for info in ranges:
+                self._read(info, origins, branch)
         rest = ObjectTotals(total.objects, total.bytes)
-        if known:
-            rest = ObjectTotals(int(self._left.sum()), int(self._sizes[self._left].sum()))
-        if self._whole and self._room > 0:
-            found.never_committed = rest
+        if loaded:
+            rest = ObjectTotals(int(self._untraced.sum()), int(self._sizes[self._untraced].sum()))
+        if self._complete and self._remaining_entries > 0:
+            origins.never_committed = rest
         else:
-            found.not_traced = rest
-        _shorten(found)
-        return found
+            origins.not_traced = rest
+        _limit_folders(origins)
+        return origins
 
-    def _take(self, dead: Iterable[pa.RecordBatch]) -> None:
+    def _load_dead(self, dead: Iterable[pa.RecordBatch]) -> None:
         hashes, sizes = [self._hashes], [self._sizes]
         for batch in dead:
             hashes.append(hash_addresses(batch.column("address")))
             sizes.append(batch.column("size").to_numpy())
-        together = np.concatenate(hashes)
-        order = np.argsort(together)
-        self._hashes = together[order]
+        unordered = np.concatenate(hashes)
+        order = np.argsort(unordered)
+        self._hashes = unordered[order]
         self._sizes = np.concatenate(sizes)[order]
-        self._left = np.ones(len(order), np.bool_)
+        self._untraced = np.ones(len(order), np.bool_)
 
-    def _read(self, each: kernel.RangeInfo, found: Origins, branch: str) -> None:
-        if each.id in self._seen or self._room <= 0:
+    def _read(self, info: kernel.RangeInfo, origins: Origins, branch: str) -> None:
+        if info.id in self._seen or self._remaining_entries <= 0:
             return
-        self._seen.add(each.id)
-        self._room -= each.count
+        self._seen.add(info.id)
+        self._remaining_entries -= info.count
         try:
-            with range_tree(self._installation, self._repository, each) as tree:
+            with range_tree(self._installation, self._repository, info) as tree:
                 for batch in pa.RecordBatchReader.from_stream(tree.scan()):
-                    self._count(batch, found, branch)
+                    self._count(batch, origins, branch)
         except (Gone, Corrupt, pa.ArrowInvalid):
-            self._whole = False
+            self._complete = False
 
-    def _count(self, batch: pa.RecordBatch, found: Origins, branch: str) -> None:
-        """Counts what a batch of entries names for the first time."""
+    def _count(self, batch: pa.RecordBatch, origins: Origins, branch: str) -> None:
+        """Counts the untraced objects that a batch of entries references."""
         columns = (batch.column("physical_address"), batch.column("address_type"))
-        for rows, addresses in self._reading.located(*columns):
+        for rows, addresses in self._resolver.resolve_with_rows(*columns):
             hashes = hash_addresses(addresses)
-            places = np.searchsorted(self._hashes, hashes)
-            places[places == len(self._hashes)] = 0
-            fresh = (self._hashes[places] == hashes) & self._left[places]
-            places, first = np.unique(places[fresh], return_index=True)
-            if len(places):
-                self._left[places] = False
-                named = rows.filter(pa.array(fresh)).take(pa.array(first))
-                folders = _folders(batch.column("path").take(named))
-                _add(found, branch, folders, self._sizes[places])
+            positions = np.searchsorted(self._hashes, hashes)
+            positions[positions == len(self._hashes)] = 0
+            is_new = (self._hashes[positions] == hashes) & self._untraced[positions]
+            positions, first = np.unique(positions[is_new], return_index=True)
+            if len(positions):
+                self._untraced[positions] = False
+                new_rows = rows.filter(pa.array(is_new)).take(pa.array(first))
+                folders = _folders(batch.column("path").take(new_rows))
+                _add(origins, branch, folders, self._sizes[positions])
 
 
 def _add(
-    found: Origins, branch: str, folders: pa.StringArray, sizes: npt.NDArray[np.int64]
+    origins: Origins, branch: str, folders: pa.StringArray, sizes: npt.NDArray[np.int64]
 ) -> None:
-    found.by_branch.setdefault(branch, ObjectTotals()).add(len(sizes), int(sizes.sum()))
+    origins.by_branch.setdefault(branch, ObjectTotals()).add(len(sizes), int(sizes.sum()))
     table = pa.table({"folder": folders, "size": sizes})
-    counted = table.group_by("folder").aggregate([("size", "count"), ("size", "sum")])
-    for row in counted.to_pylist():
-        amount = found.other_folders
-        if row["folder"] in found.by_folder or len(found.by_folder) < _MOST_FOLDERS:
-            amount = found.by_folder.setdefault(row["folder"], ObjectTotals())
-        amount.add(row["size_count"], row["size_sum"])
+    by_folder = table.group_by("folder").aggregate([("size", "count"), ("size", "sum")])
+    for row in by_folder.to_pylist():
+        totals = origins.other_folders
+        if row["folder"] in origins.by_folder or len(origins.by_folder) < _MAX_FOLDERS:
+            totals = origins.by_folder.setdefault(row["folder"], ObjectTotals())
+        totals.add(row["size_count"], row["size_sum"])
 
 
 def _folders(paths: pa.StringArray) -> pa.StringArray:
@@ -162,9 +161,9 @@ def _folders(paths: pa.StringArray) -> pa.StringArray:
     )
 
 
-def _shorten(found: Origins) -> None:
-    """Leaves the largest folders, by bytes."""
-    order = sorted(found.by_folder, key=lambda name: (-found.by_folder[name].bytes, name))
-    for name in order[_SHOWN_FOLDERS:]:
-        rest = found.by_folder.pop(name)
-        found.other_folders.add(rest.objects, rest.bytes)
+def _limit_folders(origins: Origins) -> None:
+    """Moves all folders but the largest, by bytes, to `other_folders`."""
+    order = sorted(origins.by_folder, key=lambda name: (-origins.by_folder[name].bytes, name))
+    for name in order[_MAX_SHOWN_FOLDERS:]:
+        totals = origins.by_folder.pop(name)
+        origins.other_folders.add(totals.objects, totals.bytes)

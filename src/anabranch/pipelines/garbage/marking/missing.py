@@ -1,9 +1,9 @@
-"""Missing: objects that references need and that the store does not have.
+"""Missing objects, which references need and the store does not have.
 
-The hashes of living addresses that no listed object has are the start. Most of them are harmless:
-an object that was stored after the listing, an upload in parts that has not ended. So the entries
-with these hashes are read again, those named shortly before the run or later are left out, and the
-store is asked for each of the others before it is reported.
+The search starts with the hashes of reachable addresses that are not in the listing. Most of them
+are harmless: objects stored after the listing, and unfinished multipart uploads. Therefore the
+entries with these hashes are read again; addresses generated shortly before the run or later are
+skipped, and the store is queried for each of the others before it is reported.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from anabranch import _kernel as kernel
 from anabranch.model.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
-from anabranch.pipelines.garbage.addresses.candidates import named_at
-from anabranch.pipelines.garbage.addresses.namespace import Namespace, Reading
+from anabranch.pipelines.garbage.addresses.candidates import creation_times
+from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, Namespace
 from anabranch.pipelines.garbage.installations.installation import Installation
-from anabranch.pipelines.garbage.marking.needs import combined, needs_of_ranges
+from anabranch.pipelines.garbage.marking.needs import combine_needs, find_needs
 from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = [
-    "CLOCK_SECONDS",
+    "CLOCK_SKEW_SECONDS",
+    "MAX_SHOWN_REFERENCES",
     "MISSING",
-    "SHOWN_REFERENCES",
     "Missing",
     "MissingReference",
     "MissingTracer",
-    "missing_text",
-    "named_before",
-    "needed_by",
-    "staged_on",
+    "created_before",
+    "format_missing",
+    "format_needs",
+    "staged_reference",
 ]
 
-CLOCK_SECONDS = 3600
-"""The difference between two clocks of an installation, at most."""
+CLOCK_SKEW_SECONDS = 3600
+"""The largest difference between two clocks of an installation that is tolerated."""
 
-SHOWN_REFERENCES = 1000
-"""The number of references in a summary, at most."""
+MAX_SHOWN_REFERENCES = 1000
+"""The largest number of references in a summary."""
 
-_MOST_REFERENCES = 1_000_000
-"""The number of references that a run reports, at most: they are kept in memory."""
+_MAX_REFERENCES = 1_000_000
+"""The largest number of references that a run reports, which are kept in memory."""
 
 MISSING = pa.schema(
     [
@@ -63,10 +63,10 @@ MISSING = pa.schema(
 
 
 class MissingReference(msgspec.Struct, frozen=True):
-    """A path of a repository that needs a missing object. `address` is relative to the collected
-    namespace. `references` are `staged on BRANCH`, `branch BRANCH`, `tag TAG` and `pin`, those that
-    name the path's commits themselves; `commit` is one of the active `commits` with the path, empty
-    where the path is only staged.
+    """A path of a repository whose object is missing. `address` is relative to the collected
+    namespace. `references` are `staged on BRANCH`, and `branch BRANCH`, `tag TAG` and `pin` of the
+    references that point at commits with the path. `commits` is the number of active commits with
+    the path, and `commit` is one of them, empty if the path is only staged.
     """
 
     address: str
@@ -78,10 +78,10 @@ class MissingReference(msgspec.Struct, frozen=True):
 
 
 class Missing(msgspec.Struct):
-    """The missing objects that a run has found. `checked` says which references were: all, only
-    those of commits, or none. `shown` are the first of the `references`; all are in the file at
-    `location`. If not `complete`, there are more than the run reports. `quarantine` has,
-    for those of their addresses that can be restored, the run that has the object in quarantine.
+    """The missing objects that a run has found. `checked` tells which references were checked: all,
+    only those of commits, or none. `shown` has the first of the `references`; all are in the file
+    at `location`. If not `complete`, there are more than the run reports. `quarantine` maps the
+    addresses in `shown` whose objects can be restored to the run that has them in quarantine.
     """
 
     checked: Literal["all", "committed", "none"] = "none"
@@ -93,7 +93,7 @@ class Missing(msgspec.Struct):
     quarantine: dict[str, str] = {}
 
 
-def missing_text(missing: Missing) -> str:
+def format_missing(missing: Missing) -> str:
     """Returns one line about the missing objects, for people."""
     if missing.checked == "none":
         return "not checked"
@@ -103,8 +103,8 @@ def missing_text(missing: Missing) -> str:
     return f"{least}{objects}{part}"
 
 
-def needed_by(reference: MissingReference) -> str:
-    """Returns what needs a missing object, for people."""
+def format_needs(reference: MissingReference) -> str:
+    """Returns a text for people with the references and commits that need a missing object."""
     names = list(reference.references)
     if reference.commit:
         others = f" and {reference.commits - 1:,} more" if reference.commits > 1 else ""
@@ -112,17 +112,15 @@ def needed_by(reference: MissingReference) -> str:
     return ", ".join(names)
 
 
-def staged_on(branch: str) -> str:
-    """Returns how a report names staged changes of a branch."""
+def staged_reference(branch: str) -> str:
+    """Returns the name of a branch's staged changes in a report."""
     return f"staged on {branch}"
 
 
-def named_before(addresses: pa.StringArray, before: int) -> npt.NDArray[np.bool_]:
-    """Returns which addresses look like ours and were named before a time, in seconds since
-    1970.
-    """
-    named = named_at(addresses)
-    return (named >= 0) & (named < before)
+def created_before(addresses: pa.StringArray, before: int) -> npt.NDArray[np.bool_]:
+    """Returns for each address whether it was generated before a time, in seconds since 1970."""
+    created = creation_times(addresses)
+    return (created >= 0) & (created < before)
 
 
 class _Row(NamedTuple):
@@ -133,9 +131,9 @@ class _Row(NamedTuple):
 
 
 class MissingTracer:
-    """Traces hashes without an object to the references that need one. `absent` are sorted; only
-    addresses that were named before `before`, in seconds since 1970, count. `is_there` asks the
-    store for a relative address.
+    """Traces absent hashes to the references with these addresses. `absent` is sorted. Only
+    addresses generated before `before`, in seconds since 1970, count. `exists` queries the store
+    for a relative address.
     """
 
     def __init__(
@@ -143,26 +141,26 @@ class MissingTracer:
         installation: Installation,
         absent: Hashes,
         before: int,
-        is_there: Callable[[str], bool],
+        exists: Callable[[str], bool],
     ) -> None:
         self._installation = installation
         self._absent = absent
         self._before = before
-        self._is_there = is_there
-        self._there: dict[str, bool] = {}
-        self._room = _MOST_REFERENCES
+        self._exists = exists
+        self._presence: dict[str, bool] = {}
+        self._remaining = _MAX_REFERENCES
         self.checked: Literal["all", "committed"] = "all"
 
     @property
     def complete(self) -> bool:
         """Whether no reference was left out."""
-        return self._room > 0
+        return self._remaining > 0
 
     def staged(self, collected: Repository, namespace: Namespace) -> list[MissingReference]:
         """Returns the staged entries of all repositories that need missing objects of the collected
         one. Raises Corrupt.
         """
-        staged = self._installation.staged(collected, namespace)
+        staged = self._installation.staged_entries(collected, namespace)
         if staged is None:
             self.checked = "committed"
             return []
@@ -170,7 +168,7 @@ class MissingTracer:
         for rows in staged:
             for row in self._missing(rows.paths, rows.addresses):
                 names = branches.setdefault((rows.repository, row), [])
-                if (name := staged_on(rows.branch)) not in names:
+                if (name := staged_reference(rows.branch)) not in names:
                     names.append(name)
         return [
             MissingReference(row.address, repository, row.path, names)
@@ -180,52 +178,51 @@ class MissingTracer:
     def committed(
         self,
         repository: Repository,
-        reading: Reading,
+        resolver: AddressResolver,
         ranges: Iterable[kernel.RangeInfo],
         now: float,
     ) -> list[MissingReference]:
-        """Returns the entries of ranges of a repository that need missing objects. `ranges` are
-        those of active commits that have absent hashes; `now` is in seconds since 1970. Raises
+        """Returns the entries of a repository's ranges that need missing objects. `ranges` are the
+        ranges of active commits with absent hashes; `now` is in seconds since 1970. Raises
         NotFound, Gone and Corrupt.
         """
         rows: dict[_Row, list[str]] = {}
         for info in ranges:
             with range_tree(self._installation, repository, info) as tree:
                 for batch in pa.RecordBatchReader.from_stream(tree.scan()):
-                    for columns in reading.rows(batch):
+                    for columns in resolver.resolve_batch(batch):
                         for row in self._missing(*columns):
                             rows.setdefault(row, []).append(info.id)
         if not rows:
             return []
         range_ids = {range_id for ids in rows.values() for range_id in ids}
-        needs = needs_of_ranges(self._installation, repository, range_ids, now)
-        found = []
+        needs = find_needs(self._installation, repository, range_ids, now)
+        references = []
         for row, ids in rows.items():
-            # a range is in no active commit any more if the rules have been changed meanwhile
+            # a range may no longer be in any active commit if the rules have changed meanwhile
             if row_needs := [need for range_id in ids for need in needs.get(range_id, ())]:
-                need = combined(row_needs)
-                found.append(MissingReference(row.address, repository.id, row.path, *need))
-        return found
+                need = combine_needs(row_needs)
+                references.append(MissingReference(row.address, repository.id, row.path, *need))
+        return references
 
     def _missing(self, paths: pa.StringArray, addresses: pa.StringArray) -> Iterator[_Row]:
         """Yields the entries whose objects are missing."""
-        wanted = named_before(addresses, self._before) & is_in(
+        wanted = created_before(addresses, self._before) & is_in(
             hash_addresses(addresses), self._absent
         )
         if not wanted.any():
             return
         mask = pa.array(wanted)
         texts = addresses.filter(mask).to_pylist()
-        self._look_up(texts)
+        self._check_presence(texts)
         for path, address in zip(paths.filter(mask).to_pylist(), texts, strict=True):
-            if not self._there[address] and self._room > 0:
-                self._room -= 1
+            if not self._presence[address] and self._remaining > 0:
+                self._remaining -= 1
                 yield _Row(path, address)
 
-    def _look_up(self, addresses: Iterable[str]) -> None:
-        if self._room <= 0:
-            self._there.update((name, True) for name in addresses if name not in self._there)
+    def _check_presence(self, addresses: Iterable[str]) -> None:
+        if self._remaining <= 0:
+            self._presence.update((name, True) for name in addresses if name not in self._presence)
             return
-        unknown = [name for name in dict.fromkeys(addresses) if name not in self._there]
-        found = parallel_map(self._is_there, unknown)
-        self._there.update(zip(unknown, found, strict=True))
+        unknown = [name for name in dict.fromkeys(addresses) if name not in self._presence]
+        self._presence.update(zip(unknown, parallel_map(self._exists, unknown), strict=True))

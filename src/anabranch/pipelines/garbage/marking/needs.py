@@ -1,4 +1,4 @@
-"""Needs: which active commits hold a range, and which references name those commits."""
+"""Needs of a range: the active commits that contain it, and the references to these commits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from anabranch.model.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
 
-__all__ = ["CombinedNeed", "Need", "combined", "needs_of_ranges"]
+__all__ = ["CombinedNeed", "Need", "combine_needs", "find_needs"]
 
 
 class Need(NamedTuple):
-    """An active commit that holds a range. `order` is its place among the active commits, those
-    that references name first; `references` are as in `roots.Active`.
+    """An active commit that contains a range. `order` is its position among the active commits, of
+    which those with references come first; `references` are as in `gc_roots.ActiveCommit`.
     """
 
     order: int
@@ -22,8 +22,8 @@ class Need(NamedTuple):
 
 
 class CombinedNeed(NamedTuple):
-    """What needs a row of one or more ranges: all references, the first commit, and how many
-    commits there are.
+    """The needs of an entry that one or more ranges contain: all references, the first commit, and
+    the number of commits.
     """
 
     references: list[str]
@@ -31,15 +31,15 @@ class CombinedNeed(NamedTuple):
     commits: int
 
 
-def needs_of_ranges(
+def find_needs(
     installation: Installation, repository: Repository, range_ids: Container[str], now: float
 ) -> dict[str, list[Need]]:
-    """Returns the needs of ranges of a repository, by range; `now` is in seconds since 1970.
+    """Returns the needs of a repository's ranges, by range id; `now` is in seconds since 1970.
     Raises NotFound, Gone and Corrupt.
     """
     by_tree: dict[str, list[str]] = {}
     needs: dict[str, list[Need]] = {}
-    for order, active in enumerate(installation.active(repository, now)):
+    for order, active in enumerate(installation.active_commits(repository, now)):
         if active.tree not in by_tree:
             infos = installation.ranges(repository, active.tree)
             by_tree[active.tree] = [info.id for info in infos if info.id in range_ids]
@@ -48,9 +48,9 @@ def needs_of_ranges(
     return needs
 
 
-def combined(needs: Iterable[Need]) -> CombinedNeed:
-    """Returns the needs of a row together; a tree holds a row once, so no commit is counted
-    twice.
+def combine_needs(needs: Iterable[Need]) -> CombinedNeed:
+    """Returns the combined needs of an entry. A tree contains an entry only once, so no commit is
+    counted twice.
     """
     ordered = sorted(needs)
     references = [name for need in ordered for name in need.references]

@@ -1,4 +1,4 @@
-"""A tree of one range, for reading that range alone."""
+"""A tree that consists of one range, to read that range alone."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["range_tree"]
 def range_tree(
     installation: Installation, repository: Repository, info: kernel.RangeInfo
 ) -> Iterator[kernel.Tree]:
-    """Returns a tree that has one range of a repository, open while this is entered. Raises Gone
-    for a range that is missing and Corrupt for a damaged one.
+    """Returns a tree that consists of one range of a repository, open while the context is entered.
+    Raises Gone for a missing range and Corrupt for a damaged one.
     """
-    place = installation.locate(repository, info.id)
+    table_path = installation.locate(repository, info.id)
     with WorkFolder("gc") as folder, translate_errors():
         metarange_id = kernel.write_metarange([info], folder)
-        paths = {metarange_id: f"{folder}/{metarange_id}", info.id: place}
+        paths = {metarange_id: f"{folder}/{metarange_id}", info.id: table_path}
         yield kernel.Tables().tree(metarange_id, paths.__getitem__)

@@ -1,7 +1,7 @@
-"""Reachability: the hashes of all addresses in a namespace that may still be read.
+"""Reachability: the hashes of all addresses in a namespace that references can still reach.
 
-Every repository is looked at, as an object may be named by others than the one that it lies with.
-What was found to live once stays found: looking again only adds.
+All repositories are marked, because a repository can reference objects in another one's namespace.
+Marking again only adds hashes; an address that was once found reachable stays reachable.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from anabranch.pipelines.garbage.installations.gc_roots import Roots
 from anabranch.pipelines.garbage.installations.installation import Installation, StagedRows
 from anabranch.pipelines.garbage.marking.attribution import Origins, OriginTracer
 from anabranch.pipelines.garbage.marking.missing import MissingReference, MissingTracer
-from anabranch.pipelines.garbage.marking.needs import Need, needs_of_ranges
+from anabranch.pipelines.garbage.marking.needs import Need, find_needs
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Found", "Reachability", "ReadRanges"]
+__all__ = ["MarkStatistics", "RangeReader", "Reachability"]
 
-_LOOKS = 5
-
-
-ReadRanges: TypeAlias = Callable[[Repository, Sequence[kernel.RangeInfo]], Iterable[Hashes]]
-"""Gives the marks of ranges of a repository."""
+_MAX_PASSES = 5
 
 
-class Found(msgspec.Struct):
-    """What was looked at: `ranges` of active commits, those of them that had to be `read`, their
-    `addresses` in the namespace, and how many more are named by staged changes and uploads.
+RangeReader: TypeAlias = Callable[[Repository, Sequence[kernel.RangeInfo]], Iterable[Hashes]]
+"""Returns the hashes of the addresses in ranges of a repository."""
+
+
+class MarkStatistics(msgspec.Struct):
+    """Counts of what was marked: `ranges` of active commits, those that were not cached and had to
+    be read, their `addresses` in the namespace, and the `uncommitted` addresses, which staged
+    changes, uploads and restorations reference.
     """
 
     repositories: int = 0
@@ -57,8 +58,8 @@ class Found(msgspec.Struct):
 
 
 class Reachability:
-    """What lives in the namespace of a repository, the `collected` one. Marks are kept in `folder`;
-    `now`, in seconds since 1970, decides what is past.
+    """The reachable addresses in the namespace of the `collected` repository. Address indexes are
+    cached in `folder`; `now`, in seconds since 1970, decides which commits have expired.
     """
 
     def __init__(
@@ -76,187 +77,189 @@ class Reachability:
         self._folder = folder
         self._now = now
         self._progress = progress
-        self._marks: dict[str, AddressIndex] = {}
+        self._indexes: dict[str, AddressIndex] = {}
         self._trees: set[tuple[str, str]] = set()
         self._ranges: set[tuple[str, str]] = set()
-        self.found = Found()
+        self.statistics = MarkStatistics()
         self.hashes: list[Hashes] = []
-        self._read_ranges: ReadRanges = self._read_marks
+        self._range_reader: RangeReader = self._load_hashes
         self._hashes_by_range: list[tuple[str, kernel.RangeInfo, Hashes]] = []
 
     def mark(self) -> None:
-        """Looks at all repositories until two looks agree, at most five times. Raises Gone and
-        Corrupt for what is missing or damaged, NotFound if the repository itself is deleted
+        """Marks all repositories, in up to five passes, until two passes agree. Raises Gone and
+        Corrupt for missing or damaged metadata, and NotFound if the collected repository is deleted
         meanwhile; nothing may be removed then.
         """
         before: dict[str, Roots] = {}
-        for _ in range(_LOOKS):
-            self._look_at_uncommitted()
-            seen = self._look_at_references()
+        for _ in range(_MAX_PASSES):
+            self._mark_uncommitted()
+            seen = self._mark_references()
             if _references(seen) == _references(before):
                 break
             before = seen
         if self._collected.partition not in seen:
             raise NotFound("repository not found", kind="repository_not_found")
-        self.found.repositories = len(seen)
-        self.found.commits = sum(roots.commits for roots in seen.values())
-        self.found.active_commits = sum(roots.active for roots in seen.values())
+        self.statistics.repositories = len(seen)
+        self.statistics.commits = sum(roots.commits for roots in seen.values())
+        self.statistics.active_commits = sum(roots.active for roots in seen.values())
 
     @contextmanager
-    def reading(self, read_ranges: ReadRanges) -> Iterator[None]:
-        """Has ranges read another way while it is entered."""
-        before, self._read_ranges = self._read_ranges, read_ranges
+    def use_range_reader(self, range_reader: RangeReader) -> Iterator[None]:
+        """Replaces how ranges are read while the context is entered."""
+        before, self._range_reader = self._range_reader, range_reader
         try:
             yield
         finally:
-            self._read_ranges = before
+            self._range_reader = before
 
-    def origins(self, dead: Iterable[pa.RecordBatch], total: ObjectTotals) -> Origins:
-        """Returns where dead objects come from, which batches of candidates name, so many in
-        all.
-        """
-        partition = self._collected.partition
-        living = frozenset(name for where, name in self._ranges if where == partition)
-        reading = self._namespace.reading(self._collected)
-        tracing = OriginTracer(self._installation, self._collected, reading)
-        return tracing.trace(dead, total, self._now, living)
+    def trace_origins(self, dead: Iterable[pa.RecordBatch], total: ObjectTotals) -> Origins:
+        """Returns the origins of the candidates in batches, given their totals."""
+        collected = self._collected.partition
+        active = frozenset(
+            range_id for partition, range_id in self._ranges if partition == collected
+        )
+        resolver = self._namespace.resolver(self._collected)
+        tracer = OriginTracer(self._installation, self._collected, resolver)
+        return tracer.trace(dead, total, self._now, active)
 
-    def missing(
-        self, absent: Hashes, before: int, is_there: Callable[[str], bool]
+    def find_missing(
+        self, absent: Hashes, before: int, exists: Callable[[str], bool]
     ) -> tuple[MissingTracer, list[MissingReference]]:
-        """Returns the references to missing objects, and what has traced them; see
-        `MissingTracer`. Raises what a look raises.
+        """Returns the references to missing objects, and the `MissingTracer` that found them.
+        Raises the errors of `mark`.
         """
-        tracer = MissingTracer(self._installation, absent, before, is_there)
-        found: list[MissingReference] = []
+        tracer = MissingTracer(self._installation, absent, before, exists)
+        references: list[MissingReference] = []
         if not len(absent):
-            return tracer, found
-        found += tracer.staged(self._collected, self._namespace)
+            return tracer, references
+        references += tracer.staged(self._collected, self._namespace)
         for repository in self._installation.repositories():
             ranges = [
                 info
                 for partition, info, hashes in self._hashes_by_range
                 if partition == repository.partition and intersect(hashes, absent)
             ]
-            reading = self._namespace.reading(repository)
+            resolver = self._namespace.resolver(repository)
             with self._unless_deleted(repository):
-                found += tracer.committed(repository, reading, ranges, self._now)
-        return tracer, found
+                references += tracer.committed(repository, resolver, ranges, self._now)
+        return tracer, references
 
-    def staged(self) -> Iterable[StagedRows] | None:
-        """Returns the staged entries of all repositories with addresses in the namespace; None
-        where they are not known.
+    def staged_entries(self) -> Iterable[StagedRows] | None:
+        """Returns the staged entries of all repositories with addresses in the namespace, or None
+        if they are unknown.
         """
-        return self._installation.staged(self._collected, self._namespace)
+        return self._installation.staged_entries(self._collected, self._namespace)
 
-    def needs(
+    def needs_by_range(
         self, range_ids: Mapping[str, Container[str]]
     ) -> Iterator[tuple[Repository, dict[str, list[Need]]]]:
-        """Yields the repositories of some partitions, each with the needs of those ranges, by
-        range. Raises what a look raises.
+        """Yields each repository in `range_ids`, which has sets of range ids by partition, with the
+        needs of its ranges, by range id. Raises the errors of `mark`.
         """
         for repository in self._installation.repositories():
             if wanted := range_ids.get(repository.partition):
-                found: dict[str, list[Need]] = {}
+                needs: dict[str, list[Need]] = {}
                 with self._unless_deleted(repository):
-                    found = needs_of_ranges(self._installation, repository, wanted, self._now)
-                yield repository, found
+                    needs = find_needs(self._installation, repository, wanted, self._now)
+                yield repository, needs
 
     def old_uploads(self, before: float) -> Sequence[Upload]:
-        """Returns the uploads in parts that began before a time and have not ended."""
+        """Returns the unfinished multipart uploads that began before a time, in seconds since
+        1970.
+        """
         return self._installation.old_uploads(self._collected, before)
 
     def end_upload(self, upload: Upload) -> bool:
-        """Ends an upload; returns whether it had not ended meanwhile."""
+        """Aborts an upload; returns False if it had already ended."""
         return self._installation.end_upload(self._collected, upload)
 
     def fence(self, sweep: str) -> Fence:
-        """Returns what keeps a sweep and new references apart."""
-        return Fence(self._installation, self._collected, self._namespace.stem, sweep)
+        """Returns the fence of a sweep."""
+        return Fence(self._installation, self._collected, self._namespace.prefix, sweep)
 
-    def forget_unused(self) -> None:
-        """Removes the marks of ranges and repositories that are not there any more."""
-        if not self._marks:
-            return  # another engine has read the ranges
-        for marks in self._marks.values():
-            marks.forget_unused()
+    def remove_unused_indexes(self) -> None:
+        """Removes the cached indexes of ranges and repositories that no longer exist."""
+        if not self._indexes:
+            return  # another engine read the ranges
+        for index in self._indexes.values():
+            index.remove_unused()
         for folder in self._folder.iterdir():
-            if folder.name not in self._marks:
+            if folder.name not in self._indexes:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _look_at_uncommitted(self) -> None:
-        known = distinct(self._installation.uncommitted(self._collected, self._namespace))
-        self.hashes.append(known)
-        self.found.uncommitted = max(self.found.uncommitted, len(known))
+    def _mark_uncommitted(self) -> None:
+        hashes = distinct(self._installation.uncommitted_hashes(self._collected, self._namespace))
+        self.hashes.append(hashes)
+        self.statistics.uncommitted = max(self.statistics.uncommitted, len(hashes))
 
-    def _look_at_references(self) -> dict[str, Roots]:
-        """Returns the roots of all repositories, by partition; not of those that are deleted while
-        they are read, in which a commit may be missing.
+    def _mark_references(self) -> dict[str, Roots]:
+        """Marks the trees of all repositories and returns the roots by partition. Leaves out
+        repositories that are deleted while they are read, in which commits may be missing.
         """
         seen: dict[str, Roots] = {}
         for repository in self._installation.repositories():
             try:
                 roots = self._installation.roots(repository, self._now)
             except (Gone, NotFound):
-                if self._is_there(repository):
+                if self._exists(repository):
                     raise
             else:
-                if self._is_there(repository):
-                    self._look_at_trees(repository, roots.trees)
+                if self._exists(repository):
+                    self._mark_trees(repository, roots.trees)
                     seen[repository.partition] = roots
         return seen
 
     @contextmanager
     def _unless_deleted(self, repository: Repository) -> Iterator[None]:
-        """Suppresses Gone and NotFound where they come from the repository's deletion."""
+        """Suppresses Gone and NotFound if the repository was deleted."""
         try:
             yield
         except (Gone, NotFound):
-            if self._is_there(repository):
+            if self._exists(repository):
                 raise
 
-    def _is_there(self, repository: Repository) -> bool:
+    def _exists(self, repository: Repository) -> bool:
         try:
-            found = self._installation.repository(repository.id)
+            current = self._installation.repository(repository.id)
         except (NotFound, Gone):
             return False
-        return found.partition == repository.partition
+        return current.partition == repository.partition
 
-    def _look_at_trees(self, repository: Repository, trees: Iterable[str]) -> None:
-        fresh = [tree for tree in trees if (repository.partition, tree) not in self._trees]
+    def _mark_trees(self, repository: Repository, trees: Iterable[str]) -> None:
+        new_trees = [tree for tree in trees if (repository.partition, tree) not in self._trees]
         ranges = {
-            found.id: found
-            for metarange_id in fresh
-            for found in self._installation.ranges(repository, metarange_id)
-            if (repository.partition, found.id) not in self._ranges
+            info.id: info
+            for metarange_id in new_trees
+            for info in self._installation.ranges(repository, metarange_id)
+            if (repository.partition, info.id) not in self._ranges
         }
         self._progress.begin(f"reading the ranges of {repository.id}", len(ranges))
-        self.found.ranges += len(ranges)
-        self.hashes.extend(self._read_ranges(repository, list(ranges.values())))
+        self.statistics.ranges += len(ranges)
+        self.hashes.extend(self._range_reader(repository, list(ranges.values())))
         self._ranges.update((repository.partition, range_id) for range_id in ranges)
-        self._trees.update((repository.partition, tree) for tree in fresh)
+        self._trees.update((repository.partition, tree) for tree in new_trees)
 
-    def _read_marks(
+    def _load_hashes(
         self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
     ) -> Iterator[Hashes]:
-        marks = self._marks_for(repository)
-        for info, (hashes, read) in zip(ranges, parallel_map(marks.of, ranges), strict=True):
+        index = self._index_for(repository)
+        for info, (hashes, read) in zip(ranges, parallel_map(index.load, ranges), strict=True):
             self._hashes_by_range.append((repository.partition, info, hashes))
-            self.found.ranges_read += read
-            self.found.addresses += len(hashes)
+            self.statistics.ranges_read += read
+            self.statistics.addresses += len(hashes)
             self._progress.advance(1)
             yield hashes
 
-    def _marks_for(self, repository: Repository) -> AddressIndex:
-        marks = self._marks.get(repository.partition)
-        if marks is None:
-            marks = AddressIndex(
+    def _index_for(self, repository: Repository) -> AddressIndex:
+        index = self._indexes.get(repository.partition)
+        if index is None:
+            index = AddressIndex(
                 self._folder / repository.partition,
-                self._namespace.reading(repository),
+                self._namespace.resolver(repository),
                 lambda table_id: self._installation.locate(repository, table_id),
             )
-            self._marks[repository.partition] = marks
-        return marks
+            self._indexes[repository.partition] = index
+        return index
 
 
 def _references(seen: dict[str, Roots]) -> dict[str, frozenset[object]]:

@@ -1,1 +1,1 @@
-"""What a run reports to people and programs."""
+"""Reports of a run: the summary for programs and the page for people."""

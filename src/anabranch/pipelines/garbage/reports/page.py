@@ -1,7 +1,6 @@
-"""The page of a report: one file of HTML for people, without scripts and without anything to fetch.
+"""The page of a report: one HTML file without scripts and without external resources.
 
-It says what the summary says. Each figure stands in a `data` element, whose value is the exact
-number.
+It has the content of the summary. Each number is in a `data` element, whose value is exact.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from anabranch.pipelines.garbage.marking.missing import missing_text, needed_by
+from anabranch.pipelines.garbage.marking.missing import format_missing, format_needs
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
-from anabranch.pipelines.garbage.reports.plots import Bar, bars, columns, shown, size_text
+from anabranch.pipelines.garbage.reports.plots import Bar, bars, columns, escape, format_size
 from anabranch.pipelines.garbage.reports.summary import Summary
 
-__all__ = ["html_page"]
+__all__ = ["render_page"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
@@ -33,15 +32,15 @@ _NO_BRANCH = "branches that are gone"
 _NO_FOLDER = "in no folder"
 
 
-def html_page(summary: Summary) -> bytes:
-    """Returns the page."""
+def render_page(summary: Summary) -> bytes:
+    """Returns the HTML page of a summary, in UTF-8."""
     title = f"Garbage of {summary.repository}"
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{shown(title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{shown(title)}</h1>",
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
         *_about(summary),
         *_missing(summary),
         *_section("How much", "", _amounts(summary), bars),
@@ -69,22 +68,22 @@ def _about(summary: Summary) -> Iterator[str]:
         days = {"all others": summary.default_retention_days}
         named = {**dict(sorted(summary.branch_retention_days.items())), **days}
         rules = ", ".join(f"{name}: {number} days" for name, number in named.items())
-    found = summary.found
+    statistics = summary.found
     rows = [
         ("Storage namespace", summary.storage_namespace),
         ("Run", f"{summary.run_id}, {summary.state}, engine {summary.engine}"),
         ("Begun", _time(summary.started_at)),
         ("Rules", rules),
-        ("Commits", f"{found.active_commits:,} of {found.commits:,} are active"),
+        ("Commits", f"{statistics.active_commits:,} of {statistics.commits:,} are active"),
         ("Left alone", f"{summary.young:,} young, {summary.unknown:,} unknown"),
         ("Uploads in parts", _uploads(summary)),
         ("More may be removed from", _time(summary.next_due_at) if summary.next_due_at else "—"),
         ("Candidates", summary.candidates_location),
-        ("Missing", missing_text(summary.missing)),
+        ("Missing", format_missing(summary.missing)),
     ]
     yield "<table>"
     for name, text in rows:
-        yield f"<tr><th>{shown(name)}</th><td><bdi>{shown(text)}</bdi></td></tr>"
+        yield f"<tr><th>{escape(name)}</th><td><bdi>{escape(text)}</bdi></td></tr>"
     yield "</table>"
 
 
@@ -95,14 +94,20 @@ def _missing(summary: Summary) -> Iterator[str]:
     yield "<section><h2>Missing</h2>"
     yield (
         f'<p class="note">Referred to, and not in the store; '
-        f"all references are in {shown(summary.missing.location)}.</p>"
+        f"all references are in {escape(summary.missing.location)}.</p>"
     )
     yield "<table><tr><th>Object</th><th>Repository</th><th>Path</th><th>Needed by</th>"
     yield "<th>In quarantine of run</th></tr>"
-    for each in summary.missing.shown:
-        run = summary.missing.quarantine.get(each.address, "")
-        texts = (each.address, each.repository, each.path, needed_by(each), run)
-        cells = "".join(f"<td><bdi>{shown(text)}</bdi></td>" for text in texts)
+    for reference in summary.missing.shown:
+        run = summary.missing.quarantine.get(reference.address, "")
+        texts = (
+            reference.address,
+            reference.repository,
+            reference.path,
+            format_needs(reference),
+            run,
+        )
+        cells = "".join(f"<td><bdi>{escape(text)}</bdi></td>" for text in texts)
         yield f"<tr>{cells}</tr>"
     yield "</table></section>"
 
@@ -112,11 +117,11 @@ def _amounts(summary: Summary) -> Iterator[Bar]:
     yield Bar("dead", summary.candidates)
     yield Bar("may be removed", summary.due)
     if summary.state == "swept":
-        quarantines = summary.quarantine_seconds is not None
+        has_quarantine = summary.quarantine_seconds is not None
         yield Bar("removed", summary.swept)
-        if quarantines:
+        if has_quarantine:
             yield Bar("put into quarantine", summary.quarantined)
-        if quarantines or summary.purged.objects:
+        if has_quarantine or summary.purged.objects:
             yield Bar("purged from quarantine", summary.purged)
 
 
@@ -144,9 +149,9 @@ def _largest_first(amounts: dict[str, ObjectTotals], nameless: str) -> Iterator[
 
 
 def _section(
-    title: str, note: str, found: Iterable[Bar], plot: Callable[[str, Sequence[Bar]], str]
+    title: str, note: str, items: Iterable[Bar], plot: Callable[[str, Sequence[Bar]], str]
 ) -> Iterator[str]:
-    rows = list(found)
+    rows = list(items)
     yield f"<section><h2>{title}</h2>"
     if note:
         yield f'<p class="note">{note}</p>'
@@ -162,17 +167,17 @@ def _table(rows: Sequence[Bar]) -> Iterator[str]:
     yield "<table><tr><th></th><th>Objects</th><th>Size</th></tr>"
     for name, amount in rows:
         yield (
-            f"<tr><td><bdi>{shown(name)}</bdi></td>"
+            f"<tr><td><bdi>{escape(name)}</bdi></td>"
             f'<td><data value="{amount.objects}">{amount.objects:,}</data></td>'
-            f'<td><data value="{amount.bytes}">{size_text(amount.bytes)}</data></td></tr>'
+            f'<td><data value="{amount.bytes}">{format_size(amount.bytes)}</data></td></tr>'
         )
     yield "</table>"
 
 
 def _uploads(summary: Summary) -> str:
     days = summary.uploads_seconds / 86_400
-    told = f"{summary.old_uploads:,} began {days:g} days ago or earlier and have not ended"
-    return f"{told}; {summary.ended_uploads:,} were ended" if summary.ended_uploads else told
+    text = f"{summary.old_uploads:,} began {days:g} days ago or earlier and have not ended"
+    return f"{text}; {summary.ended_uploads:,} were ended" if summary.ended_uploads else text
 
 
 def _time(seconds: float) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
-from anabranch.pipelines.garbage.marking.reachable import Found
+from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 
 __all__ = ["State", "Summary"]
@@ -17,14 +17,16 @@ State = Literal["running", "checked", "reported", "swept", "failed"]
 
 
 class Summary(msgspec.Struct, kw_only=True):
-    """What a run has found and done; times are in seconds since 1970.
+    """The results of a run; times are in seconds since 1970.
 
-    `candidates` are dead; those that have waited for the restore window are `due`, the others will
-    be from `next_due_at` on. `swept` were removed, `revived` were due and found alive at the last
-    moment, `late` were left to the next run because their round took too long. `old_uploads` in
-    parts have not ended though they began so many seconds ago, of which some were `ended_uploads`.
-    `missing` objects are referred to and not there; a `checked` run looked for nothing else.
-    `young` and `unknown` objects were left alone: not old enough, and none of ours.
+    `candidates` are dead objects. Those that have waited for the restore window are `due`; the next
+    of the others is due at `next_due_at`. `swept` objects were removed permanently, `quarantined`
+    ones can be restored, `revived` ones were due but became reachable again, and `late` ones are
+    left to the next run because their round took too long. `old_uploads` is the number of
+    unfinished multipart uploads that began at least `uploads_seconds` ago, `ended_uploads` of those
+    that were aborted. `missing` objects are referenced but not in the store; a run in the state
+    `checked` looked only for these. `young` objects are not old enough to be candidates, `unknown`
+    objects are dead but have no generated address.
     """
 
     run_id: str
@@ -40,7 +42,7 @@ class Summary(msgspec.Struct, kw_only=True):
     window_seconds: float
     default_retention_days: int | None = None
     branch_retention_days: dict[str, int] = {}
-    found: Found = msgspec.field(default_factory=Found)
+    found: MarkStatistics = msgspec.field(default_factory=MarkStatistics)
     listed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     young: int = 0
     unknown: int = 0

@@ -1,1 +1,1 @@
-"""Sweeping: removing the objects that nothing refers to."""
+"""Sweeping: removal of unreferenced objects, quarantine, restoration and purge."""

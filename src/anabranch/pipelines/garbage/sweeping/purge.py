@@ -1,8 +1,8 @@
-"""The purge: what has been in quarantine for its time is removed for good.
+"""The purge, which permanently removes quarantined objects after their time.
 
-It is fenced as a sweep is: objects get tombstones, so that nothing can restore them anew, then what
-lives is looked at, and only then are they removed. An object that something refers to and that is
-missing at its address is kept in quarantine, however long it has been there.
+It is fenced like a sweep: it writes tombstones, so that the objects cannot be restored, then marks
+reachable addresses, and only then removes the objects. An object that is referenced, but missing at
+its address, stays in quarantine without a time limit.
 """
 
 from __future__ import annotations
@@ -22,45 +22,49 @@ from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SECONDS
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
-from anabranch.pipelines.garbage.sweeping.quarantine_files import Held, Part, QuarantineFiles
+from anabranch.pipelines.garbage.sweeping.quarantine_files import (
+    Part,
+    QuarantinedObject,
+    QuarantineFiles,
+)
 from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS
-from anabranch.pipelines.garbage.sweeping.sweep import BATCH, next_amount
+from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, next_round_size
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Purge", "Purged"]
+__all__ = ["Purge", "PurgeResult"]
 
 
-class Purged(msgspec.Struct):
-    """What a purge did: `kept` objects were there for their time, but something refers to them, or
-    they were removed again since.
+class PurgeResult(msgspec.Struct):
+    """The result of a purge. `kept` is the number of objects whose time has passed, but that are
+    still needed: they are referenced, or a later sweep has quarantined them again.
     """
 
     purged: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     kept: int = 0
 
 
-class _Object(NamedTuple):
-    """An object in quarantine."""
+class _Entry(NamedTuple):
+    """A quarantined object with its part."""
 
     part: Part
-    held: Held
+    object: QuarantinedObject
 
 
 class Purge:
-    """Purges the quarantine of a namespace on behalf of the run `sweep`; `now`, in seconds since
-    1970, decides whose time is over. `living` knows all that lives, or nothing yet. `ticks` is a
-    clock that never goes back, in seconds.
+    """Purges the quarantine of a namespace for the run `sweep`. `now`, in seconds since 1970,
+    decides which objects have expired. `reachability` need not be marked yet. `ticks` is a
+    monotonic clock in seconds.
     """
 
     def __init__(
         self,
         blocks: BlockStore,
         namespace: Namespace,
-        living: Reachability,
+        reachability: Reachability,
         progress: Progress,
         *,
         sweep: str,
@@ -68,106 +72,115 @@ class Purge:
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._blocks = blocks
-        self._stem = namespace.stem
+        self._prefix = namespace.prefix
         self._files = QuarantineFiles(blocks, namespace)
-        self._living = living
-        self._fence = living.fence(sweep)
+        self._reachability = reachability
+        self._fence = reachability.fence(sweep)
         self._progress = progress
         self._now = now
         self._ticks = ticks
 
-    def run(self) -> Purged:
-        """Purges what has been in quarantine for its time, and an hour longer, as clocks may
-        differ; returns what was done. Raises what a look raises, and what the store does.
+    def run(self) -> PurgeResult:
+        """Purges the objects that expired at least CLOCK_SKEW_SECONDS ago, because clocks may
+        differ. Raises the errors of marking and of the store.
         """
-        done = Purged()
+        result = PurgeResult()
         parts = self._files.parts()
-        ended = [part for part in parts if part.until + CLOCK_SECONDS <= self._now]
-        if self._blocks.quarantine is None or not ended:
-            return done
+        expired = [part for part in parts if part.until + CLOCK_SKEW_SECONDS <= self._now]
+        if self._blocks.quarantine is None or not expired:
+            return result
         self._progress.begin("purging the quarantine", 0)
-        amount = BATCH
-        with self._fence.sweeping():
-            while ended:
+        amount = BATCH_SIZE
+        with self._fence.register():
+            while expired:
                 began = self._ticks()
-                round_, ended = self._take(ended, amount)
-                names = list(dict.fromkeys(each.held.address for each in round_))
-                deadline = self._fence.condemn(names, self._living.mark)
-                is_complete = self._round(round_, names, deadline, done)
-                self._fence.spare()
+                entries, expired = self._take(expired, amount)
+                names = list(dict.fromkeys(entry.object.address for entry in entries))
+                deadline = self._fence.begin_round(names, self._reachability.mark)
+                is_complete = self._round(entries, names, deadline, result)
+                self._fence.end_round()
                 if not is_complete:
                     break
-                amount = next_amount(amount, self._ticks() - began)
-        return done
+                amount = next_round_size(amount, self._ticks() - began)
+        return result
 
-    def _take(self, parts: list[Part], amount: int) -> tuple[list[_Object], list[Part]]:
-        """Returns the objects of the first parts, so many or a few more, and the other parts."""
-        taken: list[_Object] = []
+    def _take(self, parts: list[Part], amount: int) -> tuple[list[_Entry], list[Part]]:
+        """Returns the objects of the first parts, at most `amount` or those of one part, and the
+        other parts. Removes empty parts.
+        """
+        entries: list[_Entry] = []
         for number, part in enumerate(parts):
-            held = self._files.read(part)
-            if taken and len(taken) + len(held) > amount:
-                return taken, parts[number:]
-            taken += [_Object(part, each) for each in held]
-            if not held:
+            objects = self._files.read(part)
+            if entries and len(entries) + len(objects) > amount:
+                return entries, parts[number:]
+            entries += [_Entry(part, item) for item in objects]
+            if not objects:
                 self._files.remove(part)
-        return taken, []
+        return entries, []
 
     def _round(
-        self, objects: Sequence[_Object], names: Sequence[str], deadline: Deadline, done: Purged
+        self,
+        entries: Sequence[_Entry],
+        names: Sequence[str],
+        deadline: Deadline,
+        result: PurgeResult,
     ) -> bool:
-        """Purges objects; returns whether the deadline was kept."""
+        """Purges objects; returns whether it finished before the deadline."""
         needed = self._needed(names)
-        kept_parts = {each.part for each in objects if each.held.address in needed}
-        done.kept += sum(each.held.address in needed for each in objects)
-        purged = [each for each in objects if each.held.address not in needed]
-        for start in range(0, len(purged), BATCH):
+        kept_parts = {entry.part for entry in entries if entry.object.address in needed}
+        result.kept += sum(entry.object.address in needed for entry in entries)
+        purged = [entry for entry in entries if entry.object.address not in needed]
+        for start in range(0, len(purged), BATCH_SIZE):
             if deadline.passed():
                 return False
-            with self._fence.removing():
-                for size in self._purge(purged[start : start + BATCH]):
+            with self._fence.track_removal():
+                for size in self._purge(purged[start : start + BATCH_SIZE]):
                     if size is not None:
-                        done.purged.add(1, size)
-            self._progress.advance(len(purged[start : start + BATCH]))
-        for part in dict.fromkeys(each.part for each in objects):
+                        result.purged.add(1, size)
+            self._progress.advance(len(purged[start : start + BATCH_SIZE]))
+        for part in dict.fromkeys(entry.part for entry in entries):
             if part not in kept_parts:
                 self._files.remove(part)
         return True
 
-    def _purge(self, objects: Sequence[_Object]) -> Iterator[int | None]:
-        """Purges objects and yields the sizes, None where there was nothing left of one."""
+    def _purge(self, entries: Sequence[_Entry]) -> Iterator[int | None]:
+        """Purges objects and yields their sizes, None for one that was already gone."""
         quarantine = self._blocks.quarantine
-        assert quarantine is not None  # noqa: S101  run() has looked
-        before = self._now - CLOCK_SECONDS
+        assert quarantine is not None  # noqa: S101  run() has checked
+        before = self._now - CLOCK_SKEW_SECONDS
 
-        def purge(each: _Object) -> int | None:
-            removal = Removal(self._stem, each.held.address, each.part.batch, each.held.version)
-            return quarantine.purge(removal, before)
+        def purge(entry: _Entry) -> int | None:
+            address, _, version = entry.object
+            return quarantine.purge(
+                Removal(self._prefix, address, entry.part.batch, version), before
+            )
 
-        return parallel_map(purge, objects, threads=STORE_THREADS)
+        return parallel_map(purge, entries, threads=STORE_THREADS)
 
     def _needed(self, names: Sequence[str]) -> set[str]:
-        """Returns the addresses that must stay in quarantine: those that something refers to and
-        that are not there, and those that a later part holds, whose time is not over.
+        """Returns the addresses that must stay in quarantine: those that are referenced but missing
+        in the store, and those in a part that has not expired.
         """
         hashes = hash_addresses(pa.array(names, pa.string()))
-        later = self._later(hashes)
-        alive = np.zeros(len(names), np.bool_)
-        for found in self._living.hashes:
-            alive |= is_in(hashes, found)
-        asked = [name for name, lives in zip(names, alive & ~later, strict=True) if lives]
-        stats = parallel_map(
-            lambda name: self._blocks.stat(self._stem + name),
-            asked,
+        unexpired = self._in_unexpired_parts(hashes)
+        reachable = np.zeros(len(names), np.bool_)
+        for known in self._reachability.hashes:
+            reachable |= is_in(hashes, known)
+        queried = [name for name, flag in zip(names, reachable & ~unexpired, strict=True) if flag]
+        infos = parallel_map(
+            lambda name: self._blocks.stat(self._prefix + name),
+            queried,
             threads=STORE_THREADS,
         )
-        missing = {name for name, found in zip(asked, stats, strict=True) if found is None}
-        return missing | {name for name, kept in zip(names, later, strict=True) if kept}
+        missing = {name for name, info in zip(queried, infos, strict=True) if info is None}
+        return missing | {name for name, flag in zip(names, unexpired, strict=True) if flag}
 
-    def _later(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
-        """Returns which hashes are of objects in parts whose time is not over."""
-        found = np.zeros(len(hashes), np.bool_)
-        parts = [part for part in self._files.parts() if part.until + CLOCK_SECONDS > self._now]
-        for _, held in self._files.read_all(parts):
-            others = hash_addresses(pa.array([each.address for each in held], pa.string()))
-            found |= is_in(hashes, np.sort(others))
-        return found
+    def _in_unexpired_parts(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
+        """Returns for each hash whether its object is in a part that has not expired."""
+        flags = np.zeros(len(hashes), np.bool_)
+        earliest = self._now - CLOCK_SKEW_SECONDS
+        parts = [part for part in self._files.parts() if part.until > earliest]
+        for _, objects in self._files.read_all(parts):
+            others = hash_addresses(pa.array([item.address for item in objects], pa.string()))
+            flags |= is_in(hashes, np.sort(others))
+        return flags

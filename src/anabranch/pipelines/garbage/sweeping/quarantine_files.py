@@ -1,11 +1,11 @@
-"""What is in quarantine, as it is written down beside the files of the run that removed it.
+"""Records of quarantined objects, among the files of the run that removed them.
 
-    RUN/quarantine/PART.parquet   objects, before they are removed: address, size, version, times
-    RUN/restored/ID.parquet       those that were restored since: part and address
+    RUN/quarantine/PART.parquet   objects, before their removal: address, size, version, times
+    RUN/restored/ID.parquet       restored objects: part and address
 
-PART is `REMOVED-UNTIL-ID`, both times in seconds since 1970. A part is removed when all of its
-objects have been purged. What was to be removed and was not, because the process was killed, is in
-a part too: it is still at its address, and neither restoring nor purging changes it.
+PART is `REMOVED-UNTIL-ID`, both times in seconds since 1970. A part is removed after all of its
+objects have been purged. If a process is killed before it removes the objects of a part, they are
+still at their addresses, and neither a restoration nor a purge changes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_files import QUARANTINE, RESTORED, RUNS
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
-__all__ = ["Held", "Part", "QuarantineFiles", "QuarantinedRun"]
+__all__ = ["Part", "QuarantineFiles", "QuarantinedObject", "QuarantinedRun"]
 
 _QUARANTINED = pa.schema(
     [
@@ -41,8 +41,10 @@ _RESTORED = pa.schema([pa.field("part", pa.string()), pa.field("address", pa.str
 _PART = re.compile(rf"(?P<run>[0-9a-v]{{20}})/{QUARANTINE}(?P<name>(\d+)-(\d+)-[0-9a-f]+)\.parquet")
 
 
-class Held(NamedTuple):
-    """An object in quarantine; `address` is relative to the namespace, `version` the store's."""
+class QuarantinedObject(NamedTuple):
+    """An object in quarantine; `address` is relative to the namespace, `version` the store's
+    version id.
+    """
 
     address: str
     size: int
@@ -50,7 +52,9 @@ class Held(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Objects that one run removed at one time; `until` then they can be restored."""
+    """Objects that a run removed in one batch. They can be restored `until` a time; times are in
+    seconds since 1970.
+    """
 
     run: str
     name: str
@@ -59,13 +63,13 @@ class Part(NamedTuple):
 
     @property
     def batch(self) -> str:
-        """The part's name among those of all runs."""
+        """The part's name, qualified by the run."""
         return f"{self.run}/{self.name}"
 
 
 class QuarantinedRun(msgspec.Struct):
-    """What a run has in quarantine, and how much of it has been `restored`; times are in seconds
-    since 1970, `until` that of the part that ends last.
+    """Totals of a run's objects that are in quarantine and that were restored. Times are in seconds
+    since 1970; `until` is that of the part that expires last.
     """
 
     run_id: str
@@ -76,91 +80,93 @@ class QuarantinedRun(msgspec.Struct):
 
 
 class QuarantineFiles:
-    """The parts of all runs in a namespace. Raises Corrupt for one that cannot be read."""
+    """The parts of all runs in a namespace. Methods raise Corrupt for an unreadable file."""
 
     def __init__(self, blocks: BlockStore, namespace: Namespace) -> None:
         self._blocks = blocks
-        self._runs = namespace.stem + RUNS
+        self._runs = namespace.prefix + RUNS
 
-    def write(self, run: str, removed_at: int, until: int, held: Sequence[Held]) -> Part:
+    def write(
+        self, run: str, removed_at: int, until: int, objects: Sequence[QuarantinedObject]
+    ) -> Part:
         """Writes a new part, durably, and returns it."""
         name = f"{removed_at:010d}-{until:010d}-{secrets.token_hex(8)}"
         part = Part(run, name, removed_at, until)
-        rows = [{**each._asdict(), "removed_at": removed_at, "until": until} for each in held]
+        rows = [{**item._asdict(), "removed_at": removed_at, "until": until} for item in objects]
         self._put(self._address(part), rows, _QUARANTINED)
         return part
 
     def parts(self, run: str | None = None) -> list[Part]:
-        """Returns the parts of all runs or of one, those that were written first ahead."""
-        stem = self._runs if run is None else f"{self._runs}{run}/"
-        found = []
-        for block in self._blocks.list(stem):
+        """Returns the parts of one run or of all runs, oldest first."""
+        prefix = self._runs if run is None else f"{self._runs}{run}/"
+        parts = []
+        for block in self._blocks.list(prefix):
             match = _PART.fullmatch(block.address.removeprefix(self._runs))
             if match is not None:
-                found.append(Part(match["run"], match["name"], int(match[3]), int(match[4])))
-        return sorted(found, key=lambda part: (part.removed_at, part))
+                parts.append(Part(match["run"], match["name"], int(match[3]), int(match[4])))
+        return sorted(parts, key=lambda part: (part.removed_at, part))
 
-    def read(self, part: Part) -> list[Held]:
-        """Returns the objects of a part; none if it has been removed meanwhile."""
+    def read(self, part: Part) -> list[QuarantinedObject]:
+        """Returns the objects of a part; an empty list if the part was removed meanwhile."""
         table = self._read(self._address(part), _QUARANTINED)
-        columns = (table.column(name).to_pylist() for name in Held._fields)
-        return [Held(*row) for row in zip(*columns, strict=True)]
+        columns = (table.column(name).to_pylist() for name in QuarantinedObject._fields)
+        return [QuarantinedObject(*row) for row in zip(*columns, strict=True)]
 
-    def read_all(self, parts: Iterable[Part]) -> Iterator[tuple[Part, list[Held]]]:
-        """Yields parts with their objects."""
+    def read_all(self, parts: Iterable[Part]) -> Iterator[tuple[Part, list[QuarantinedObject]]]:
+        """Yields each part with its objects."""
         return parallel_map(lambda part: (part, self.read(part)), parts)
 
     def remove(self, part: Part) -> None:
-        """Removes a part, and the notes about its run if that has no other."""
+        """Removes a part, and after the last part of a run also its records of restored objects."""
         self._blocks.delete([self._address(part)])
         if not self.parts(part.run):
-            notes = self._blocks.list(f"{self._runs}{part.run}/{RESTORED}")
-            self._blocks.delete([block.address for block in notes])
+            records = self._blocks.list(f"{self._runs}{part.run}/{RESTORED}")
+            self._blocks.delete([block.address for block in records])
 
-    def note_restored(self, part: Part, addresses: Sequence[str]) -> None:
-        """Writes down that objects of a part were restored."""
+    def record_restored(self, part: Part, addresses: Sequence[str]) -> None:
+        """Records that objects of a part were restored."""
         rows = [{"part": part.name, "address": address} for address in addresses]
         name = f"{self._runs}{part.run}/{RESTORED}{secrets.token_hex(8)}.parquet"
         self._put(name, rows, _RESTORED)
 
     def restored(self, run: str) -> set[tuple[str, str]]:
-        """Returns the objects of a run that were restored, each as its part's name and address."""
-        found: set[tuple[str, str]] = set()
+        """Returns the restored objects of a run, each as the name of its part and its address."""
+        restored: set[tuple[str, str]] = set()
         for block in list(self._blocks.list(f"{self._runs}{run}/{RESTORED}")):
             table = self._read(block.address, _RESTORED)
             columns = (table.column(name).to_pylist() for name in _RESTORED.names)
-            found.update(zip(*columns, strict=True))
-        return found
+            restored.update(zip(*columns, strict=True))
+        return restored
 
     def runs(self) -> list[QuarantinedRun]:
-        """Returns the runs that have something in quarantine, the newest first."""
-        found: dict[str, QuarantinedRun] = {}
+        """Returns the runs with parts in quarantine, newest first."""
+        runs: dict[str, QuarantinedRun] = {}
         restored: dict[str, set[tuple[str, str]]] = {}
-        for part, held in self.read_all(self.parts()):
-            if part.run not in found:
-                found[part.run] = QuarantinedRun(part.run, part.removed_at, part.until)
+        for part, objects in self.read_all(self.parts()):
+            if part.run not in runs:
+                runs[part.run] = QuarantinedRun(part.run, part.removed_at, part.until)
                 restored[part.run] = self.restored(part.run)
-            run = found[part.run]
+            run = runs[part.run]
             run.until = max(run.until, part.until)
-            for each in held:
-                is_restored = (part.name, each.address) in restored[part.run]
-                (run.restored if is_restored else run.quarantined).add(1, each.size)
-        return sorted(found.values(), key=lambda run: run.run_id)
+            for item in objects:
+                is_restored = (part.name, item.address) in restored[part.run]
+                (run.restored if is_restored else run.quarantined).add(1, item.size)
+        return sorted(runs.values(), key=lambda run: run.run_id)
 
     def find(self, addresses: frozenset[str]) -> dict[str, str]:
-        """Returns the runs that have some of these addresses in quarantine, by address."""
-        found: dict[str, str] = {}
+        """Returns, for those of the addresses whose objects are in quarantine, the run that has
+        them.
+        """
+        runs: dict[str, str] = {}
         restored: dict[str, set[tuple[str, str]]] = {}
-        for part, held in self.read_all(self.parts()):
+        for part, objects in self.read_all(self.parts()):
             if part.run not in restored:
                 restored[part.run] = self.restored(part.run)
-            for each in held:
-                if (
-                    each.address in addresses
-                    and (part.name, each.address) not in restored[part.run]
-                ):
-                    found[each.address] = part.run
-        return found
+            for item in objects:
+                is_restored = (part.name, item.address) in restored[part.run]
+                if item.address in addresses and not is_restored:
+                    runs[item.address] = part.run
+        return runs
 
     def _address(self, part: Part) -> str:
         return f"{self._runs}{part.run}/{QUARANTINE}{part.name}.parquet"
@@ -171,7 +177,7 @@ class QuarantineFiles:
         self._blocks.put(address, [sink.getvalue().to_pybytes()])
 
     def _read(self, address: str, schema: pa.Schema) -> pa.Table:
-        """Returns a file's rows; none if another process has removed it meanwhile."""
+        """Returns a file's rows; an empty table if another process removed it meanwhile."""
         try:
             return pq.read_table(pa.BufferReader(self._blocks.read(address)))
         except Gone:

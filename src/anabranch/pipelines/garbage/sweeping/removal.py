@@ -1,4 +1,4 @@
-"""How a sweep removes a batch of dead objects: for good, or so that they can be restored."""
+"""Removers, which remove batches of dead objects permanently or into quarantine."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ from anabranch.blocks.quarantine import Quarantine, Removal
 from anabranch.errors import Busy, NotSupported
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.sweeping.quarantine_files import Held, Part, QuarantineFiles
+from anabranch.pipelines.garbage.sweeping.quarantine_files import (
+    Part,
+    QuarantinedObject,
+    QuarantineFiles,
+)
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = [
     "STORE_THREADS",
     "Deletion",
+    "PreparedBatch",
     "QuarantineRemover",
-    "Ready",
     "Remover",
     "delete_with_backoff",
-    "no_quarantine",
-    "quarantine_of",
+    "quarantine_not_supported",
+    "require_quarantine",
     "retry_while_busy",
 ]
 
 STORE_THREADS = 16
-"""The number of requests about single objects that a store is sent at a time."""
+"""The number of concurrent requests to a store about single objects."""
 
-_WAITS = (1.0, 4.0, 15.0, 30.0, 40.0)
+_RETRY_DELAYS = (1.0, 4.0, 15.0, 30.0, 40.0)
+"""Seconds to wait before each retry."""
 
 
-class Ready(NamedTuple):
-    """A batch that can be removed now: how many objects, and their bytes."""
+class PreparedBatch(NamedTuple):
+    """A batch that is ready for removal: the number of its objects, and their bytes."""
 
     objects: int
     size: int
@@ -48,44 +53,45 @@ class Ready(NamedTuple):
 class Remover(Protocol):
     """Removes batches of candidates."""
 
-    def prepare(self, batch: pa.RecordBatch) -> Ready:
-        """Does what must be done before a batch is removed; removes nothing."""
+    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
+        """Prepares the removal of a batch; removes nothing."""
 
-    def remove(self, ready: Ready, deadline: Deadline) -> None:
-        """Removes a batch. Raises Busy if the store cannot for more than a minute, or until the
+    def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
+        """Removes a batch. Raises Busy if the store is busy for more than a minute, or until the
         deadline.
         """
 
-    def drop(self, ready: Ready) -> None:
-        """Takes the preparation of a batch back that is not removed."""
+    def cancel(self, prepared: PreparedBatch) -> None:
+        """Reverts the preparation of a batch that will not be removed."""
 
 
 class Deletion:
-    """Removes objects below `stem` for good."""
+    """Permanently removes objects, whose addresses are relative to `prefix`."""
 
     def __init__(
-        self, blocks: BlockStore, stem: str, sleep: Callable[[float], None] = time.sleep
+        self, blocks: BlockStore, prefix: str, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._blocks = blocks
-        self._stem = stem
+        self._prefix = prefix
         self._sleep = sleep
 
-    def prepare(self, batch: pa.RecordBatch) -> Ready:
+    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
         """Returns the batch."""
-        addresses = [self._stem + name for name in batch.column("address").to_pylist()]
-        return Ready(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0, addresses)
+        addresses = [self._prefix + name for name in batch.column("address").to_pylist()]
+        return PreparedBatch(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0, addresses)
 
-    def remove(self, ready: Ready, deadline: Deadline) -> None:
+    def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
         """Removes a batch."""
-        delete_with_backoff(self._blocks, ready.addresses, deadline, self._sleep)
+        delete_with_backoff(self._blocks, prepared.addresses, deadline, self._sleep)
 
-    def drop(self, ready: Ready) -> None:
+    def cancel(self, prepared: PreparedBatch) -> None:
         """Does nothing."""
 
 
 class QuarantineRemover:
-    """Removes objects of a namespace on behalf of a run so that they can be restored for `seconds`.
-    `clock` gives seconds since 1970. Raises NotSupported where the store cannot do that.
+    """Moves objects of a namespace into quarantine, for a run, from which they can be restored for
+    `seconds`. `clock` returns seconds since 1970. Raises NotSupported if the store does not support
+    quarantine.
     """
 
     def __init__(
@@ -97,46 +103,49 @@ class QuarantineRemover:
         clock: Callable[[], float],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._quarantine = quarantine_of(blocks, namespace)
+        self._quarantine = require_quarantine(blocks, namespace)
         self._files = QuarantineFiles(blocks, namespace)
-        self._stem = namespace.stem
+        self._prefix = namespace.prefix
         self._run = run
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
 
-    def prepare(self, batch: pa.RecordBatch) -> Ready:
-        """Writes down what is about to be removed of a batch: those objects that are there."""
+    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
+        """Records the objects of a batch that exist as a new part of the quarantine."""
         names = batch.column("address").to_pylist()
-        found = parallel_map(
-            lambda name: self._quarantine.size_and_version(self._stem + name),
+        versions = parallel_map(
+            lambda name: self._quarantine.size_and_version(self._prefix + name),
             names,
             threads=STORE_THREADS,
         )
-        held = [
-            Held(name, *known)
-            for name, known in zip(names, found, strict=True)
-            if known is not None
+        objects = [
+            QuarantinedObject(name, *version)
+            for name, version in zip(names, versions, strict=True)
+            if version is not None
         ]
-        if not held:
-            return Ready(0, 0)
+        if not objects:
+            return PreparedBatch(0, 0)
         now = self._clock()
-        part = self._files.write(self._run, int(now), int(now + self._seconds) + 1, held)
-        removals = [Removal(self._stem, each.address, part.batch, each.version) for each in held]
-        return Ready(len(held), sum(each.size for each in held), removals=removals, part=part)
+        part = self._files.write(self._run, int(now), int(now + self._seconds) + 1, objects)
+        removals = [
+            Removal(self._prefix, item.address, part.batch, item.version) for item in objects
+        ]
+        size = sum(item.size for item in objects)
+        return PreparedBatch(len(objects), size, removals=removals, part=part)
 
-    def remove(self, ready: Ready, deadline: Deadline) -> None:
+    def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
         """Moves a batch into quarantine."""
-        retry_while_busy(lambda: self._quarantine.remove(ready.removals), deadline, self._sleep)
+        retry_while_busy(lambda: self._quarantine.remove(prepared.removals), deadline, self._sleep)
 
-    def drop(self, ready: Ready) -> None:
-        """Removes the part that was written."""
-        if ready.part is not None:
-            self._files.remove(ready.part)
+    def cancel(self, prepared: PreparedBatch) -> None:
+        """Removes the recorded part."""
+        if prepared.part is not None:
+            self._files.remove(prepared.part)
 
 
-def no_quarantine(engine: str) -> NotSupported:
-    """Returns the error of an engine that removes objects for good alone."""
+def quarantine_not_supported(engine: str) -> NotSupported:
+    """Returns the error for an engine that does not support quarantine."""
     return NotSupported(
         f"the engine {engine} does not put objects into quarantine",
         kind="quarantine_not_supported",
@@ -144,9 +153,9 @@ def no_quarantine(engine: str) -> NotSupported:
     )
 
 
-def quarantine_of(blocks: BlockStore, namespace: Namespace) -> Quarantine:
-    """Returns a store's quarantine. Raises NotSupported if objects of a namespace cannot be brought
-    back there.
+def require_quarantine(blocks: BlockStore, namespace: Namespace) -> Quarantine:
+    """Returns a store's quarantine. Raises NotSupported if the store cannot restore objects of the
+    namespace.
     """
     quarantine = blocks.quarantine
     if quarantine is None:
@@ -157,7 +166,7 @@ def quarantine_of(blocks: BlockStore, namespace: Namespace) -> Quarantine:
             kind="quarantine_not_supported",
             hint="Sweep without quarantine. Local folders and versioned buckets of S3 have one.",
         )
-    quarantine.require(namespace.stem)
+    quarantine.require(namespace.prefix)
     return quarantine
 
 
@@ -167,18 +176,18 @@ def delete_with_backoff(
     deadline: Deadline,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Removes blocks; a busy store is asked again as `retry_while_busy` does. Raises Busy."""
+    """Removes blocks, with the retries of `retry_while_busy`. Raises Busy."""
     retry_while_busy(lambda: blocks.delete(addresses), deadline, sleep)
 
 
 def retry_while_busy(
     work: Callable[[], None], deadline: Deadline, sleep: Callable[[float], None] = time.sleep
 ) -> None:
-    """Does something to a store; one that cannot now is asked again, after longer and longer waits
-    of a minute and a half together, but not after the deadline: the machine may have been suspended
-    meanwhile. Raises Busy if the store still cannot.
+    """Calls `work`, which changes a store, until it does not raise Busy. Waits increase and add up
+    to a minute and a half. There is no retry after the deadline, because the machine may have been
+    suspended. Raises Busy if the store stays busy.
     """
-    for seconds in _WAITS:
+    for seconds in _RETRY_DELAYS:
         try:
             return work()
         except Busy:

@@ -1,8 +1,8 @@
-"""Restoring objects from quarantine to the addresses where they were.
+"""Restoration of objects from quarantine to their addresses.
 
-An object is recorded as kept before it is restored, on condition that no sweep is about to remove
-it, so that no sweep removes it again before there has been time to refer to it. All of it may be
-repeated after a failure at any point, and by several processes at once.
+Before an object is restored, it is recorded as protected, on condition that no sweep is about to
+remove it. No sweep removes a protected object, so that there is time to reference it. A restoration
+can be repeated after a failure at any point, and by several processes concurrently.
 """
 
 from __future__ import annotations
@@ -18,29 +18,30 @@ from anabranch.errors import Conflict, NotFound
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
-    Held,
     Part,
+    QuarantinedObject,
     QuarantinedRun,
     QuarantineFiles,
 )
-from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS, quarantine_of
+from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS, require_quarantine
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.versioning.core import Core
 
-__all__ = ["KEPT_SECONDS", "Restoration", "Restorer"]
+__all__ = ["PROTECTION_SECONDS", "Restoration", "Restorer"]
 
-KEPT_SECONDS = 7 * 24 * 3600.0
-"""For so long no sweep removes a restored object, whether something refers to it or not."""
+PROTECTION_SECONDS = 7 * 24 * 3600.0
+"""The time for which no sweep removes a restored object, even if nothing references it."""
 
-_BATCH = 1000
-_LISTED = 1000
+_BATCH_SIZE = 1000
+_MAX_LISTED = 1000
 
 
 class Restoration(msgspec.Struct, kw_only=True):
-    """What was restored. Objects that were `present` had been restored before, or never removed.
-    `replaced` addresses have another object, which stays; the data of those that are `gone` were
-    purged; a sweep or a purge is about to remove those that are `busy`. Of each at most a thousand
-    are listed, and `failed` is how many there are. `kept_until` is in seconds since 1970.
+    """The result of a restoration. `present` objects were restored before, or never removed. The
+    addresses of objects that could not be restored are in `replaced`, where another object has the
+    address and is kept; in `gone`, where the data was purged; and in `busy`, where a sweep or a
+    purge is about to remove the object. Each list has at most a thousand addresses; `failed` is the
+    number of all. No sweep removes restored objects before `kept_until`, in seconds since 1970.
     """
 
     run_id: str
@@ -55,15 +56,15 @@ class Restoration(msgspec.Struct, kw_only=True):
 
 
 class _Batch(NamedTuple):
-    """Objects of a part; their addresses are relative to `stem`."""
+    """Objects of a part; their addresses are relative to `prefix`."""
 
-    stem: str
+    prefix: str
     part: Part
-    held: Sequence[Held]
+    objects: Sequence[QuarantinedObject]
 
 
 class Restorer:
-    """Restores what runs have in quarantine. `clock` gives seconds since 1970."""
+    """Restores objects from quarantine. `clock` returns seconds since 1970."""
 
     def __init__(self, core: Core, blocks: BlockStore, *, clock: Callable[[], float]) -> None:
         self._core = core
@@ -71,15 +72,15 @@ class Restorer:
         self._clock = clock
 
     def runs(self, repository: str) -> list[QuarantinedRun]:
-        """Returns the runs that have something in quarantine, the newest first. Raises NotFound."""
+        """Returns the runs that have objects in quarantine, newest first. Raises NotFound."""
         return QuarantineFiles(self._blocks, self._namespace(repository)).runs()
 
     def objects(
         self, repository: str, run: str, prefixes: Sequence[str] = ()
-    ) -> Iterator[tuple[Part, list[Held]]]:
-        """Yields the objects of a run that were not restored yet, part by part; those whose address
-        begins with one of the prefixes, if there are any. Raises NotFound for a run without a
-        quarantine.
+    ) -> Iterator[tuple[Part, list[QuarantinedObject]]]:
+        """Yields the objects of a run that were not restored yet, part by part, limited to
+        addresses with one of the prefixes, if any are given. Raises NotFound for a run without
+        objects in quarantine.
         """
         files = QuarantineFiles(self._blocks, self._namespace(repository))
         parts = files.parts(run) if run and "/" not in run else []
@@ -90,92 +91,95 @@ class Restorer:
                 hint=f"`anabranch gc quarantine lakefs://{repository}` lists the runs that have.",
             )
         restored = files.restored(run)
-        for part, held in files.read_all(parts):
-            left = [
-                each
-                for each in held
-                if (part.name, each.address) not in restored
-                and (not prefixes or each.address.startswith(tuple(prefixes)))
+        for part, objects in files.read_all(parts):
+            selected = [
+                item
+                for item in objects
+                if (part.name, item.address) not in restored
+                and (not prefixes or item.address.startswith(tuple(prefixes)))
             ]
-            if left:
-                yield part, left
+            if selected:
+                yield part, selected
 
     def restore(
         self, repository: str, run: str, *, prefixes: Sequence[str] = (), dry_run: bool = False
     ) -> Restoration:
-        """Restores the objects of a run whose address begins with one of the prefixes, or all
-        without; returns what was done, or would be with `dry_run`. Raises NotFound for a repository
-        or a run that is not there, and NotSupported.
+        """Restores the objects of a run, limited to addresses with one of the prefixes, if any are
+        given. With `dry_run` it changes nothing, and the result counts the objects to restore.
+        Raises NotFound for a missing repository or run, and NotSupported if the store does not
+        support quarantine.
         """
         namespace = self._namespace(repository)
-        quarantine = quarantine_of(self._blocks, namespace)
+        quarantine = require_quarantine(self._blocks, namespace)
         files = QuarantineFiles(self._blocks, namespace)
-        done = Restoration(run_id=run, dry_run=dry_run)
+        result = Restoration(run_id=run, dry_run=dry_run)
         if not dry_run:
-            done.kept_until = int(self._clock() + KEPT_SECONDS)
-        for part, held in self.objects(repository, run, prefixes):
+            result.kept_until = int(self._clock() + PROTECTION_SECONDS)
+        for part, objects in self.objects(repository, run, prefixes):
             if dry_run:
-                done.restored.add(len(held), sum(each.size for each in held))
+                result.restored.add(len(objects), sum(item.size for item in objects))
                 continue
-            for start in range(0, len(held), _BATCH):
-                batch = _Batch(namespace.stem, part, held[start : start + _BATCH])
-                there = self._restore(quarantine, batch, done)
-                if there:
-                    files.note_restored(part, there)
-        return done
+            for start in range(0, len(objects), _BATCH_SIZE):
+                batch = _Batch(namespace.prefix, part, objects[start : start + _BATCH_SIZE])
+                present = self._restore(quarantine, batch, result)
+                if present:
+                    files.record_restored(part, present)
+        return result
 
     def _namespace(self, repository: str) -> Namespace:
         return to_namespace(self._core.repositories.get(repository), self._blocks)
 
-    def _restore(self, quarantine: Quarantine, batch: _Batch, done: Restoration) -> list[str]:
-        """Restores objects; returns the addresses of those that are there now."""
+    def _restore(self, quarantine: Quarantine, batch: _Batch, result: Restoration) -> list[str]:
+        """Restores objects; returns the addresses of those that are now at their addresses."""
         owner = self._core.identifiers.xid()
-        held = self._keep(owner, batch, done)
+        objects = self._protect(owner, batch, result)
         removals = (
-            Removal(batch.stem, each.address, batch.part.batch, each.version) for each in held
+            Removal(batch.prefix, item.address, batch.part.batch, item.version) for item in objects
         )
         outcomes = parallel_map(quarantine.restore, removals, threads=STORE_THREADS)
-        there, gone = [], []
-        for each, outcome in zip(held, outcomes, strict=True):
+        present, gone = [], []
+        for item, outcome in zip(objects, outcomes, strict=True):
             if outcome in ("restored", "present"):
-                there.append(each.address)
+                present.append(item.address)
             if outcome == "restored":
-                done.restored.add(1, each.size)
+                result.restored.add(1, item.size)
             elif outcome == "present":
-                done.present += 1
+                result.present += 1
             elif outcome == "replaced":
-                _add(done, done.replaced, each)
+                _add_failure(result, result.replaced, item)
             else:
-                gone.append(batch.stem + each.address)
-                _add(done, done.gone, each)
+                gone.append(batch.prefix + item.address)
+                _add_failure(result, result.gone, item)
         self._core.restored.release(owner, gone)
-        return there
+        return present
 
-    def _keep(self, owner: str, batch: _Batch, done: Restoration) -> Sequence[Held]:
-        """Records objects as kept; returns those that no sweep is about to remove."""
+    def _protect(
+        self, owner: str, batch: _Batch, result: Restoration
+    ) -> Sequence[QuarantinedObject]:
+        """Records objects as protected; returns those that no sweep is about to remove."""
 
-        def keeps(held: Sequence[Held]) -> bool:
+        def protect(objects: Sequence[QuarantinedObject]) -> bool:
             try:
-                addresses = [batch.stem + each.address for each in held]
-                self._core.restored.keep(owner, addresses, KEPT_SECONDS)
+                addresses = [batch.prefix + item.address for item in objects]
+                self._core.restored.keep(owner, addresses, PROTECTION_SECONDS)
             except Conflict as error:
                 if error.kind != "being_removed":
                     raise
                 return False
             return True
 
-        if keeps(batch.held):
-            return batch.held
-        kept = []
-        for each in batch.held:
-            if keeps([each]):
-                kept.append(each)
+        if protect(batch.objects):
+            return batch.objects
+        protected = []
+        for item in batch.objects:
+            if protect([item]):
+                protected.append(item)
             else:
-                _add(done, done.busy, each)
-        return kept
+                _add_failure(result, result.busy, item)
+        return protected
 
 
-def _add(done: Restoration, addresses: list[str], held: Held) -> None:
-    done.failed += 1
-    if len(addresses) < _LISTED:
-        addresses.append(held.address)
+def _add_failure(result: Restoration, addresses: list[str], item: QuarantinedObject) -> None:
+    result.failed += 1
+    if len(addresses) < _MAX_LISTED:
+        addresses.append(item.address)

@@ -1,8 +1,8 @@
-"""The sweep: candidates that have waited long enough are removed, as long as they are still dead.
+"""The sweep, which removes candidates that have waited for the restore window and are still dead.
 
-It goes round by round: the candidates of a round get tombstones, then what lives is looked at
-again, and only then is what is still dead removed, batch by batch. It may be stopped anywhere: what
-is gone is gone, and the next run finds the rest.
+It proceeds in rounds. In each round it writes tombstones of the candidates, marks reachable
+addresses again, and then removes the candidates that are still dead, batch by batch. It can be
+interrupted at any time; the next run finds the remaining objects.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ from anabranch.pipelines.garbage.sweeping.removal import Deletion, Remover
 from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = [
-    "BATCH",
+    "BATCH_SIZE",
     "LivenessRecheck",
     "Removed",
     "Rounds",
     "Sweep",
-    "next_amount",
+    "next_round_size",
 ]
 
-BATCH = 1000
-"""As many as S3 removes in one request."""
+BATCH_SIZE = 1000
+"""The largest number of objects that S3 removes in one request."""
 
 _ROUND_SECONDS = 60.0
 _GROWTH = 8.0
-_LARGEST = 100_000
+_MAX_ROUND_SIZE = 100_000
 
 
 class Removed(NamedTuple):
-    """What became of a batch: `late` objects were left to the next run: their round had ended."""
+    """The result of a batch: the number of removed objects, and their bytes; `revived` candidates,
+    which are reachable again; and `late` ones, which are left to the next run because the deadline
+    of their round has passed.
+    """
 
     objects: int
     size: int
@@ -51,15 +54,15 @@ class Removed(NamedTuple):
 
 
 class Sweep:
-    """Removes candidates, at most `rate` of them a second if that is given; for good unless there
-    is another `remover`. `ticks` is a clock that never goes back, in seconds.
+    """Removes candidates, at most `rate` a second if it is given. Objects are removed permanently
+    unless a `remover` is given. `ticks` is a monotonic clock in seconds.
     """
 
     def __init__(
         self,
         blocks: BlockStore,
         namespace: Namespace,
-        living: Reachability,
+        reachability: Reachability,
         progress: Progress,
         *,
         sweep: str,
@@ -68,95 +71,95 @@ class Sweep:
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._remover = remover or Deletion(blocks, namespace.stem, sleep)
-        self._living = living
+        self._remover = remover or Deletion(blocks, namespace.prefix, sleep)
+        self._reachability = reachability
         self._progress = progress
-        self._fence = living.fence(sweep)
+        self._fence = reachability.fence(sweep)
         self._rate = rate
         self._ticks = ticks
         self._sleep = sleep
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
-        """Removes the objects of batches of candidates and yields what was done, batch by batch.
-        Raises what a look raises, and what the store does; nothing more is removed then.
+        """Removes the candidates that are still dead, and yields the result of each batch. Raises
+        the errors of marking and of the store; nothing more is removed then.
         """
-        still_dead = LivenessRecheck(self._living)
+        liveness = LivenessRecheck(self._reachability)
         rounds = Rounds(batches)
-        amount = BATCH
-        with self._fence.sweeping():
-            while (given := rounds.next(amount)).num_rows:
+        amount = BATCH_SIZE
+        with self._fence.register():
+            while (candidates := rounds.take(amount)).num_rows:
                 began = self._ticks()
-                names = given.column("address").to_pylist()
-                deadline = self._fence.condemn(names, self._living.mark)
-                dead = still_dead.of(given)
-                revived = given.num_rows - dead.num_rows
+                names = candidates.column("address").to_pylist()
+                deadline = self._fence.begin_round(names, self._reachability.mark)
+                dead = liveness.still_dead(candidates)
+                revived = candidates.num_rows - dead.num_rows
                 self._progress.advance(revived)
                 yield from self._round(dead, revived, deadline, began)
-                self._fence.spare()
-                amount = next_amount(amount, self._ticks() - began, self._rate)
+                self._fence.end_round()
+                amount = next_round_size(amount, self._ticks() - began, self._rate)
 
     def _round(
         self, dead: pa.RecordBatch, revived: int, deadline: Deadline, began: float
     ) -> Iterator[Removed]:
         done = 0
-        for start in range(0, max(1, dead.num_rows), BATCH):
-            batch = dead.slice(start, BATCH)
+        for start in range(0, max(1, dead.num_rows), BATCH_SIZE):
+            batch = dead.slice(start, BATCH_SIZE)
             self._progress.advance(batch.num_rows)
             if deadline.passed():
                 yield Removed(0, 0, revived if not start else 0, batch.num_rows)
                 continue
-            ready = self._remover.prepare(batch)
+            prepared = self._remover.prepare(batch)
             if deadline.passed():
-                self._remover.drop(ready)
+                self._remover.cancel(prepared)
                 yield Removed(0, 0, revived if not start else 0, batch.num_rows)
                 continue
-            with self._fence.removing():
-                self._remover.remove(ready, deadline)
+            with self._fence.track_removal():
+                self._remover.remove(prepared, deadline)
             done += batch.num_rows
-            yield Removed(ready.objects, ready.size, revived if not start else 0)
+            yield Removed(prepared.objects, prepared.size, revived if not start else 0)
             if self._rate and done:
                 self._sleep(max(0.0, done / self._rate - (self._ticks() - began)))
 
 
-def next_amount(amount: int, seconds: float, rate: float | None = None) -> int:
-    """Returns how many objects a round is to have, after one of so many in so many seconds: as many
-    as take a minute, which the looks before each round then do not slow down. `rate` is in objects
-    a second.
+def next_round_size(amount: int, seconds: float, rate: float | None = None) -> int:
+    """Returns the number of objects of the next round, given the number and the duration of the
+    last round: as many as take about a minute, so that marking before each round costs little.
+    `rate` is in objects a second.
     """
-    faster = amount * min(_ROUND_SECONDS / max(seconds, 0.001), _GROWTH)
-    most = _LARGEST if rate is None else rate * _ROUND_SECONDS
-    return max(1, int(min(faster, most, _LARGEST)))
+    estimate = amount * min(_ROUND_SECONDS / max(seconds, 0.001), _GROWTH)
+    limit = _MAX_ROUND_SIZE if rate is None else rate * _ROUND_SECONDS
+    return max(1, int(min(estimate, limit, _MAX_ROUND_SIZE)))
 
 
 class LivenessRecheck:
-    """Which candidates no look has found alive since the marking."""
+    """Checks whether candidates have been found reachable since this object was created."""
 
-    def __init__(self, living: Reachability) -> None:
-        self._living = living
-        self._marked = len(living.hashes)
+    def __init__(self, reachability: Reachability) -> None:
+        self._reachability = reachability
+        self._marked = len(reachability.hashes)
 
-    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns those of a batch."""
+    def still_dead(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the candidates of a batch that are still dead."""
         hashes = hash_addresses(batch.column("address"))
-        alive = np.zeros(batch.num_rows, np.bool_)
-        for found in self._living.hashes[self._marked :]:
-            alive |= is_in(hashes, found)
-        return batch.filter(pa.array(~alive))
+        reachable = np.zeros(batch.num_rows, np.bool_)
+        for known in self._reachability.hashes[self._marked :]:
+            reachable |= is_in(hashes, known)
+        return batch.filter(pa.array(~reachable))
 
 
 class Rounds:
-    """Batches of candidates, taken in amounts."""
+    """Regroups batches of candidates into rounds of given sizes."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
-        self._left = pa.RecordBatch.from_pylist([], schema=CANDIDATES)
+        self._rest = pa.RecordBatch.from_pylist([], schema=CANDIDATES)
 
-    def next(self, amount: int) -> pa.RecordBatch:
-        """Returns so many rows, fewer at the end."""
-        found, rows = [self._left], self._left.num_rows
+    def take(self, amount: int) -> pa.RecordBatch:
+        """Returns the next `amount` rows, or fewer at the end."""
+        batches, rows = [self._rest], self._rest.num_rows
         while rows < amount and (batch := next(self._batches, None)) is not None:
-            found.append(batch)
+            batches.append(batch)
             rows += batch.num_rows
-        (together,) = pa.Table.from_batches(found).combine_chunks().to_batches() or [self._left]
-        self._left = together[amount:]
-        return together[:amount]
+        (merged,) = pa.Table.from_batches(batches).combine_chunks().to_batches() or [self._rest]
+        self._rest = merged[amount:]
+        return merged[:amount]

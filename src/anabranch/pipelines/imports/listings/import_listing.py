@@ -118,7 +118,7 @@ class LakeTarget:
         self._core = core
         self._repository = core.repositories.get(repository)
         self._adopted = adopted
-        self._since = core.sweeps.begun()
+        self._since = core.sweeps.begun_count()
 
     def require_clean(self, request: ListingRequest) -> None:
         """Raises the errors that would fail the commit."""

@@ -43,7 +43,7 @@ class Sweeps(msgspec.Struct, frozen=True):
 
 def get_sweeps(call: Call[InRepository, None]) -> Sweeps:
     """Returns the number of sweeps that have begun."""
-    return Sweeps(call.services.catalog.sweeps.begun(call.params.repository))
+    return Sweeps(call.services.catalog.sweeps.begun_count(call.params.repository))
 
 
 def put_sweep(call: Call[PutSweep, None]) -> None:
@@ -61,12 +61,14 @@ def delete_sweep(call: Call[AtSweep, None]) -> None:
 def add_tombstones(call: Call[AtSweep, Tombstones]) -> None:
     """Prevents new references to objects."""
     params = call.params
-    call.services.catalog.sweeps.condemn(params.repository, params.sweep, call.body.addresses)
+    call.services.catalog.sweeps.add_tombstones(
+        params.repository, params.sweep, call.body.addresses
+    )
 
 
 def delete_tombstones(call: Call[AtSweep, None]) -> None:
     """Removes all tombstones of a sweep."""
-    call.services.catalog.sweeps.spare(call.params.repository, call.params.sweep)
+    call.services.catalog.sweeps.remove_tombstones(call.params.repository, call.params.sweep)
 
 
 _SWEEPS = "/repositories/{repository}/gc/sweeps"

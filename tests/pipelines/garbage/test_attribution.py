@@ -52,7 +52,7 @@ def history(lake, clock):
 
 
 @pytest.mark.usefixtures("history")
-def test_each_object_is_counted_once_where_it_was(collector):
+def test_dead_object_is_counted_once_by_branch_and_folder(collector):
     with collector.mark("sea") as run:
         found = run.summary.origins
         assert run.summary.candidates == ObjectTotals(5, 11_130)
@@ -72,8 +72,8 @@ def test_each_object_is_counted_once_where_it_was(collector):
 
 
 @pytest.mark.usefixtures("history")
-def test_the_largest_folders_are_named(collector, monkeypatch):
-    monkeypatch.setattr(attribution, "_SHOWN_FOLDERS", 1)
+def test_only_the_largest_folders_are_named(collector, monkeypatch):
+    monkeypatch.setattr(attribution, "_MAX_SHOWN_FOLDERS", 1)
     with collector.mark("sea") as run:
         found = run.summary.origins
     assert found.by_folder == {"c/": ObjectTotals(1, 1000)}
@@ -81,8 +81,8 @@ def test_the_largest_folders_are_named(collector, monkeypatch):
 
 
 @pytest.mark.usefixtures("history")
-def test_what_is_much_is_not_traced_to_its_end(collector, monkeypatch):
-    monkeypatch.setattr(attribution, "_MOST_ENTRIES", 1)
+def test_objects_beyond_the_entry_limit_are_not_traced(collector, monkeypatch):
+    monkeypatch.setattr(attribution, "_MAX_ENTRIES", 1)
     with collector.mark("sea") as run:
         found = run.summary.origins
     counted = sum(amount.objects for amount in found.by_branch.values())
@@ -91,7 +91,7 @@ def test_what_is_much_is_not_traced_to_its_end(collector, monkeypatch):
     assert found.never_committed == ObjectTotals()
 
 
-def test_a_lost_range_of_what_is_past_is_no_hindrance(lake, collector, history, tmp_path):
+def test_missing_range_of_expired_commits_does_not_fail_the_run(lake, collector, history, tmp_path):
     tree = lake.core.trees.open(lake.core.repositories.get("sea"), history.metarange_id)
     (lost,) = tree.ranges()
     lake.blocks.delete([f"mem://sea/_lakefs/{lost.id}"])
@@ -105,7 +105,7 @@ def test_a_lost_range_of_what_is_past_is_no_hindrance(lake, collector, history, 
     assert found.not_traced == ObjectTotals(1, 10_000)
 
 
-def test_without_rules_nothing_is_past(lake, clock, collector):
+def test_without_rules_no_commit_has_expired(lake, clock, collector):
     put(lake, "a", b"1")
     put(lake, "a", b"2")
     commit(lake)

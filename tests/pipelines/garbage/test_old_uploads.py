@@ -9,7 +9,7 @@ from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.errors import NotFound
 
 
-def test_only_old_ones_are_ended_and_only_if_asked_for(lake, clock, collector):
+def test_only_old_uploads_are_aborted_and_only_on_request(lake, clock, collector):
     old = lake.uploads.create("sea", "main", "old")
     ended = lake.uploads.create("sea", "main", "ended")
     lake.uploads.put_part("sea", "main", "old", old.id, 1, [b"1"])
@@ -33,7 +33,7 @@ def test_only_old_ones_are_ended_and_only_if_asked_for(lake, clock, collector):
         lake.uploads.put_part(repository, "main", upload.path, upload.id, 1, [b"1"])
 
 
-def test_one_that_is_completed_before_it_is_ended_stays(lake, clock, collector):
+def test_upload_completed_before_its_abort_is_kept(lake, clock, collector):
     upload = lake.uploads.create("sea", "main", "a")
     part = lake.uploads.put_part("sea", "main", "a", upload.id, 1, [b"1"])
     clock.advance(30 * DAY)
@@ -45,7 +45,7 @@ def test_one_that_is_completed_before_it_is_ended_stays(lake, clock, collector):
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"
 
 
-def test_how_old_is_the_callers_choice(lake, clock, collector):
+def test_age_of_old_uploads_is_configurable(lake, clock, collector):
     lake.uploads.create("sea", "main", "a")
     clock.advance(2 * DAY)
     for days, number in ((1, 1), (3, 0)):

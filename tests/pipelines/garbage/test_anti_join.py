@@ -1,4 +1,4 @@
-"""Which hashes are unknown, and which are not listed, against sets."""
+"""The anti-join of a listing and reachable hashes, compared with sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.anti_join import compare, dead_objects, is_in
+from anabranch.pipelines.garbage.addresses.anti_join import compare, filter_dead, is_in
 from anabranch.pipelines.garbage.addresses.listing import LISTING, write_listing
 from anabranch.pipelines.jobs.progress import NO_PROGRESS
 
@@ -18,12 +18,12 @@ HASHES = st.one_of(
 
 
 @given(st.lists(HASHES, max_size=60), st.sets(HASHES, max_size=60))
-def test_hashes_among_others(hashes, known):
+def test_is_in_equals_set_membership(hashes, known):
     found = is_in(np.array(hashes, np.uint64), np.array(sorted(known), np.uint64))
-    assert found.tolist() == [each in known for each in hashes]
+    assert found.tolist() == [value in known for value in hashes]
 
 
-def test_many():
+def test_is_in_of_many_hashes_equals_numpy():
     chance = np.random.default_rng(1)
     known = np.unique(chance.integers(0, 2**64 - 1, 200_000, np.uint64))
     hashes = np.concatenate([known[::3], chance.integers(0, 2**64 - 1, 50_000, np.uint64)])
@@ -37,11 +37,13 @@ NUMBERS = st.sets(st.integers(0, 60))
 @given(
     listed=st.lists(NUMBERS, max_size=4),
     young=NUMBERS,
-    living=st.lists(NUMBERS, max_size=5),
-    share=st.sampled_from([1, 3, 7, 1 << 25]),
+    reachable=st.lists(NUMBERS, max_size=5),
+    partition_hashes=st.sampled_from([1, 3, 7, 1 << 25]),
 )
-def test_a_listing_compared_with_what_lives(tmp_path_factory, listed, young, living, share):
-    """Names in several living arrays count once."""
+def test_anti_join_equals_set_differences(
+    tmp_path_factory, listed, young, reachable, partition_hashes
+):
+    """Includes names that are in several reachable arrays."""
 
     def name(number):
         return f"data/{number:020}/{number:020}"
@@ -58,14 +60,14 @@ def test_a_listing_compared_with_what_lives(tmp_path_factory, listed, young, liv
         }
         batches.append(pa.RecordBatch.from_pydict(columns, schema=LISTING))
     listing = write_listing(tmp_path_factory.mktemp("l") / "l", batches, 20, NO_PROGRESS)
-    arrays = [np.sort(hash_addresses(pa.array(map(name, part), pa.string()))) for part in living]
-    comparison = compare(listing, arrays, NO_PROGRESS, share)
-    everything, alive = seen, set().union(*living)
+    arrays = [np.sort(hash_addresses(pa.array(map(name, part), pa.string()))) for part in reachable]
+    comparison = compare(listing, arrays, NO_PROGRESS, partition_hashes)
+    alive = set().union(*reachable)
     dead = {
         address
-        for batch in dead_objects(listing, comparison.dead)
+        for batch in filter_dead(listing, comparison.dead)
         for address in batch.column("address").to_pylist()
     }
-    assert dead == {name(number) for number in everything - young - alive}
-    absent = hash_addresses(pa.array(map(name, alive - everything), pa.string()))
+    assert dead == {name(number) for number in seen - young - alive}
+    absent = hash_addresses(pa.array(map(name, alive - seen), pa.string()))
     assert comparison.absent.tolist() == sorted(absent.tolist())

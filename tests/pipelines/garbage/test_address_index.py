@@ -16,7 +16,7 @@ from anabranch.pipelines.garbage.addresses.address_index import index_tree
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 
 
-def test_a_run_reads_only_what_no_earlier_run_has_read(lake, collector, tmp_path):
+def test_run_reads_only_ranges_without_a_cached_index(lake, collector, tmp_path):
     put(lake, "a")
     commit(lake)
     with collector.mark("sea") as run:
@@ -33,7 +33,7 @@ def test_a_run_reads_only_what_no_earlier_run_has_read(lake, collector, tmp_path
         assert run.summary.found.ranges_read == 2
 
 
-def test_equal_content_at_another_address_makes_another_range(lake, clock, collector):
+def test_equal_content_at_another_address_changes_the_range(lake, clock, collector):
     """Marks are kept by the ids of ranges, which must therefore tell addresses apart."""
     first = put(lake, "a", body=b"same")
     tree = lake.core.trees.open(lake.core.repositories.get("sea"), commit(lake).metarange_id)
@@ -49,7 +49,7 @@ def test_equal_content_at_another_address_makes_another_range(lake, clock, colle
     assert {first, second} <= stored(lake, "mem://sea")
 
 
-def test_marks_of_ranges_that_are_gone_are_removed(lake, clock, collector, tmp_path):
+def test_indexes_of_unused_ranges_are_removed(lake, clock, collector, tmp_path):
     lake.garbage_rules.set("sea", RetentionRules(1))
     put(lake, "a")
     commit(lake)
@@ -63,9 +63,7 @@ def test_marks_of_ranges_that_are_gone_are_removed(lake, clock, collector, tmp_p
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"no table at all"])
-def test_a_range_that_cannot_be_read_fails_the_run_by_name(
-    lake, clock, collector, tmp_path, damage
-):
+def test_unreadable_range_fails_the_run_and_is_named(lake, clock, collector, tmp_path, damage):
     put(lake, "a"), put(lake, "a")
     tree = lake.core.trees.open(lake.core.repositories.get("sea"), commit(lake).metarange_id)
     (lost,) = tree.ranges()
@@ -96,7 +94,7 @@ def test_a_range_that_cannot_be_read_fails_the_run_by_name(
         ["data/x", "data/" + "\N{LATIN SMALL LETTER A WITH DIAERESIS}" * 20],
     ],
 )
-def test_entries_need_not_be_decoded_to_be_marked(lake, others):
+def test_index_of_encoded_entries_equals_that_of_decoded_ones(lake, others):
     """However marks are made, they are those of the decoded addresses."""
     sea = lake.core.repositories.get("sea")
     lake.repositories.create("land", "mem://land")
@@ -109,11 +107,11 @@ def test_entries_need_not_be_decoded_to_be_marked(lake, others):
             expected.add(full.removeprefix("mem://sea/"))
     tree = lake.core.trees.open(sea, commit(lake).metarange_id)
     namespace = to_namespace(sea, lake.blocks)
-    hashes, rows = index_tree(tree, namespace.reading(sea), "here")
+    hashes, rows = index_tree(tree, namespace.resolver(sea), "here")
     assert rows == 20 + len(others)
     assert hashes.tolist() == sorted(hash_addresses(pa.array(sorted(expected))).tolist())
     # and so they are where the tree is another repository's
-    for reading in (namespace.reading(sea), namespace.reading(land)):
-        found = index_tree(tree, reading, "here")
-        slowly = address_index._marks(tree, reading)
+    for resolver in (namespace.resolver(sea), namespace.resolver(land)):
+        found = index_tree(tree, resolver, "here")
+        slowly = address_index._index_decoded(tree, resolver)
         assert (found[0].tolist(), found[1]) == (slowly[0].tolist(), slowly[1])

@@ -1,4 +1,4 @@
-"""Collecting while others write, commit, merge and reset; and sweeps that are killed."""
+"""Collections during concurrent writes, commits, merges and resets; and killed sweeps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG_AGO = 10 * DAY
 
 @pytest.fixture
 def old_lake(tmp_path):
-    """A lake on a real disk whose server's clock is ten days late, so that all it names is old."""
+    """A lake on disk whose clock is ten days behind, so that all generated addresses are old."""
     with Lake(
         MemoryStore(),
         LocalBlocks(tmp_path / "blocks"),
@@ -39,7 +39,7 @@ def old_lake(tmp_path):
 
 
 def age(lake, address):
-    """Makes an object that is linked already look as if it was stored long ago."""
+    """Sets the modification time of a linked object to long ago."""
     path = lake.blocks.local_path(f"local://sea/{address}")
     then = time.time() - LONG_AGO
     os.utime(path, (then, then))
@@ -52,7 +52,7 @@ def put_old(lake, branch, path, body):
 
 
 class Writer(threading.Thread):
-    """Works on a branch of its own and on others' branches until it is told to stop."""
+    """Changes its own branch and merges it into `main` until `stop` is set."""
 
     def __init__(self, lake, number, stop):
         super().__init__()
@@ -66,8 +66,8 @@ class Writer(threading.Thread):
             while not self.stop.is_set():
                 self.step()
                 self.done += 1
-                self.stop.wait(0.1)  # each commit is a range that the collection has to read
-        except BaseException as error:  # noqa: BLE001  the test shows it
+                self.stop.wait(0.1)  # each commit adds a range that the collection has to read
+        except BaseException as error:  # noqa: BLE001  the test reports it
             self.failure = error
 
     def step(self):
@@ -88,7 +88,7 @@ class Writer(threading.Thread):
             lake.branches.delete("sea", own)
 
 
-def test_nothing_that_can_be_read_is_removed(old_lake, tmp_path):
+def test_sweeps_during_writes_remove_no_readable_object(old_lake, tmp_path):
     lake = old_lake
     lake.garbage_rules.set("sea", RetentionRules(30))
     collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
@@ -121,7 +121,7 @@ def test_nothing_that_can_be_read_is_removed(old_lake, tmp_path):
     assert read > 0
 
 
-def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake, tmp_path):
+def test_branch_merged_and_deleted_during_a_pass_keeps_its_objects(old_lake, tmp_path):
     lake = old_lake
     lake.garbage_rules.set("sea", RetentionRules(1))
     lake.branches.create("sea", "early", "main")
@@ -132,7 +132,7 @@ def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake,
     moved = []
 
     def scan(repository):
-        """Reads `early`, and then it happens."""
+        """Merges and deletes `late` after `early` was read."""
         for branch in real(repository):
             yield branch
             if not moved and looking.is_set():
@@ -146,7 +146,7 @@ def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake,
 
     def repositories():
         looks.append(1)
-        if len(looks) == 2:  # the references themselves are read now
+        if len(looks) == 2:  # the references are read now
             looking.set()
         return real_repositories()
 
@@ -161,8 +161,8 @@ def test_a_branch_that_is_merged_behind_the_look_and_deleted_before_it(old_lake,
     assert lake.objects.open("sea", "early", "a").read_bytes() == b"1"
 
 
-def test_commits_that_a_scan_has_passed_by(old_lake, tmp_path):
-    """Of two commits that are made during a scan of commits, by id, it may find the second."""
+def test_commits_that_a_scan_misses_keep_their_objects(old_lake, tmp_path):
+    """A scan of commits by id may find only the second of two commits created during the scan."""
     lake = old_lake
     lake.garbage_rules.set("sea", RetentionRules(30))
     made = []
@@ -180,7 +180,7 @@ def test_commits_that_a_scan_has_passed_by(old_lake, tmp_path):
     assert lake.garbage_preparation.commits("sea").run_id
 
 
-def test_a_commit_in_the_middle_of_a_look(old_lake, tmp_path):
+def test_commit_during_a_pass_keeps_its_objects(old_lake, tmp_path):
     lake = old_lake
     lake.garbage_rules.set("sea", RetentionRules(1))
     dead = put_old(lake, "main", "a", b"0")
@@ -189,7 +189,7 @@ def test_a_commit_in_the_middle_of_a_look(old_lake, tmp_path):
     committed = []
 
     def uploads():
-        """What is read before the staging areas are."""
+        """Commits after the uploads and before the staging areas are read."""
         yield from real()
         if not committed:
             committed.append(lake.commits.commit("sea", "main", message="m", committer="me"))
@@ -216,12 +216,12 @@ collector = Collector(lake.core, lake.blocks, Path(sys.argv[1], "gc"), clock=tim
 with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
     print(run.summary.due.objects, flush=True)
     from anabranch.pipelines.garbage.sweeping import sweep
-    sweep.BATCH = 5
+    sweep.BATCH_SIZE = 5
     run.sweep(rate=10)
 """
 
 
-def test_a_sweep_that_is_killed_is_taken_up_by_the_next(tmp_path):
+def test_next_run_completes_a_killed_sweep(tmp_path):
     with open_lake(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         for number in range(200):
@@ -253,7 +253,7 @@ def test_a_sweep_that_is_killed_is_taken_up_by_the_next(tmp_path):
         assert before & stored(lake, "local://sea") == {kept}
 
 
-def test_a_range_that_vanishes_during_a_sweep_ends_it(old_lake, tmp_path):
+def test_range_that_vanishes_during_a_sweep_fails_it(old_lake, tmp_path):
     lake = old_lake
     dead = [put_old(lake, "main", "a", b"%d" % number) for number in range(5)][:-1]
     collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)

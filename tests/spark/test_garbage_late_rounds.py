@@ -13,7 +13,7 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.testing.stores import FaultyBlocks, fail_at
-from anabranch.versioning.garbage.sweeps import CLOCK_SECONDS, LEASE_SECONDS, SweepRecords
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS, SweepRecords
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -54,29 +54,29 @@ def stage(lake, old):
     )
 
 
-def test_tombstones_of_a_round_that_is_late_stay_until_the_lease_ends(
+def test_tombstones_of_a_late_round_are_kept_until_the_lease_expires(
     spark, lake, old, collector, monkeypatch
 ):
     """The driver's clock is an hour behind those of the executors. An attempt at a task that Spark
     has given up may have been in time, and may still go on.
     """
-    monkeypatch.setattr(Fence.condemn, "__defaults__", (-HOUR,))
+    monkeypatch.setattr(Fence.begin_round, "__defaults__", (-HOUR,))
     with collector.mark("sea", engine=SparkEngine(spark, tasks=2), **NOW) as run:
         summary = run.sweep()
     assert (summary.swept.objects, summary.late) == (0, 1)
     with pytest.raises(Conflict) as refused:
         stage(lake, old)
     assert (refused.value.kind, bool(refused.value.hint)) == ("being_removed", True)
-    ahead = LEASE_SECONDS + CLOCK_SECONDS + 1
+    ahead = LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1
     later = SweepRecords(lake.keyvalue, lambda: time.time() + ahead)
     later.begin("later")
     later.end("later")
     stage(lake, old)
     assert lake.objects.open("sea", "main", "again").read_bytes() == b"old"
-    assert lake.core.sweeps.under_way()[0] == []
+    assert lake.core.sweeps.running()[0] == []
 
 
-def test_a_task_asks_a_store_that_throttles_again(spark, lake, old, collector):
+def test_task_retries_a_throttled_removal(spark, lake, old, collector):
     root = lake.blocks.local_path("local://sea/_").removesuffix("/sea/_")
     engine = SparkEngine(spark, ThrottledStore(root), tasks=1)
     with collector.mark("sea", engine=engine, **NOW) as run:
