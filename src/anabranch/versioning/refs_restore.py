@@ -123,7 +123,7 @@ class RefsRestorer:
         """Returns the conditions that hold now. Raises Conflict (kind sweep_under_way) during a
         sweep, Gone for a repository that was deleted.
         """
-        names, sweeps = self._sweeps.under_way()
+        names, sweeps = self._sweeps.running()
         if names:
             raise Conflict(
                 "garbage collection is removing objects, and the dump may refer to them",

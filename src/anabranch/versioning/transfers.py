@@ -189,7 +189,7 @@ class Transfers:
         """Returns the state at a reference of another branch, which may have been read already, and
         the conditions on which none of its objects has been collected.
         """
-        sweeps, unchanged = self._sweeps.under_way()
+        sweeps, unchanged = self._sweeps.running()
         resolved = snapshot or self._references.resolve(repository, reference)
         if not sweeps:
             return _Source(repository, resolved), [unchanged]

@@ -106,7 +106,7 @@ class Copier:
         key = keys.repository(found.repository.id)
         publish = Write(keys.GRAVELER, key, record)
         for _ in range(_MAX_ATTEMPTS):
-            sweeps, no_others = self._sweeps.under_way()
+            sweeps, no_others = self._sweeps.running()
             if sweeps:
                 raise Busy(
                     "garbage is being collected in the target",
