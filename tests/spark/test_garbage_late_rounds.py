@@ -1,4 +1,4 @@
-"""Tasks of a sweep that are too late, and stores that throttle them."""
+"""Sweep tasks that miss their deadline, and stores that throttle them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOUR = 3600
 
 
 class ThrottledStore:
-    """Opens a local store, which is busy when it is first asked to remove something."""
+    """Opens a local store whose first delete raises Busy."""
 
     def __init__(self, root):
         self.root = root
@@ -33,7 +33,7 @@ class ThrottledStore:
 
 @pytest.fixture
 def old(lake):
-    """An object that is due to be removed."""
+    """An object that is due for removal."""
     stat = lake.objects.upload("sea", "main", "a", [b"old"])
     lake.objects.upload("sea", "main", "a", [b"kept"])
     aged(lake, "local://sea")
@@ -58,7 +58,7 @@ def test_tombstones_of_a_late_round_are_kept_until_the_lease_expires(
     spark, lake, old, collector, monkeypatch
 ):
     """The driver's clock is an hour behind those of the executors. An attempt at a task that Spark
-    has given up may have been in time, and may still go on.
+    has abandoned may have been in time, and may still be running.
     """
     monkeypatch.setattr(Fence.begin_round, "__defaults__", (-HOUR,))
     with collector.mark("sea", engine=SparkEngine(spark, tasks=2), **NOW) as run:

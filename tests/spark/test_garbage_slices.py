@@ -1,6 +1,4 @@
-"""Slices are all of a listing, whatever lies in it, and as many as were asked for where they can
-be.
-"""
+"""Slices of a listing: they cover all names, and there are as many as requested if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks: which ranges are read, and what becomes of those that cannot be."""
+"""The address index: which ranges are read, and errors of unreadable ranges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_run_reads_only_ranges_without_a_cached_index(lake, collector, tmp_path)
 
 
 def test_equal_content_at_another_address_changes_the_range(lake, clock, collector):
-    """Marks are kept by the ids of ranges, which must therefore tell addresses apart."""
+    """Indexes are cached by range id, which must therefore depend on the addresses."""
     first = put(lake, "a", body=b"same")
     tree = lake.core.trees.open(lake.core.repositories.get("sea"), commit(lake).metarange_id)
     found(collector)
@@ -78,9 +78,9 @@ def test_unreadable_range_fails_the_run_and_is_named(lake, clock, collector, tmp
     with pytest.raises((Gone, Corrupt), match=lost.id):
         collector.mark("sea", window_seconds=0)
     (summary,) = stored(lake, "mem://sea") - before
-    told = json.loads(lake.blocks.read(f"mem://sea/{summary}"))
-    assert told["state"] == "failed"
-    assert lost.id in told["error"]
+    content = json.loads(lake.blocks.read(f"mem://sea/{summary}"))
+    assert content["state"] == "failed"
+    assert lost.id in content["error"]
     assert before <= stored(lake, "mem://sea")
 
 
@@ -95,7 +95,7 @@ def test_unreadable_range_fails_the_run_and_is_named(lake, clock, collector, tmp
     ],
 )
 def test_index_of_encoded_entries_equals_that_of_decoded_ones(lake, others):
-    """However marks are made, they are those of the decoded addresses."""
+    """Both ways to read entries give the hashes of their addresses."""
     sea = lake.core.repositories.get("sea")
     lake.repositories.create("land", "mem://land")
     land = lake.core.repositories.get("land")
@@ -110,8 +110,8 @@ def test_index_of_encoded_entries_equals_that_of_decoded_ones(lake, others):
     hashes, rows = index_tree(tree, namespace.resolver(sea), "here")
     assert rows == 20 + len(others)
     assert hashes.tolist() == sorted(hash_addresses(pa.array(sorted(expected))).tolist())
-    # and so they are where the tree is another repository's
+    # also if the tree is read for another repository
     for resolver in (namespace.resolver(sea), namespace.resolver(land)):
-        found = index_tree(tree, resolver, "here")
-        slowly = address_index._index_decoded(tree, resolver)
-        assert (found[0].tolist(), found[1]) == (slowly[0].tolist(), slowly[1])
+        hashes, rows = index_tree(tree, resolver, "here")
+        expected_hashes, expected_rows = address_index._index_decoded(tree, resolver)
+        assert (hashes.tolist(), rows) == (expected_hashes.tolist(), expected_rows)

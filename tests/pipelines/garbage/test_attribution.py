@@ -1,4 +1,4 @@
-"""Where dead objects come from, against a history whose every object is known."""
+"""Attribution of dead objects, compared with a history of known objects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def commit(lake, branch="main"):
 
 @pytest.fixture
 def history(lake, clock):
-    """What `main` and `dev` have left behind, and a branch that is gone; one object was never
-    committed, one is kept by a tag.
+    """Creates dead objects of `main`, `dev` and a deleted branch, and one that was never committed.
+    Returns the first commit.
     """
     put(lake, "a/1", b"1" * 10)
     put(lake, "top", b"1" * 20)
@@ -100,7 +100,7 @@ def test_missing_range_of_expired_commits_does_not_fail_the_run(lake, collector,
     with collector.mark("sea") as run:
         found = run.summary.origins
         assert run.summary.candidates.objects == 5
-    # other commits of `dev` name what the lost one did
+    # other commits of `dev` reference the objects of the missing range
     assert found.by_branch == {"dev": ObjectTotals(3, 130), "": ObjectTotals(1, 1000)}
     assert found.not_traced == ObjectTotals(1, 10_000)
 

@@ -1,4 +1,4 @@
-"""Restores of references, and records of commits, beside a sweep of what they refer to."""
+"""Restores of references, and writes of commit records, during a sweep of their objects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from anabranch.errors import Conflict, Gone
 REFUSALS = {"sweep_under_way", "swept_meanwhile", "commit_expired"}
 
 
-class Restored:
-    """A repository with an expired commit, and a dump of the time when a branch had that commit,
-    which is restored in a bare repository on the same namespace.
+class RestoreCase:
+    """A repository with an expired commit, and a dump from when a branch pointed at that commit. The
+    dump is restored in a bare repository with the same namespace.
     """
 
     def __init__(self, folder):
@@ -31,7 +31,7 @@ class Restored:
         self.outcomes = []
 
     def restore(self):
-        """Restores the dump, and notes whether the object could be read then."""
+        """Restores the dump, and records whether the object is readable after that."""
         try:
             self.lake.refs_dumps.restore("copy", self.dump)
         except Conflict as error:
@@ -40,7 +40,7 @@ class Restored:
             self.outcomes.append("readable" if self.readable("copy", "kept") else "gone")
 
     def create_record(self):
-        """Creates another commit of the expired one's tree, and a branch for it."""
+        """Creates another commit with the tree of the expired one, and a branch at it."""
         expired = self.lake.commits.get("sea", self.sea.expired)
         record = self.lake.core.commits.make(
             committer="me",
@@ -64,7 +64,7 @@ class Restored:
             return False
 
     def check(self):
-        """Asserts that what could be read can be read still."""
+        """Requires that the object is still readable if it was readable after the act."""
         if self.outcomes == ["readable"]:
             places = [
                 (repository, branch.id)
@@ -76,12 +76,12 @@ class Restored:
             assert all(self.readable(*place) for place in places)
 
 
-@pytest.mark.parametrize("act", [Restored.restore, Restored.create_record])
+@pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
 @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_restore_between_two_steps_of_a_sweep(act, stride, tmp_path):
+def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, stride, tmp_path):
     outcomes = set()
     for number in itertools.count(0, stride):
-        case = Restored(tmp_path / str(number))
+        case = RestoreCase(tmp_path / str(number))
         with case.lake, case.sea.mark() as run:
             assert case.sea.object in addresses(run.candidates())
             case.sea.steps.arm(number, lambda case=case: act(case))
@@ -94,16 +94,18 @@ def test_a_restore_between_two_steps_of_a_sweep(act, stride, tmp_path):
     assert {"readable", "refused"} <= outcomes <= {"readable", "refused", "gone"}
 
 
-@pytest.mark.parametrize("act", [Restored.restore, Restored.create_record])
+@pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
 @pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
-def test_restores_and_sweeps_that_take_turns(act, rounds, tmp_path, record_testsuite_property):
+def test_interleaved_restores_and_sweeps_lose_no_object(
+    act, rounds, tmp_path, record_testsuite_property
+):
     seed = random.randrange(1 << 32)
     record_testsuite_property("seed", seed)
     print("seed", seed)
     chance = random.Random(seed)
     outcomes = set()
     for number in range(rounds):
-        case = Restored(tmp_path / str(number))
+        case = RestoreCase(tmp_path / str(number))
         with case.lake, case.sea.mark() as run:
             case.sea.steps.take_turns(chance, [run.sweep, lambda case=case: act(case)])
             case.check()

@@ -1,8 +1,9 @@
-"""Garbage collection against plain dictionaries of histories, branches, retention and time.
+"""Garbage collection compared with a model of histories, branches, retention and time in plain
+dictionaries.
 
-The model knows every commit as the addresses that a reader of it sees, and walks first parents as
-lakeFS's definition has it. After any history: no living object is a candidate, every dead one that
-is old enough is, and sweeping removes exactly those that have been candidates for long enough.
+The model has the addresses of each commit, and walks first parents by lakeFS's definition. After any
+history, the candidates are exactly the dead objects that are old enough, and a sweep removes exactly
+those that have been candidates for the restore window.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class GarbageMachine(RuleBasedStateMachine):
         self.commits: dict[str, ModelCommit] = {}
         self.rules: RetentionRules | None = None
         self.strays: set[str] = set()
-        self.under_way: set[str] = set()
+        self.unfinished: set[str] = set()
         self.note_commit("main")
         for path in ("a", "b", "a"):
             self.upload("main", path, committed=True)
@@ -72,7 +73,7 @@ class GarbageMachine(RuleBasedStateMachine):
             self.lake.close()
             shutil.rmtree(self.folder)
 
-    # --- what happens -----------------------------------------------------------------------
+    # --- operations -------------------------------------------------------------------------
 
     @rule(branch=BRANCHES, path=PATHS, committed=st.booleans())
     def upload(self, branch, path, committed):
@@ -103,12 +104,12 @@ class GarbageMachine(RuleBasedStateMachine):
 
     @rule(source=st.sampled_from(["main", "dev", "x", "main~1"]))
     def tag(self, source):
-        if self.kept(source) and "t" not in self.tags():
+        if self.is_kept(source) and "t" not in self.tags():
             self.lake.tags.create("sea", "t", source)
 
     @rule(branch=BRANCHES, source=st.sampled_from(["main", "dev", "x", "main~1", "t"]))
     def create_branch(self, branch, source):
-        if self.kept(source):
+        if self.is_kept(source):
             with suppress(AnabranchError):
                 self.lake.branches.create("sea", branch, source, hidden=branch == "x")
 
@@ -131,7 +132,7 @@ class GarbageMachine(RuleBasedStateMachine):
                 lake.refs.merge("sea", source, branch, committer="me", strategy="source-wins")
                 self.note_commit(branch)
             elif kind == "revert":
-                if self.kept(f"{branch}~1"):  # what that holds comes back
+                if self.is_kept(f"{branch}~1"):  # the revert references its objects again
                     lake.branches.revert("sea", branch, branch, committer="me")
                     self.note_commit(branch)
             else:
@@ -151,7 +152,7 @@ class GarbageMachine(RuleBasedStateMachine):
             elif kind == "rules":
                 self.lake.garbage_rules.delete("sea")
                 self.rules = None
-            elif self.kept(source):
+            elif self.is_kept(source):
                 self.lake.branches.hard_reset("sea", branch, source)
 
     @rule(target=uploads, branch=BRANCHES, path=PATHS)
@@ -159,19 +160,19 @@ class GarbageMachine(RuleBasedStateMachine):
         if branch not in self.branches():
             return None
         upload = self.lake.uploads.create("sea", branch, path)
-        # as S3 has it, what is completed is as old as its upload's beginning
+        # in S3, the modification time of a completed upload is the beginning of the upload
         self.lake.blocks.put(upload.block, [b"1"])
         self.born[upload.address] = self.clock.now
-        self.under_way.add(upload.address)
+        self.unfinished.add(upload.address)
         return upload
 
     @rule(upload=consumes(uploads))
     def abort_upload(self, upload):
         if upload is not None:
             self.lake.uploads.abort("sea", upload.branch, upload.path, upload.id)
-            self.clock.advance(3601)  # until then its record keeps the address
+            self.clock.advance(3601)  # until then, the upload's record keeps the address
             self.lake.uploads.clean()
-            self.under_way.discard(upload.address)
+            self.unfinished.discard(upload.address)
 
     @rule(target=handed_out, branch=BRANCHES, path=PATHS)
     def hand_out(self, branch, path):
@@ -200,7 +201,7 @@ class GarbageMachine(RuleBasedStateMachine):
         self.lake.blocks.put(f"mem://sea/{name}", [b"1"])
         self.strays.add(name)
 
-    # --- what must hold ---------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------
 
     @rule()
     def collect(self):
@@ -234,22 +235,22 @@ class GarbageMachine(RuleBasedStateMachine):
         self.since = {name: since for name, since in self.since.items() if name not in gone}
 
     @invariant()
-    def what_branches_show_can_be_read(self):
-        there = stored(self.lake, "mem://sea")
+    def objects_of_branches_are_stored(self):
+        names = stored(self.lake, "mem://sea")
         for branch in self.branches():
-            assert set(self.shown(branch).values()) <= there
-        assert self.strays <= there
+            assert set(self.objects(branch).values()) <= names
+        assert self.strays <= names
 
     # --- the model --------------------------------------------------------------------------
 
     def branches(self):
-        found = self.lake.branches.list("sea", amount=10, show_hidden=True).items
-        return {branch.id: branch.commit_id for branch in found}
+        page = self.lake.branches.list("sea", amount=10, show_hidden=True)
+        return {branch.id: branch.commit_id for branch in page.items}
 
     def tags(self):
         return {tag.id: tag.commit_id for tag in self.lake.tags.list("sea", amount=10).items}
 
-    def shown(self, reference):
+    def objects(self, reference):
         objects = self.lake.objects.listing("sea", reference, amount=100).items
         return {stat.path: stat.entry.address for stat in objects}
 
@@ -257,26 +258,26 @@ class GarbageMachine(RuleBasedStateMachine):
         commit = self.lake.commits.get("sea", branch)
         parent = commit.parents[0] if commit.parents else ""
         created = commit.creation_date + commit.nanos / 1e9
-        self.commits[commit.id] = ModelCommit(created, parent, self.shown(commit.id))
+        self.commits[commit.id] = ModelCommit(created, parent, self.objects(commit.id))
 
-    def kept(self, reference):
-        """Whether a commit is one that retention keeps and has kept: rules that keep commits for
-        longer than those before do not bring back what was removed.
+    def is_kept(self, reference):
+        """Returns whether a commit is active and has all its objects. Rules with a longer retention
+        than earlier ones do not bring removed objects back.
         """
         try:
             commit = self.lake.commits.get("sea", reference).id
         except AnabranchError:
             return False
-        there = stored(self.lake, "mem://sea")
-        return commit in self.active() and set(self.commits[commit].objects.values()) <= there
+        names = stored(self.lake, "mem://sea")
+        return commit in self.active() and set(self.commits[commit].objects.values()) <= names
 
     def active(self):
         tagged = self.tags().values()
         return active_in_model(self.commits, self.branches(), tagged, self.rules, self.clock.now)
 
     def staged(self):
-        """What is in staging areas, hidden changes included. Those of a sealed area, where a failed
-        merge leaves it, are living until the branch's next commit.
+        """Yields the addresses in staging areas, including hidden changes. Changes of a sealed area
+        that a failed merge leaves are reachable until the branch's next commit.
         """
         core = self.lake.core
         for branch in core.branches.all(core.repositories.get("sea")):
@@ -285,16 +286,16 @@ class GarbageMachine(RuleBasedStateMachine):
                     if value is not None:
                         yield entry_from(value).address
 
-    def dead(self, there):
-        living = self.under_way | set(self.staged())
+    def dead(self, names):
+        reachable = self.unfinished | set(self.staged())
         for branch in self.branches():
-            living |= set(self.shown(branch).values())
-        for name in self.active():
-            living |= set(self.commits[name].objects.values())
+            reachable |= set(self.objects(branch).values())
+        for commit in self.active():
+            reachable |= set(self.commits[commit].objects.values())
         old = int(self.clock.now - GRACE)
         return {
             name
-            for name in there - living
+            for name in names - reachable
             if name.startswith("data/") and name not in self.strays and int(self.born[name]) < old
         }
 

@@ -1,4 +1,4 @@
-"""What an image holds lives as long as the image does, whatever becomes of its sources."""
+"""Objects of an image are kept as long as the image exists, even if its sources are deleted."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_objects_of_a_deleted_image_are_candidates_after_a_day(lake, clock, coll
     lake.objects.delete("sea", "main", "in/a")
     lake.commits.commit("sea", "main", committer="me", message="m")
     lake.images.delete("v1")
-    # a commit of an image without a tag may be one that is being built
+    # a commit without a tag in the repository of images may belong to a running build
     clock.advance(DAY - 60)
     assert found(collector) == set()
     clock.advance(2 * DAY)

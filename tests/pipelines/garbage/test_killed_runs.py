@@ -1,4 +1,4 @@
-"""A run that is killed leaves no large files behind for longer than until the next run."""
+"""Temporary files of a killed run, which the next run removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that are referred to and whose bytes are gone: found, named, and never invented."""
+"""Missing objects: which are reported, and with which references."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def check(collector, **options):
 
 
 def needs(missing):
-    """What needs what, as `repository path address references`."""
+    """Returns the references to missing objects as repository, path, address and names."""
     return {
-        (each.repository, each.path, each.address, *sorted(each.references))
-        for each in missing.shown
+        (reference.repository, reference.path, reference.address, *sorted(reference.references))
+        for reference in missing.shown
     }
 
 
@@ -63,8 +63,8 @@ def test_missing_object_of_commits_is_reported_with_its_needs(lake, clock, colle
     table = pq.read_table(pa.BufferReader(lake.blocks.read(missing.location)))
     assert table.schema.equals(MISSING)
     assert table.column("address").to_pylist() == [lost]
-    told = json.loads(lake.blocks.read(missing.location.replace("missing.parquet", "summary.json")))
-    assert told["missing"]["shown"][0]["path"] == "a"
+    location = missing.location.replace("missing.parquet", "summary.json")
+    assert json.loads(lake.blocks.read(location))["missing"]["shown"][0]["path"] == "a"
 
 
 def test_missing_staged_object_is_reported_with_its_branch(lake, clock, collector):
@@ -133,7 +133,7 @@ def test_unfinished_multipart_upload_is_not_missing(lake, clock, collector):
 
 @pytest.mark.parametrize("seconds", [0, 3 * DAY])
 def test_object_stored_after_the_listing_is_not_missing(lake, clock, collector, seconds):
-    """Also where the address is old, as that of an upload in parts that ends meanwhile."""
+    """This includes old addresses, such as that of a multipart upload that is completed now."""
     address = lake.staging.new_address("sea", "main", "a")
     clock.advance(seconds)
     real = lake.blocks.list
@@ -186,15 +186,15 @@ def test_missing_objects_of_random_lakes_are_exactly_the_deleted_ones(tmp_path, 
         lake.repositories.create("land", "mem://land")
         live_at_random(lake, chance, 60)
         clock.advance(2 * DAY)
-        # shares so small that several are compared
+        # partitions so small that there are several
         collector = Collector(
             lake.core, lake.blocks, tmp_path / "gc", clock=clock, partition_hashes=5
         )
         with collector.mark("sea", window_seconds=0) as run:
             assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
             run.sweep()
-        living = sorted(name for name in stored(lake, "mem://sea") if name.startswith("data/"))
-        lost = set(chance.sample(living, len(living) // 2))
+        reachable = sorted(name for name in stored(lake, "mem://sea") if name.startswith("data/"))
+        lost = set(chance.sample(reachable, len(reachable) // 2))
         lose(lake, *lost)
         missing = check(collector, check_only=True)
-        assert {each.address for each in missing.shown} == lost
+        assert {reference.address for reference in missing.shown} == lost

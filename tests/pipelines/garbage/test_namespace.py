@@ -1,4 +1,4 @@
-"""Addresses of every kind, as the collected namespace has them."""
+"""Resolution of addresses of every kind to the collected namespace."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def blocks(tmp_path):
 def read(blocks, collected, reader, rows):
     resolver = to_namespace(repository(collected), blocks).resolver(repository(reader))
     kinds, addresses = zip(*rows, strict=True)
-    found = resolver.resolve(pa.array(addresses), pa.array(kinds, pa.int32()))
-    return sorted(name for column in found for name in column.to_pylist())
+    columns = resolver.resolve(pa.array(addresses), pa.array(kinds, pa.int32()))
+    return sorted(name for column in columns for name in column.to_pylist())
 
 
 def test_addresses_of_the_collected_repository_are_resolved(blocks):

@@ -1,4 +1,4 @@
-"""Uploads in parts that were given up: told of, and ended if somebody asks for that."""
+"""Abandoned multipart uploads: reports count them, and sweeps abort them on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quarantine: sweeps that can be taken back, over a local folder and a versioned bucket."""
+"""Sweeps into quarantine, over a local folder and a versioned bucket."""
 
 from __future__ import annotations
 
@@ -126,15 +126,14 @@ def test_purge_waits_for_the_quarantine_time_and_an_hour(make_sea):
 
 def test_sweep_purges_expired_objects_and_report_does_not(make_sea):
     sea = make_sea()
-    run = sea.sweep(-7200).run_id  # its time is over at once
-    (held,) = sea.restorer.runs("sea") or [None]
-    assert held is None
-    late = put(sea.lake, "b"), put(sea.lake, "b")
-    assert len(late) == 2
+    run = sea.sweep(-7200).run_id  # expires immediately
+    assert sea.restorer.runs("sea") == []
+    for _ in range(2):
+        put(sea.lake, "b")
     sea.sweep(DAY)
     with sea.mark():
         pass
-    assert [each.run_id == run for each in sea.restorer.runs("sea")] == [False]
+    assert [item.run_id == run for item in sea.restorer.runs("sea")] == [False]
 
 
 def test_purge_keeps_referenced_objects(make_sea):
@@ -164,12 +163,13 @@ def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_sea):
     sea.stage(lost, "lost")
     with sea.collector.mark("sea", check_only=True) as checked:
         missing = checked.summary.missing
-    assert {each.address for each in missing.shown} == {needed, lost}
+    assert {reference.address for reference in missing.shown} == {needed, lost}
     assert missing.quarantine == {needed: run}
     assert run.encode() in render_page(checked.summary)
     sea.restorer.restore("sea", run)
     with sea.collector.mark("sea", check_only=True) as checked:
-        assert [each.address for each in checked.summary.missing.shown] == [lost]
+        shown = checked.summary.missing.shown
+        assert [reference.address for reference in shown] == [lost]
 
 
 def test_files_of_runs_with_quarantined_objects_are_kept(local_sea):
@@ -178,7 +178,7 @@ def test_files_of_runs_with_quarantined_objects_are_kept(local_sea):
     for _ in range(12):
         sea.clock.advance(1)
         sea.sweep()
-    assert [each.run_id for each in sea.restorer.runs("sea")] == [run]
+    assert [item.run_id for item in sea.restorer.runs("sea")] == [run]
     names = stored(sea.lake, sea.namespace)
     assert f"_lakefs/retention/gc/anabranch/{run}/report.html" in names
     assert sea.restorer.restore("sea", run).restored.objects == 3

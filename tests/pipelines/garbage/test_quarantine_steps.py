@@ -1,4 +1,4 @@
-"""Quarantine between any two steps: killed processes, and others at work."""
+"""Quarantine with killed processes and with concurrent operations, between any two steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 
 @pytest.fixture(params=[11, pytest.param(1, marks=pytest.mark.slow)])
 def steps(request):
-    """The steps ahead of which something happens: every one, or some."""
+    """Yields the numbers of the steps to test: all, or some of them."""
     return lambda: itertools.count(0, request.param)
 
 
@@ -33,8 +33,8 @@ def test_sweep_killed_before_any_step_loses_no_object(make_sea, steps):
                 break
         sea.steps.arm(-1)
         sea.end_leases()
-        for each in sea.restorer.runs("sea"):
-            assert sea.restorer.restore("sea", each.run_id).failed == 0
+        for quarantined in sea.restorer.runs("sea"):
+            assert sea.restorer.restore("sea", quarantined.run_id).failed == 0
         assert {name: sea.read(name) for name in sea.dead} == sea.dead, number
         sea.clock.advance(PROTECTION_SECONDS + 2 * CLOCK_SKEW_SECONDS)
         sea.sweep()
@@ -81,7 +81,7 @@ def test_next_purge_completes_one_killed_before_any_step(make_sea, steps):
 
 
 def attempt(act):
-    """Returns what an act returns, None where a sweep or a purge has kept it from that."""
+    """Calls `act`; returns its result, or None if a sweep or a purge prevented it."""
     try:
         return act()
     except (Conflict, NotFound):
@@ -89,7 +89,7 @@ def attempt(act):
 
 
 def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(make_sea, steps):
-    """What was said to be restored is there afterwards."""
+    """Objects that are reported as restored are stored afterwards."""
     outcomes = set()
     for number in steps():
         sea = make_sea(f"sea{number}")
@@ -105,14 +105,14 @@ def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(m
         if not made:
             break
         (done,) = made
-        there = done.restored.objects + done.present if done else 0
-        outcomes.add(there)
-        assert sum(sea.read(name) == body for name, body in sea.dead.items()) == there, number
+        present = done.restored.objects + done.present if done else 0
+        outcomes.add(present)
+        assert sum(sea.read(name) == body for name, body in sea.dead.items()) == present, number
     assert outcomes == {0, 3}
 
 
 def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(make_sea, steps):
-    """Another collector has listed the objects before the first one removed them."""
+    """The sweep is by another collector, which listed the objects before they were removed."""
     outcomes = set()
     for number in steps():
         sea, made = make_sea(f"sea{number}"), []
@@ -123,15 +123,15 @@ def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(m
                 number,
                 lambda sea=sea, made=made, run=run: made.append(sea.restorer.restore("sea", run)),
             )
-            second.sweep()  # for good
+            second.sweep()  # permanently
         if not made:
             break
         (done,) = made
         outcomes.add(done.restored.objects)
-        there = sum(sea.read(name) == body for name, body in sea.dead.items())
-        assert there == done.restored.objects == 3 - done.failed, number
+        present = sum(sea.read(name) == body for name, body in sea.dead.items())
+        assert present == done.restored.objects == 3 - done.failed, number
         assert len(done.busy) == done.failed
-        # what was refused is still in quarantine
+        # refused objects are still in quarantine
         assert sea.restorer.restore("sea", run).failed == 0
         assert {name: sea.read(name) for name in sea.dead} == sea.dead
     assert outcomes == {0, 3}
@@ -156,8 +156,8 @@ def test_interleaved_sweeps_purges_and_restorations_lose_no_object(local_sea, se
     sea.steps.take_turns(
         random.Random(seed), [restore, restore, sweep, lambda: sea.collector.purge("sea")]
     )
-    there = any(done.restored.objects or done.present for done in made)
-    assert (sea.read(needed) == sea.dead[needed]) == there
+    is_restored = any(done.restored.objects or done.present for done in made)
+    assert (sea.read(needed) == sea.dead[needed]) == is_restored
     assert sea.read(sea.kept) == b"kept"
 
 
@@ -197,6 +197,6 @@ def test_earlier_part_of_a_killed_sweep_does_not_purge_objects_of_a_later_part(m
         sea.blocks.before = sea.steps
     sea.end_leases()
     later = sea.sweep(DAY).run_id
-    sea.clock.advance(DAY)  # the first part's time is over, the second one's is not
+    sea.clock.advance(DAY)  # the first part has expired, the second has not
     assert sea.collector.purge("sea").purged.objects == 0
     assert sea.restorer.restore("sea", later).restored.objects == 3

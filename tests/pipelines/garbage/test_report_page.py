@@ -1,4 +1,4 @@
-"""The page says what the summary says, and no name breaks out of its place."""
+"""The page of a report: its numbers are those of the summary, and names are escaped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """The elements of a page, each closed where it must be, and the figures of its tables."""
+    """Parses a page: checks that elements are closed, and collects the numbers of its tables."""
 
     def __init__(self, raw):
         super().__init__()
@@ -102,19 +102,19 @@ def test_page_has_the_numbers_of_the_summary(amounts, by_branch, by_folder, by_m
         by_month=by_month,
         origins=Origins(by_branch, by_folder, others, never),
     )
-    found = Page(render_page(summary)).sections
-    assert found["How much"] == {
+    sections = Page(render_page(summary)).sections
+    assert sections["How much"] == {
         "listed": pair(listed),
         "dead": pair(dead),
         "may be removed": pair(due),
         "removed": pair(swept),
     }
-    assert found["By age"] == {name: pair(amount) for name, amount in by_month.items()}
+    assert sections["By age"] == {name: pair(amount) for name, amount in by_month.items()}
     expected = {name: pair(amount) for name, amount in by_branch.items()}
-    assert found["By branch"] == {**expected, "never committed": pair(never)}
+    assert sections["By branch"] == {**expected, "never committed": pair(never)}
     expected = {name: pair(amount) for name, amount in by_folder.items()}
     rest = {"other folders": pair(others)} if others.objects else {}
-    assert found["By folder"] == {**expected, **rest}
+    assert sections["By folder"] == {**expected, **rest}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -133,7 +133,7 @@ def test_names_are_escaped_in_the_page(name):
     )
     raw = render_page(summary)
     page = Page(raw)
-    assert not {each for each in page.attributes if each.startswith(("on", "href", "src"))}
+    assert not {name for name in page.attributes if name.startswith(("on", "href", "src"))}
     assert raw.count(b"<style>") == raw.count(b"</style>") == 1
     plain = Page(
         render_page(summary_of(default_retention_days=1, by_month={"x": ObjectTotals(1, 1)}))

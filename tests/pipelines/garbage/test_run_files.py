@@ -1,4 +1,4 @@
-"""The files that runs leave behind."""
+"""The files of runs in the store."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def test_run_writes_summary_and_candidates_to_the_store(lake, clock, collector):
         location = run.summary.candidates_location
         (batch,) = run.candidates()
         assert batch.schema == CANDIDATES
-    told = json.loads(lake.blocks.read(location.replace("candidates.parquet", "summary.json")))
-    assert told["state"] == "reported"
-    assert told["candidates"] == {"objects": 1, "bytes": 3}
-    assert told["listed"] == {"objects": 2, "bytes": 4}
-    assert told["by_month"] == {"2023-11": {"objects": 1, "bytes": 3}}
-    assert told["found"]["repositories"] == 1
+    summary = json.loads(lake.blocks.read(location.replace("candidates.parquet", "summary.json")))
+    assert summary["state"] == "reported"
+    assert summary["candidates"] == {"objects": 1, "bytes": 3}
+    assert summary["listed"] == {"objects": 2, "bytes": 4}
+    assert summary["by_month"] == {"2023-11": {"objects": 1, "bytes": 3}}
+    assert summary["found"]["repositories"] == 1
 
 
 def test_files_of_old_runs_are_removed(lake, clock, collector):

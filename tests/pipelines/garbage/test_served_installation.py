@@ -1,4 +1,4 @@
-"""Collecting through a server tells and removes what collecting in its database does."""
+"""Collections through a server, compared with collections through its database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def served(data):
 
 @pytest.fixture
 def lake(data, served):  # noqa: ARG001  the server makes it
-    """The same lake as the server's."""
+    """The server's lake, with two new repositories."""
     with anabranch.open(data) as lake:
         for repository in lake.repositories.list(amount=100).items:
             lake.repositories.delete(repository.id)
@@ -49,14 +49,14 @@ def lake(data, served):  # noqa: ARG001  the server makes it
 
 @pytest.fixture
 def collect(data, served, tmp_path):
-    """Makes a collector that knows the server and its store, and not its database."""
+    """Creates a collector with access to the server and its store, but not to its database."""
 
-    def made(clock):
+    def make(clock):
         blocks = LocalBlocks(data / "block")
         installation = served_installation(served, blocks, tmp_path)
         return Collector(installation, blocks, tmp_path / "gc", clock=clock)
 
-    return made
+    return make
 
 
 @pytest.fixture
@@ -73,13 +73,13 @@ def namespace_of(lake):
     return lake.repositories.get("sea").storage_namespace
 
 
-def told(collector):
+def results(collector):
     time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", **NOW) as run:
         summary = run.summary
         rows = [list(row.values())[:3] for batch in run.candidates() for row in batch.to_pylist()]
-    found = {**msgspec.to_builtins(summary.found), "uncommitted": 0}
-    return rows, found, summary.listed, summary.due, summary.default_retention_days
+    statistics = {**msgspec.to_builtins(summary.found), "uncommitted": 0}
+    return rows, statistics, summary.listed, summary.due, summary.default_retention_days
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(30))])
@@ -88,8 +88,8 @@ def test_collections_of_random_histories_through_server_and_database_agree(
 ):
     live_at_random(lake, random.Random(seed), steps=80)
     aged(lake, namespace_of(lake))
-    local = told(here)
-    assert told(through) == local
+    local = results(here)
+    assert results(through) == local
     assert local[0]
     assert not [
         name
@@ -103,8 +103,8 @@ def missing(collector, **options):
     with collector.mark("sea", **options) as run:
         summary = run.summary.missing
     rows = [
-        (each.address, each.repository, each.path, sorted(each.references), each.commits)
-        for each in summary.shown
+        (item.address, item.repository, item.path, sorted(item.references), item.commits)
+        for item in summary.shown
     ]
     return sorted(rows), summary.objects, summary.references, summary.checked
 
@@ -131,7 +131,7 @@ def test_missing_objects_through_server_and_database_agree(lake, through, here, 
 
 
 class OlderServer:
-    """Requests to a server that does not know the parameter `paths`, or refuses it."""
+    """Requests to a server that does not support the parameter `paths`, or refuses it."""
 
     def __init__(self, calls, refuses):
         self._calls = calls
@@ -181,9 +181,9 @@ def test_sweep_through_a_server_keeps_an_object_staged_after_marking(lake, throu
         lake.staging.stage("land", "main", "x", address=full, checksum=first.checksum, size=1)
         summary = run.sweep()
     assert (summary.swept.objects, summary.revived) == (1, 1)
-    there = stored(lake, namespace_of(lake))
-    assert {first.address, kept.address, upload.address} <= there
-    assert second.address not in there
+    names = stored(lake, namespace_of(lake))
+    assert {first.address, kept.address, upload.address} <= names
+    assert second.address not in names
 
 
 def test_missing_or_deleted_repository_raises_not_found(lake, through):

@@ -1,4 +1,4 @@
-"""Garbage collection of objects that moves and copies refer to from several places."""
+"""Garbage collection of objects that are referenced from several places by moves and copies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_moved_object_is_kept_until_its_new_path_is_removed(forgetful, clock, co
 
 
 @pytest.mark.parametrize("paths", [("a/", "b/"), ("a/x", "b/x")])
-def test_object_that_only_another_repository_refers_to_is_kept(forgetful, clock, collector, paths):
+def test_object_referenced_only_by_another_repository_is_kept(forgetful, clock, collector, paths):
     lake = forgetful
     address = put(lake, "a/x")
     commit(lake)
@@ -54,7 +54,7 @@ def test_object_that_only_another_repository_refers_to_is_kept(forgetful, clock,
     assert found(collector) == {address}
 
 
-def test_deletion_of_the_source_repository_leaves_the_bytes(forgetful, clock):
+def test_objects_stay_readable_after_the_source_repository_is_deleted(forgetful, clock):
     lake = forgetful
     put(lake, "a/x")
     commit(lake)

@@ -1,4 +1,4 @@
-"""Sweeps: what is removed, when, and how fast."""
+"""Sweeps: which candidates are removed, when, and at which rate."""
 
 from __future__ import annotations
 
@@ -140,20 +140,20 @@ def test_each_round_of_a_long_sweep_marks_again(lake, clock, collector, monkeypa
             sweep=run.summary.run_id,
             ticks=lambda: next(ticks),
         )
-        going = sweep.remove(run.due())
-        assert next(going).objects == 2
+        results = sweep.remove(run.due())
+        assert next(results).objects == 2
         (last,) = sorted(set(dead) & stored(lake, "mem://sea"))[-1:]
         lake.staging.stage(
             "sea", "main", "b", address=f"mem://sea/{last}", checksum=checksum, size=1
         )
-        left = list(going)
-    assert sum(removed.objects for removed in left) == 3
-    assert sum(removed.revived for removed in left) == 1
+        rest = list(results)
+    assert sum(removed.objects for removed in rest) == 3
+    assert sum(removed.revived for removed in rest) == 1
     assert set(dead) & stored(lake, "mem://sea") == {last}
 
 
 class Throttled(FaultyBlocks):
-    """A store that is busy for so many requests of a kind, and then is not."""
+    """A store that is busy for the first `times` requests of an operation."""
 
     def __init__(self, store, operation, times):
         self.left = times

@@ -1,8 +1,8 @@
-"""Sweeps, step by step, and all that refers to objects between any two steps, as a state machine.
+"""Sweeps, and operations that create references between any two steps of them, as a state machine.
 
-Collectors and requests are processes that stop ahead of each step that they ask of the stores. They
-have clocks that differ by up to an hour, take turns in any order, fail and are killed. After each
-step, what the model can read is there, byte for byte.
+Collectors and requests are processes that pause before each operation on the stores. Their clocks
+differ by up to an hour; they are interleaved in any order, fail and are killed. After each step, all
+objects that are readable in the model are readable in the lake, byte for byte.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RETENTION = st.builds(
     RetentionRules, st.integers(0, 2), st.dictionaries(BRANCHES, st.integers(0, 4), max_size=2)
 )
 UNTIL = st.sampled_from(["apply", "apply", "delete", "delete", "drop", "scan", "", "end"])
-"""The step ahead of which a collector stops; the empty string stands for a number of steps."""
+"""The operation before which a collector pauses; if empty, it pauses after a number of steps."""
 TURNS = st.lists(
     st.fixed_dictionaries(
         {
@@ -48,13 +48,11 @@ TURNS = st.lists(
     ),
     max_size=2,
 )
-"""Turns of collectors. One in a slot without any begins a run."""
+"""Turns of collectors. A turn in an empty slot starts a run."""
 HOW = st.fixed_dictionaries(
     {"slot": st.sampled_from([None, None, None, 0, 1]), "ahead": OFFSETS, "turns": TURNS}
 )
-"""A request is carried out at once, or step by step in one of two slots, after collectors have had
-their turns.
-"""
+"""How a request runs: at once, or step by step in one of two slots, after turns of collectors."""
 
 
 class SweepMachine(RuleBasedStateMachine):
@@ -84,9 +82,7 @@ class SweepMachine(RuleBasedStateMachine):
         seconds=st.sampled_from([9, 11 * MINUTE, HOUR, 3 * HOUR, 5 * HOUR, 30 * HOUR]),
     )
     def disturb(self, slot, how, seconds):
-        """Time goes by while all sleep; a collector is killed, or a store fails at its next
-        step.
-        """
+        """Advances the time, kills a collector, or makes the store fail at its next step."""
         collector = self.world.collectors.get(slot)
         if how == "wait":
             self.world.wait(seconds)
@@ -145,7 +141,7 @@ class SweepMachine(RuleBasedStateMachine):
         kind=st.sampled_from(["stage", "stage", "stage", "import", "hand out", "link"]),
     )
     def refer_to_address(self, how, repository, branch, path, number, kind):
-        """Of any object that was ever stored, of either repository."""
+        """References any object that was ever stored, in either repository."""
         address = self.world.pick(
             sorted(self.world.model.bytes), number, sorted(self.world.model.unneeded)
         )
@@ -183,7 +179,7 @@ class SweepMachine(RuleBasedStateMachine):
         ),
     )
     def refer_to_commit(self, how, repository, branch, number, kind):
-        """Of any commit that was ever made, expired ones among them."""
+        """References any commit that was ever created, including expired ones."""
         commits = self.world.model.commits[repository]
         unneeded = self.world.model.unneeded
         due = [name for name in commits if unneeded & set(commits[name].objects.values())]
@@ -254,7 +250,7 @@ class SweepMachine(RuleBasedStateMachine):
         self.world.advance_request(slot, count)
 
     def request(self, how, act, changes, lives=REQUEST_SECONDS):
-        """Carries a request out, or begins it. `changes` are the references that it may change."""
+        """Runs a request, or begins it. `changes` are the references that it may change."""
         for turn in how["turns"]:
             self.world.advance_collector(**turn)
         if how["slot"] is None:
