@@ -16,8 +16,8 @@ REFUSALS = {"sweep_under_way", "swept_meanwhile", "commit_expired"}
 
 
 class RestoreCase:
-    """A repository with an expired commit, and a dump from when a branch pointed at that commit. The
-    dump is restored in a bare repository with the same namespace.
+    """A repository with an expired commit, and a dump from when a branch pointed at that commit.
+    The dump is restored in a bare repository with the same namespace.
     """
 
     def __init__(self, folder):

@@ -1,9 +1,9 @@
 """Garbage collection compared with a model of histories, branches, retention and time in plain
 dictionaries.
 
-The model has the addresses of each commit, and walks first parents by lakeFS's definition. After any
-history, the candidates are exactly the dead objects that are old enough, and a sweep removes exactly
-those that have been candidates for the restore window.
+The model has the addresses of each commit, and walks first parents by lakeFS's definition. After
+any history, the candidates are exactly the dead objects that are old enough, and a sweep removes
+exactly those that have been candidates for the restore window.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sweeps, and operations that create references between any two steps of them, as a state machine.
 
 Collectors and requests are processes that pause before each operation on the stores. Their clocks
-differ by up to an hour; they are interleaved in any order, fail and are killed. After each step, all
-objects that are readable in the model are readable in the lake, byte for byte.
+differ by up to an hour; they are interleaved in any order, fail and are killed. After each step,
+all objects that are readable in the model are readable in the lake, byte for byte.
 """
 
 from __future__ import annotations
