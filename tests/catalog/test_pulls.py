@@ -174,9 +174,12 @@ def test_pull_requests_belong_to_their_repository(sea):
     sea.repositories.create("lake", "local://lake")
     for name in ("get", "merge", "update"):
         options = {"committer": "c"} if name == "merge" else {}
-        for repository, pull_id in (("lake", made.id), ("sea", "none"), ("sea", f"{made.id}/x")):
+        for repository, pull_id in (("lake", made.id), ("sea", "ceh8bs1ksduasdr2aobg")):
             with pytest.raises(NotFound, match=r"^pull request not found$"):
                 getattr(sea.pulls, name)(repository, pull_id, **options)
+        for pull_id in ("none", made.id.upper(), f"{made.id}/x"):
+            with pytest.raises(Invalid, match="argument pullRequestID"):
+                getattr(sea.pulls, name)("sea", pull_id, **options)
     assert sea.pulls.list("lake", amount=10).items == []
 
 

@@ -147,7 +147,7 @@ def test_invalid_comments_are_rejected(sea, made, fields):
     with pytest.raises(Invalid, match="validation error"):
         sea.reviews.comment("sea", made.id, fields.pop("text"), author="bob", **fields)
     for repository, pull_id, message in (
-        ("sea", "none", "pull request"),
+        ("sea", "ceh8bs1ksduasdr2aobg", "pull request"),
         ("none", made.id, "repository"),
     ):
         with pytest.raises(NotFound, match=f"{message} not found"):

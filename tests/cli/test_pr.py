@@ -111,7 +111,7 @@ def test_conflict_names_the_paths(ana, lake, made):
 
 def test_errors(ana, lake, made):
     for command in ("show", "merge", "close", "reopen", "approve", "reviews", "comments"):
-        ran = ana("pr", command, lake.uri, "none")
+        ran = ana("pr", command, lake.uri, "ceh8bs1ksduasdr2aobg")
         assert (ran.code, ran.err.splitlines()[0]) == (1, "error: pull request not found")
         assert f"anabranch pr list {lake.uri} --state all" in ran.err
     ran = ana("pr", "create", lake.at("sid"), "main", "-t", "t")

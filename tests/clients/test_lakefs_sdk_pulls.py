@@ -76,7 +76,7 @@ def test_errors(repo, pulls, refused):
         pulls.create(source="main")
     for call in (pulls.get, pulls.merge, pulls.update):
         with refused(404, "pull request not found"):
-            call("none")
+            call("ceh8bs1ksduasdr2aobg")
     empty, pull_id = pulls.create("main", "side"), pulls.create()
     with refused(400, "no changes"):
         pulls.merge(empty)

@@ -21,6 +21,10 @@ from anabranch.testing.lake import lake_of
 from anabranch.testing.server import USER_NAME, running_server
 
 NOT_FOUND = (404, "pull request not found")
+INVALID_ID = (
+    400,
+    "argument pullRequestID: pull request id: invalid value: validation error",
+)
 
 
 @pytest.fixture
@@ -178,8 +182,17 @@ def test_merge_of_nothing_and_second_merge_are_refused(api, pulls):
     assert refusal(reopened) == (400, "bad pull request status")
 
 
-@pytest.mark.parametrize("pull_id", ["none", "none%20", "%252e", "é", "x" * 2000])
-def test_pull_request_that_does_not_exist(api, pulls, pull_id):
+@pytest.mark.parametrize(
+    ("pull_id", "expected"),
+    [
+        ("ceh8bs1ksduasdr2aobg", NOT_FOUND),
+        *(
+            (text, INVALID_ID)
+            for text in ("CEH8BS1KSDUASDR2AOBG", "none", "%252e", "é", "x" * 2000)
+        ),
+    ],
+)
+def test_pull_request_that_does_not_exist(api, pulls, pull_id, expected):
     path = f"{pulls}/{pull_id}"
     answers = [
         api.get(path),
@@ -190,7 +203,7 @@ def test_pull_request_that_does_not_exist(api, pulls, pull_id):
         api.get(f"{path}/reviews"),
         api.post(f"{path}/reviews", json={"state": "approved"}),
     ]
-    assert {refusal(answer) for answer in answers} == {NOT_FOUND}
+    assert {refusal(answer) for answer in answers} == {expected}
 
 
 def test_pull_request_of_another_repository_does_not_exist(api, pulls, new_repository):

@@ -72,7 +72,7 @@ class Pulls:
                 read_head(self._core, stored_repository, branch)
         if source == destination:
             raise Invalid(
-                "same branch",
+                "source and destination branches are the same: same branch validation error",
                 kind="same_branch",
                 hint="The source of a pull request must differ from its destination.",
             )

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_PATH_BYTES",
     "check_branch",
     "check_path",
+    "check_pull_request_id",
     "check_repository",
     "check_storage_namespace",
     "check_tag",
@@ -29,6 +30,7 @@ _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}", re.ASCII)
 _BRANCH = re.compile(r"\w[-\w]*", re.ASCII)
 # git's branch names may contain dots, and so does the example dev:jane-before-v2.3-merge
 _SCOPED_BRANCH = re.compile(r"\w[-\w]*(:\w[-.\w]*)+", re.ASCII)
+_PULL_REQUEST_ID = re.compile(r"[0-9a-v]{20}")
 _TAG_FORBIDDEN = re.compile(r"[\x00-\x20^?*\[/`\x7f]|\.\.|@\{")
 
 
@@ -69,6 +71,18 @@ def check_tag(name: str) -> None:
             "argument tagID: tag id: invalid value: validation error",
             kind="invalid_tag_name",
             hint="Do not use spaces, slashes, `..`, `@{`, any of ^ ? * [ `, or a dot at the end.",
+        )
+
+
+def check_pull_request_id(pull_id: str) -> None:
+    """Raises Invalid unless `pull_id` has the form of an id of a pull request: an xid, 12 bytes in
+    base32hex.
+    """
+    if not _PULL_REQUEST_ID.fullmatch(pull_id):
+        raise Invalid(
+            "argument pullRequestID: pull request id: invalid value: validation error",
+            kind="invalid_pull_request_id",
+            hint="An id has 20 digits and letters from a to v, as `pr list` prints it.",
         )
 
 

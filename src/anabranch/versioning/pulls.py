@@ -14,6 +14,7 @@ import msgspec
 
 from anabranch.errors import Busy, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.names import check_pull_request_id
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
 from anabranch.model.repository import Repository
@@ -65,9 +66,10 @@ class Pulls:
         self._clock = clock
 
     def read(self, repository: Repository, pull_id: str) -> StoredPull:
-        """Returns a pull request. Raises NotFound."""
+        """Returns a pull request. Raises NotFound, and Invalid for what is no id."""
         raw = self._keyvalue.get(repository.partition, keys.pull(pull_id))
         if raw is None:
+            check_pull_request_id(pull_id)
             raise NotFound("pull request not found", kind="pull_request_not_found")
         return StoredPull(records.pull_from(raw), raw)
 
