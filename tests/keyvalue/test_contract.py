@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from random import Random
+
+import pytest
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 
@@ -177,6 +180,24 @@ def test_later_of_two_writes_of_one_key_wins(store):
     assert store.get("p", b"a") == b"2"
     store.apply([Write("p", b"a", b"3"), Write("p", b"a", None)])
     assert store.get("p", b"a") is None
+
+
+@pytest.mark.parametrize("count", [31, 32, 33, 100, 1000])
+def test_large_apply_makes_its_writes_in_order(store, count):
+    random = Random(count)
+    store.apply([Write("p", b"%d" % number, b"old") for number in range(20)])
+    expected = {b"%d" % number: b"old" for number in range(20)}
+    writes = []
+    for number in range(count):
+        # in the first half keys are only set, so that whole statements have many rows
+        remove = number > count // 2 and random.random() < 0.1
+        writes.append(Write("p", b"%d" % random.randrange(40), None if remove else b"%d" % number))
+    store.apply(writes)
+    for _, key, value in writes:
+        expected.pop(key, None)
+        if value is not None:
+            expected[key] = value
+    assert dict(store.scan("p")) == expected
 
 
 def test_apply_without_writes_checks_expectations(store):

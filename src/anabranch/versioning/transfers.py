@@ -292,8 +292,8 @@ class Transfers:
                 destination = prefixes.map(key)
                 staged = kernel.encode_staged(destination, rewrite(value))
                 writes.append(Write(token, destination, staged))
-                if remove and not overlaps:
-                    writes.append(Write(token, key, _tombstone(key)))
+            if remove and not overlaps:
+                writes += [Write(token, key, _tombstone(key)) for key, _ in page]
             self._keyvalue.apply(writes)
             count += len(page)
         if not count:

@@ -17,6 +17,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -51,6 +52,9 @@ _SET = (
     "INSERT INTO kv (partition, key, value) VALUES (?, ?, ?) "
     "ON CONFLICT DO UPDATE SET value = excluded.value"
 )
+_ROWS_AT_ONCE = 32
+"""Rows of one statement of a large transaction; 32 statements take half as much time again."""
+_SET_ROWS = _SET.replace("(?, ?, ?)", ", ".join(["(?, ?, ?)"] * _ROWS_AT_ONCE))
 _REMOVE = "DELETE FROM kv WHERE partition = ? AND key = ?"
 _SCAN = "SELECT key, value FROM kv WHERE partition = ? AND key >= ? ORDER BY key LIMIT ?"
 _SCAN_TO = (
@@ -272,12 +276,25 @@ def _apply(apply: Apply, cursor: apsw.Cursor) -> int:
     for partition, key, value in apply.expect:
         if cursor.execute(_GET, (partition, key)).get != value:
             return False
-    for partition, key, value in apply.writes:
+    writes = apply.writes
+    if len(writes) < _ROWS_AT_ONCE:
+        _write(writes, cursor)
+        return True
+    for start in range(0, len(writes), _ROWS_AT_ONCE):
+        rows = writes[start : start + _ROWS_AT_ONCE]
+        if len(rows) < _ROWS_AT_ONCE or any(value is None for _, _, value in rows):
+            _write(rows, cursor)
+        else:
+            cursor.execute(_SET_ROWS, tuple(chain.from_iterable(rows)))
+    return True
+
+
+def _write(writes: Sequence[Write], cursor: apsw.Cursor) -> None:
+    for partition, key, value in writes:
         if value is None:
             cursor.execute(_REMOVE, (partition, key))
         else:
             cursor.execute(_SET, (partition, key, value))
-    return True
 
 
 def _open_counter(path: str) -> SeqlockCounter:
