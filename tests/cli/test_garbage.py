@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.wall_clock import wait_a_second
 
 import anabranch
 from anabranch.testing.server import running_server
@@ -60,13 +61,6 @@ def data_files(folder):
 
 def gc(run, folder, *words, **options):
     return run.ok("gc", "lakefs://sea", "--data", folder, "--grace", "0", *words, **options)
-
-
-def wait_a_second():
-    """Until what was stored is of an earlier second than now."""
-    start = int(time.time())
-    while int(time.time()) <= start + 1:
-        time.sleep(0.05)
 
 
 def test_report_removes_nothing(run, folder):

@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 from support.faults.forbidding_proxy import ForbiddingProxy
+from support.wall_clock import wait_a_second
 
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.errors import Conflict
@@ -41,9 +42,7 @@ def lake(emulated_s3, tmp_path):
         lake.repositories.create("sea", f"s3://{bucket}/sea")
         old = lake.objects.upload("sea", "main", "a", [b"old"])
         lake.objects.upload("sea", "main", "a", [b"kept"])
-    start = int(time.time())
-    while int(time.time()) <= start + 1:
-        time.sleep(0.05)
+    wait_a_second()
     return opened, old
 
 

@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from support.stored_files import stored_files
+from support.wall_clock import wait_a_second
 
 import anabranch
 from anabranch.spark.__main__ import main
@@ -93,7 +94,8 @@ def test_garbage_is_found_by_both_engines(run, data):
         lake.objects.upload("sea", "main", "a", [b"old"])
         lake.objects.upload("sea", "main", "a", [b"kept"])
     for file in stored_files(data / "block"):
-        os.utime(file, (1_700_000_000,) * 2)  # what is of the present second is too young
+        os.utime(file, (1_700_000_000,) * 2)
+    wait_a_second()
     words = ("gc", "lakefs://sea", "--data", data, "--grace=0", "--window=0", "--summary", "-")
     found = {}
     for engine in ("local", "spark"):

@@ -106,10 +106,10 @@ class Branches:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
 
-        def admit(_: None) -> ExtraWrites:
-            return self._core.protection.admit_deletion(stored_repository, name)
+            def admit(_: None) -> ExtraWrites:
+                return self._core.protection.admit_deletion(stored_repository, name)
 
-        self._core.branches.delete(stored_repository, name, combine(extra_writes, admit))
+            self._core.branches.delete(stored_repository, name, combine(extra_writes, admit))
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False

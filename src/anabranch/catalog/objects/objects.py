@@ -179,7 +179,8 @@ class Objects:
         The source may be in another repository. The copy keeps checksum, content type and metadata,
         unless `transform_metadata` returns others, and the system metadata, unless `digest_source`
         returns another; its time is that of copying. A `shallow` copy refers to the bytes of the
-        source; else these are copied in the store. Raises as `upload` does, and what both functions
+        source, unless others may replace them (`etag_pinned_reads`); else these are copied in the
+        store. Raises as `upload` does, and what both functions
         raise.
         """
         stored_repository = self._writes.require_writable(
@@ -191,6 +192,7 @@ class Objects:
             else stored_repository
         )
         entry = self._core.objects.get(source, source_ref or branch, source_path)
+        shallow = shallow and not pinned_etag(entry)
         content_type, metadata = entry.content_type, entry.metadata
         if transform_metadata is not None:
             content_type, metadata = transform_metadata(entry)
