@@ -138,15 +138,26 @@ class AlreadyExists(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Both sides changed the same paths. `paths` are the first of them, `count` their number."""
+    """Both sides changed the same paths. `paths` are the first of them, `count` their number;
+    `commit_id` is the commit whose changes conflict, if several are applied.
+    """
 
     kind = "merge_conflict"
     hint = "Choose a strategy (source-wins, dest-wins), or make the two sides agree."
 
-    def __init__(self, message: str, *, paths: Sequence[str] = (), count: int = 0) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        paths: Sequence[str] = (),
+        count: int = 0,
+        commit_id: str = "",
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.paths = tuple(paths)
         self.count = count
+        self.commit_id = commit_id
 
 
 class PreconditionFailed(AnabranchError):

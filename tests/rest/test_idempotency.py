@@ -9,7 +9,7 @@ import uuid
 import httpx2
 import pytest
 
-from anabranch.rest.operations import reviews
+from anabranch.rest.operations import history_edits, reviews
 from anabranch.rest.table import OPERATIONS
 
 HEADER = "Idempotency-Key"
@@ -65,6 +65,8 @@ KEYED = {
     "mergeIntoBranch": ("POST", "/refs/side/merge/main", {}),
     "revertBranch": ("POST", "/branches/main/revert", {"ref": "main", "parent_number": 0}),
     "cherryPick": ("POST", "/branches/main/cherry-pick", {"ref": "side"}),
+    "revertCommits": ("POST", "/branches/main/reverts", {"refs": ["main"]}),
+    "rebaseBranch": ("POST", "/branches/side/rebase", {"onto": "main"}),
     "hardResetBranch": ("PUT", "/branches/main/hard_reset?ref=main~1", None),
     "createBranch": ("POST", "/branches", {"name": "new", "source": "main"}),
     "deleteBranch": ("DELETE", "/branches/side", None),
@@ -83,7 +85,7 @@ STATE = ("/branches", "/tags", "/refs/main/commits", "/pulls")
 
 
 def test_every_keyed_operation_is_tested():
-    operations = (*OPERATIONS, *reviews.OPERATIONS)
+    operations = (*OPERATIONS, *history_edits.EXTENSIONS, *reviews.OPERATIONS)
     assert {operation.id for operation in operations if operation.keyed} == KEYED.keys()
 
 

@@ -1,6 +1,5 @@
 """The history index against plain walks, and the last changes of paths against git."""
 
-import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime
 from random import Random
@@ -8,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.histories.git_contents import GitContents
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Busy, NoChanges
@@ -290,7 +290,7 @@ def test_time_limit_is_given_to_the_graph_in_nanoseconds(sea):
 @pytest.mark.parametrize("seed", range(6))
 def test_last_changes_are_those_of_git_log(sea, tmp_path, seed):
     lake = Lake(sea, seed)
-    git = Git(tmp_path / "git", sea)
+    git = GitContents(tmp_path / "git", sea)
     compared = 0
     for head in lake.heads:
         start = sea.core.commits.get(sea.repository, head)
@@ -300,42 +300,6 @@ def test_last_changes_are_those_of_git_log(sea, tmp_path, seed):
             assert git.last_change(head, path) == found[path]
             compared += 1
     assert compared > 4
-
-
-class Git:
-    """A git repository with the commits and contents of a repository."""
-
-    def __init__(self, folder, sea):
-        self.folder = folder
-        subprocess.run(["git", "init", "--quiet", "--bare", folder], check=True)
-        self.names, self.ids = {}, {}
-        commits = sorted(sea.core.commits.all(sea.repository), key=lambda c: c.generation)
-        marks = {commit.id: number for number, commit in enumerate(commits, 1)}
-        lines = []
-        for commit in commits:
-            lines += ["reset refs/heads/x", ""] if not commit.parents else []
-            lines += ["commit refs/heads/x", f"mark :{marks[commit.id]}"]
-            lines += [f"committer a <a@b> {commit.creation_date} +0000", "data 1", "m"]
-            for number, parent in enumerate(commit.parents):
-                lines.append(f"{'merge' if number else 'from'} :{marks[parent]}")
-            lines.append("deleteall")
-            for path, word in sea.contents(commit.id).items():
-                lines += [f"M 644 inline {path}", f"data {len(word)}", word]
-        text = "\n".join([*lines, ""])
-        self.run("fast-import", "--quiet", "--force", f"--export-marks={folder}/m", text=text)
-        for line in (folder / "m").read_text().splitlines():
-            mark, name = line.split()
-            commit = commits[int(mark[1:]) - 1]
-            self.names[commit.id], self.ids[name] = name, commit.id
-
-    def last_change(self, commit_id, path):
-        name = self.run("log", "-1", "--format=%H", self.names[commit_id], "--", path).strip()
-        return self.ids[name]
-
-    def run(self, *arguments, text=""):
-        command = ["git", f"--git-dir={self.folder}", *arguments]
-        ran = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-        return ran.stdout
 
 
 def test_graph_proposes_only_commits_that_changed_the_path(sea):

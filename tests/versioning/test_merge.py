@@ -162,9 +162,9 @@ def test_an_unknown_strategy_is_refused(sea):
 
 def revert(sea, reference, parent_number=0, **options):
     sea.clock.advance(1)
-    return sea.core.merger.revert(
-        sea.repository, "main", reference, parent_number=parent_number, committer="ada", **options
-    )
+    return sea.core.reverter.revert(
+        sea.repository, "main", [reference], parent_number=parent_number, committer="ada", **options
+    )[0]
 
 
 def pick(sea, reference, **options):

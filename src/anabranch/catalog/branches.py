@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from anabranch.catalog.error_messages import (
@@ -185,26 +185,27 @@ class Branches:
         self,
         repository: str,
         name: str,
-        reference: str,
-        *,
+        *references: str,
         parent_number: int = 0,
         committer: str,
         message: str = "",
         metadata: dict[str, str] | None = None,
         allow_empty: bool = False,
         force: bool = False,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
-    ) -> Commit:
-        """Commits the inverse of a commit's changes; `extra_writes` adds writes."""
+        extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
+    ) -> Sequence[Commit]:
+        """Commits the inverse of the changes of each commit, in order; either all or none.
+        `extra_writes` adds writes.
+        """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         check_parent_number(parent_number, least=0)
         admit = self._core.protection.admission(stored_repository, name)
-        with self._update_errors_after_reference(stored_repository, reference):
-            return self._core.merger.revert(
+        with self._update_errors_after_reference(stored_repository, references):
+            return self._core.reverter.revert(
                 stored_repository,
                 name,
-                reference,
+                references,
                 parent_number=parent_number,
                 committer=committer,
                 message=message,
@@ -232,7 +233,7 @@ class Branches:
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
         admit = self._core.protection.admission(stored_repository, name)
-        with self._update_errors_after_reference(stored_repository, reference):
+        with self._update_errors_after_reference(stored_repository, [reference]):
             return self._core.merger.cherry_pick(
                 stored_repository,
                 name,
@@ -246,16 +247,17 @@ class Branches:
 
     @contextmanager
     def _update_errors_after_reference(
-        self, repository: Repository, reference: str
+        self, repository: Repository, references: Sequence[str]
     ) -> Iterator[None]:
-        """Translates the errors of an update that applies a commit. An error of the reference to
-        that commit replaces all others but that of a missing branch.
+        """Translates the errors of an update that applies commits. An error of a reference to these
+        replaces all others but that of a missing branch.
         """
         try:
             with update_errors():
                 yield
         except (NotFound, Invalid) as error:
             if error.kind != "branch_not_found":
-                with reference_errors(f"get commit from ref {reference}"):
-                    self._core.references.commit(repository, reference)
+                for reference in references:
+                    with reference_errors(f"get commit from ref {reference}"):
+                        self._core.references.commit(repository, reference)
             raise

@@ -28,6 +28,7 @@ from anabranch.catalog.presigning.presigned_urls import PresignedUrls
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls import Pulls
+from anabranch.catalog.rebase import Rebase
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.refs_dump import RefsDumps
 from anabranch.catalog.repositories import Repositories
@@ -101,6 +102,7 @@ class Catalog:
         self.tags = Tags(core)
         self.commits = Commits(core, self.protection)
         self.refs = Refs(core)
+        self.rebase = Rebase(core, self.protection)
         self.blame = Blame(core)
         self.reviews = Reviews(core)
         self.pulls = Pulls(core, self.refs, self.reviews)

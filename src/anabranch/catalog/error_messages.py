@@ -45,8 +45,13 @@ def update_errors() -> Iterator[None]:
     except NoChanges as error:
         raise NoChanges("update branch: no changes", kind=error.kind, hint=error.hint) from error
     except MergeConflict as error:
-        message = f"update branch: {error.message}"
-        raise MergeConflict(message, paths=error.paths, count=error.count) from error
+        raise MergeConflict(
+            f"update branch: {error.message}",
+            paths=error.paths,
+            count=error.count,
+            commit_id=error.commit_id,
+            hint=error.hint,
+        ) from error
 
 
 @contextmanager

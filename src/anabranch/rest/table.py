@@ -13,6 +13,7 @@ from anabranch.rest.operations import (
     commits,
     config,
     health,
+    history_edits,
     images,
     imports,
     metadata,
@@ -46,6 +47,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *auth.OPERATIONS,
     *repositories.OPERATIONS,
     *branches.OPERATIONS,
+    *history_edits.OPERATIONS,
     *branch_protection.OPERATIONS,
     *rules.OPERATIONS,
     *preparation.OPERATIONS,
@@ -70,6 +72,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *transfers.OPERATIONS,
     *blame.OPERATIONS,
     *reviews.OPERATIONS,
+    *history_edits.EXTENSIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
 )

@@ -6,7 +6,7 @@
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
 rules, sweeps, restored, pins, reset, committer, transfers, commit records, dumps of references,
-merger.
+merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from anabranch.versioning.merge import Merger
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.protection import Protection
 from anabranch.versioning.pulls import Pulls
+from anabranch.versioning.rebase import Rebaser
 from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.imports import IMPORTS
@@ -51,6 +52,7 @@ from anabranch.versioning.refs_restore import RefsRestorer
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.restored import RestoredObjects
+from anabranch.versioning.revert import Reverter
 from anabranch.versioning.reviews import Reviews
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
@@ -154,6 +156,10 @@ class Core:
         self.commit_tasks = JobRecords(keyvalue, COMMIT_TASKS)
         self.merge_tasks = JobRecords(keyvalue, MERGE_TASKS)
         self.usage_counts = UsageCounts(keyvalue)
+        self.reverter = Reverter(
+            self.commits, self.references, self.committer, self.merger, self.pins
+        )
+        self.rebaser = Rebaser(self.commits, self.committer, self.merger, self.pins)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

@@ -12,7 +12,6 @@ from typing import Literal
 
 from anabranch import _kernel as kernel
 from anabranch.errors import (
-    Conflict,
     Invalid,
     MergeConflict,
     NoChanges,
@@ -120,7 +119,7 @@ class Merger:
             return self._commits.make(
                 committer=committer,
                 message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=self._merge_trees(
+                metarange_id=self.merge_trees(
                     repository,
                     head.metarange_id,
                     theirs.metarange_id,
@@ -135,61 +134,6 @@ class Merger:
         return self._committer.move_branch(
             repository, destination, make, combine(extra_writes, admit), known
         )
-
-    def revert(
-        self,
-        repository: Repository,
-        branch: str,
-        reference: str,
-        *,
-        parent_number: int,
-        committer: str,
-        message: str = "",
-        metadata: Mapping[str, str] | None = None,
-        allow_empty: bool = False,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
-    ) -> Commit:
-        """Undoes a commit's changes on a branch: merges its parent, with the commit as base.
-
-        Without a parent number, the empty tree stands for the parent of a commit that has none.
-        Raises Conflict for a merge commit without a parent number (1 is the first).
-        """
-        check_parent_number(parent_number, least=0)
-        reverted = self._references.commit(repository, reference)
-        if reverted.is_merge and not parent_number:
-            raise Conflict(
-                "must specify 1-based parent number for reverting merge commit",
-                kind="parent_number_needed",
-            )
-        if parent_number > len(reverted.parents):
-            raise Invalid(
-                f"given commit does not have the given parent number: parent {parent_number}",
-                kind="parent_out_of_range",
-            )
-        parent = kernel.EMPTY_TREE_ID
-        parent_ids = reverted.parents[max(parent_number, 1) - 1 :][:1]
-        if parent_ids:
-            parent = self._commits.get(repository, parent_ids[0]).metarange_id
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committer.require_clean(repository, stored.branch)
-            trees = head.metarange_id, parent, reverted.metarange_id
-            if parent == reverted.metarange_id:
-                metarange_id = head.metarange_id
-            else:
-                metarange_id = self._merge_trees(repository, *trees, "")
-            if metarange_id == head.metarange_id and not allow_empty:
-                raise NoChanges(f"update branch {branch}: no changes")
-            return self._commits.make(
-                committer=committer,
-                message=message or f"Revert {reference}",
-                metarange_id=metarange_id,
-                metadata=metadata or {},
-                parents=[head],
-            )
-
-        admit = self._pins.admission(repository, *parent_ids)
-        return self._committer.move_branch(repository, branch, make, combine(extra_writes, admit))
 
     def cherry_pick(
         self,
@@ -226,7 +170,7 @@ class Merger:
             return self._commits.make(
                 committer=committer,
                 message=message or picked.message,
-                metarange_id=self._merge_trees(
+                metarange_id=self.merge_trees(
                     repository, head.metarange_id, picked.metarange_id, parent.metarange_id, ""
                 ),
                 metadata={**(metadata or picked.metadata), **origin},
@@ -244,7 +188,7 @@ class Merger:
             )
         return self._commits.get(repository, commit.parents[number - 1])
 
-    def _merge_trees(
+    def merge_trees(
         self,
         repository: Repository,
         destination: str,
@@ -252,7 +196,9 @@ class Merger:
         base: str,
         strategy: Strategy,
     ) -> str:
-        """Merges three trees, given by id, and returns the metarange id of the result."""
+        """Merges three trees, given by id, and returns the metarange id of the result. Raises
+        MergeConflict with the conflicting paths.
+        """
         if destination == base:
             return source
         trees = [self._trees.open(repository, tree_id) for tree_id in (destination, source, base)]

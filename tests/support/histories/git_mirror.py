@@ -87,6 +87,11 @@ class GitMirror:
         names = self._git("rev-list", *options, self._names[commit_id])
         return [self._ids[name] for name in names.split()]
 
+    def range(self, base: str, head: str, *options: str) -> list[str]:
+        """Returns the ids that `git rev-list` lists from one commit and not from another."""
+        names = self._git("rev-list", *options, f"{self._names[base]}..{self._names[head]}")
+        return [self._ids[name] for name in names.split()]
+
     def _git(self, *arguments: str, text: bytes = b"") -> str:
         command = ["git", f"--git-dir={self._folder}", *arguments]
         return subprocess.run(command, input=text, capture_output=True, check=True).stdout.decode()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from anabranch.access.permissions import Action
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.branch import Branch
 from anabranch.model.page import DEFAULT_AMOUNT
-from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository, Int64
+from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository
 from anabranch.rest.protocol.resources import on_branch, on_new_branch, on_repository
-from anabranch.rest.protocol.responses import TEXT
+from anabranch.rest.protocol.responses import TEXT, no_content
 from anabranch.rest.schemas.diffs import DiffList, uncommitted_list
 from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
@@ -39,32 +38,6 @@ class ResetCreation(msgspec.Struct, frozen=True, kw_only=True):
 
     type: Literal["object", "common_prefix", "reset"]
     path: str = ""
-    force: bool = False
-
-
-class CommitOverrides(msgspec.Struct, frozen=True, kw_only=True):
-    """Message and metadata that replace those of a commit."""
-
-    message: str = ""
-    metadata: dict[str, str] | UnsetType = UNSET
-
-
-class RevertCreation(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit to revert; for a merge, relative to the parent `parent_number`."""
-
-    ref: str
-    parent_number: Int64
-    commit_overrides: CommitOverrides | UnsetType = UNSET
-    force: bool = False
-    allow_empty: bool = False
-
-
-class CherryPickCreation(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit to cherry-pick; for a merge, relative to the parent `parent_number`."""
-
-    ref: str
-    parent_number: Int64 | UnsetType = UNSET
-    commit_overrides: CommitOverrides | UnsetType = UNSET
     force: bool = False
 
 
@@ -138,7 +111,7 @@ def delete_branch(call: Call[ChangeBranch, None]) -> None:
         params.repository,
         params.branch,
         force=params.force,
-        extra_writes=call.recording(_no_content),
+        extra_writes=call.recording(no_content),
     )
 
 
@@ -161,7 +134,7 @@ def hard_reset_branch(call: Call[HardResetBranch, None]) -> None:
         params.branch,
         params.ref,
         force=params.force,
-        extra_writes=call.recording(_no_content),
+        extra_writes=call.recording(no_content),
     )
 
 
@@ -177,52 +150,6 @@ def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
         amount=page_amount(params.amount),
     )
     return uncommitted_list(page)
-
-
-def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
-    """Reverts a commit by a new one."""
-    body = call.body
-    message, metadata = _overrides(body.commit_overrides)
-    call.services.catalog.branches.revert(
-        call.params.repository,
-        call.params.branch,
-        body.ref,
-        parent_number=body.parent_number,
-        committer=call.committer,
-        message=message,
-        metadata=metadata,
-        allow_empty=body.allow_empty,
-        force=body.force,
-        extra_writes=call.recording(_no_content),
-    )
-
-
-def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
-    """Commits the changes of another commit once more."""
-    body = call.body
-    message, metadata = _overrides(body.commit_overrides)
-    commit = call.services.catalog.branches.cherry_pick(
-        call.params.repository,
-        call.params.branch,
-        body.ref,
-        parent_number=None if body.parent_number is UNSET else body.parent_number,
-        committer=call.committer,
-        message=message,
-        metadata=metadata,
-        force=body.force,
-        extra_writes=call.recording(to_commit),
-    )
-    return to_commit(commit)
-
-
-def _overrides(overrides: CommitOverrides | UnsetType) -> tuple[str, dict[str, str] | None]:
-    if overrides is UNSET:
-        return "", None
-    return overrides.message, None if overrides.metadata is UNSET else overrides.metadata
-
-
-def _no_content(_: object) -> None:
-    """Returns the body of a response without content."""
 
 
 _BRANCHES = "/repositories/{repository}/branches"
@@ -313,32 +240,5 @@ OPERATIONS = (
         params=DiffBranch,
         response=DiffList,
         handler=diff_branch,
-    ),
-    Operation(
-        id="revertBranch",
-        tag="branches",
-        method="POST",
-        path=_BRANCH + "/revert",
-        summary="revert",
-        permission=(Need(Action.REVERT_BRANCH, on_branch),),
-        params=AtBranch,
-        body=RevertCreation,
-        status=204,
-        keyed=True,
-        handler=revert_branch,
-    ),
-    Operation(
-        id="cherryPick",
-        tag="branches",
-        method="POST",
-        path=_BRANCH + "/cherry-pick",
-        summary="apply one commit again",
-        permission=(Need(Action.CREATE_COMMIT, on_branch),),
-        params=AtBranch,
-        body=CherryPickCreation,
-        status=201,
-        response=Commit,
-        keyed=True,
-        handler=cherry_pick,
     ),
 )

@@ -23,6 +23,7 @@ from anabranch.rest.protocol.errors import MergeConflictResult
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtPull, InRepository
 from anabranch.rest.protocol.resources import on_pull_destination, on_repository
+from anabranch.rest.protocol.responses import no_content
 from anabranch.rest.schemas.pagination import (
     PageOfRepository,
     Pagination,
@@ -145,7 +146,7 @@ def update_pull(call: Call[AtPull, PullRequestBasic]) -> None:
         title=None if body.title is UNSET else body.title,
         description=None if body.description is UNSET else body.description,
         status=None if body.status is UNSET else body.status,
-        extra_writes=call.recording(_nothing),
+        extra_writes=call.recording(no_content),
     )
 
 
@@ -165,10 +166,6 @@ def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
         extra_writes=call.recording(lambda commit: MergeResult(commit.id)),
     )
     return MergeResult(commit_id)
-
-
-def _nothing(_: object) -> None:
-    """Returns the body of the response to an update."""
 
 
 def _to_creation_response(pull: model.PullRequest) -> PullRequestCreationResponse:

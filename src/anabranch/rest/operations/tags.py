@@ -10,6 +10,7 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
 from anabranch.rest.protocol.resources import on_new_tag, on_repository, on_tag
+from anabranch.rest.protocol.responses import no_content
 from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
@@ -70,12 +71,8 @@ def delete_tag(call: Call[DeleteTag, None]) -> None:
     """Deletes a tag."""
     params = call.params
     call.services.catalog.tags.delete(
-        params.repository, params.tag, force=params.force, extra_writes=call.recording(_nothing)
+        params.repository, params.tag, force=params.force, extra_writes=call.recording(no_content)
     )
-
-
-def _nothing(_: object) -> None:
-    """Returns the body of the response to a deletion."""
 
 
 _TAGS = "/repositories/{repository}/tags"

@@ -62,12 +62,15 @@ class Error(msgspec.Struct, frozen=True):
 
 
 class MergeConflictResult(msgspec.Struct, frozen=True):
-    """A failed merge: lakeFS's MergeResult without a reference, and the conflicting paths."""
+    """A failed merge: lakeFS's MergeResult without a reference, and the conflicting paths;
+    `commit_id` is the commit whose changes conflict, if several are applied.
+    """
 
     conflict_count: int
     conflicts: list[str]
     message: str
     reference: str = ""
+    commit_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def status_for(error: AnabranchError) -> int:
@@ -97,5 +100,6 @@ def error_response(error: AnabranchError) -> Response:
             conflict_count=error.count,
             conflicts=list(error.paths[:MAX_CONFLICTS_LISTED]),
             message=error.message,
+            commit_id=error.commit_id or msgspec.UNSET,
         )
     return json_response(status, body, headers, error=error)

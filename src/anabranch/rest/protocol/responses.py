@@ -13,7 +13,7 @@ import msgspec
 
 from anabranch.http.response import Response
 
-__all__ = ["BYTES", "JSON", "TEXT", "encode", "json_response"]
+__all__ = ["BYTES", "JSON", "TEXT", "encode", "json_response", "no_content"]
 
 JSON = "application/json"
 BYTES = "application/octet-stream"
@@ -52,3 +52,7 @@ def _shown(value: Any) -> Any:
     if isinstance(value, list):
         return [_shown(item) for item in value]
     return value
+
+
+def no_content(_: object) -> None:
+    """Returns the body of a response without content, whatever the result is."""

@@ -1,0 +1,49 @@
+"""Use case of rebases: a branch's own commits move on top of another reference."""
+
+from __future__ import annotations
+
+from anabranch.catalog.error_messages import reference_errors
+from anabranch.catalog.protection import Protection
+from anabranch.versioning.core import Core
+from anabranch.versioning.rebase import Rebased
+from anabranch.versioning.records import keys
+from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+
+__all__ = ["Rebase"]
+
+
+class Rebase:
+    """Use case of rebases."""
+
+    def __init__(self, core: Core, protection: Protection) -> None:
+        self._core = core
+        self._protection = protection
+
+    def rebase(
+        self,
+        repository: str,
+        branch: str,
+        onto: str,
+        *,
+        committer: str,
+        force: bool = False,
+        extra_writes: ExtraWritesFor[Rebased] | None = None,
+    ) -> Rebased:
+        """Replays a branch's own commits onto the commit of a reference; `extra_writes` adds
+        writes.
+
+        Raises MergeConflict with the paths and the commit that conflict, DirtyBranch, and
+        ProtectedBranch: a rebase replaces commits, as a hard reset does.
+        """
+        core = self._core
+        with core.prefetch(("rebase", repository), keys.branch(branch), keys.branch(onto)):
+            stored_repository = core.repositories.get(repository)
+            check_writable(stored_repository, force=force)
+            self._protection.require_unprotected(stored_repository, branch)
+            core.branches.read(stored_repository, branch)
+            with reference_errors(f"rebase {branch} onto {onto}"):
+                target = core.references.commit(stored_repository, onto)
+        return core.rebaser.rebase(
+            stored_repository, branch, target, committer=committer, extra_writes=extra_writes
+        )

@@ -1,0 +1,169 @@
+"""Rebases: a branch's own commits, made once more on top of another commit.
+
+The commits that the other history lacks are replayed, oldest first, each as a three-way merge with
+its parent as base. As `git rebase` does by default, merge commits are left out and the commits of
+all their lines are replayed in one line; a commit that changes nothing any more is dropped, one
+that never changed anything is kept; and a commit whose parent is already below it stays as it is.
+
+The branch moves once, after the last commit: the new commits are stored in the transaction that
+moves it. A conflict changes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Invalid, MergeConflict
+from anabranch.model.commit import Commit
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import StoredBranch
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.committer import Committer
+from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.merge import Merger
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+
+__all__ = ["AUTHOR_KEY", "DATE_KEY", "MAX_REPLAYED", "ORIGIN_KEY", "Rebased", "Rebaser"]
+
+ORIGIN_KEY = "rebase-origin"
+AUTHOR_KEY = "rebase-committer"
+DATE_KEY = "rebase-date"
+MAX_REPLAYED = 1000
+"""How many commits one rebase may replay: they are stored in one transaction."""
+
+
+class Rebased(NamedTuple):
+    """The branch's new head, and how many commits were replayed and dropped."""
+
+    head: Commit
+    replayed: int
+    dropped: int
+
+
+class Rebaser:
+    """Replays the commits of branches, at most `max_replayed` in one rebase."""
+
+    def __init__(
+        self,
+        commits: Commits,
+        committer: Committer,
+        merger: Merger,
+        pins: Pins,
+        *,
+        max_replayed: int = MAX_REPLAYED,
+    ) -> None:
+        self._commits = commits
+        self._committer = committer
+        self._merger = merger
+        self._pins = pins
+        self._max_replayed = max_replayed
+
+    def rebase(
+        self,
+        repository: Repository,
+        branch: str,
+        onto: Commit,
+        *,
+        committer: str,
+        extra_writes: ExtraWritesFor[Rebased] | None = None,
+    ) -> Rebased:
+        """Replays a branch's commits onto a commit and moves the branch there. `extra_writes` adds
+        writes to those of the move.
+
+        A replayed commit has the message and metadata of its original, the present time, and
+        `committer`. Its metadata name the original (ORIGIN_KEY), and who committed the first
+        original and when (AUTHOR_KEY, DATE_KEY), which git calls the author and the author date.
+
+        Raises MergeConflict with the conflicting paths and commit, DirtyBranch, and Invalid (kind
+        too_many_commits).
+        """
+        result: list[Rebased] = []
+        made: list[Commit] = []
+        origins: list[str] = []
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            self._committer.require_clean(repository, stored.branch)
+            commits = self._own_commits(repository, onto, head)
+            made.clear()
+            origins[:] = [onto.id, *(commit.id for commit in commits)]
+            tip, dropped = onto, 0
+            for commit in commits:
+                if commit.parents == (tip.id,):
+                    tip = commit
+                    continue
+                replayed = self._replay(repository, tip, commit, committer)
+                if replayed is None:
+                    dropped += 1
+                else:
+                    made.append(replayed)
+                    tip = replayed
+            if tip.id == head.id:
+                origins.clear()  # the branch refers to nothing new
+            result[:] = [Rebased(tip, len(made), dropped)]
+            return tip
+
+        def store(_: Commit) -> ExtraWrites:
+            return [self._commits.write(repository, commit) for commit in made], ()
+
+        def admit(_: Commit) -> ExtraWrites:
+            return self._pins.admit_commits(repository, origins)
+
+        def record(_: Commit) -> ExtraWrites:
+            return ((), ()) if extra_writes is None else extra_writes(result[0])
+
+        self._committer.move_branch(repository, branch, make, combine(store, admit, record))
+        return result[0]
+
+    def _own_commits(self, repository: Repository, onto: Commit, head: Commit) -> list[Commit]:
+        """Returns the commits to replay, oldest first."""
+        found = commit_range(self._commits.reader(repository), onto.id, head.id)
+        commits = [commit for commit in reversed(found) if not commit.is_merge]
+        if len(commits) > self._max_replayed:
+            raise Invalid(
+                f"the branch has {len(commits)} commits of its own; at most {self._max_replayed} "
+                "can be rebased at once",
+                kind="too_many_commits",
+                hint="Merge the branch, or make one commit of it by a squash merge.",
+            )
+        return commits
+
+    def _replay(
+        self, repository: Repository, tip: Commit, commit: Commit, committer: str
+    ) -> Commit | None:
+        """Returns a commit with the changes of `commit` on top of `tip`; None if there are none."""
+        base = kernel.EMPTY_TREE_ID
+        if commit.parents:
+            base = self._commits.get(repository, commit.parents[0]).metarange_id
+        if commit.metarange_id == base:
+            metarange_id = tip.metarange_id
+        else:
+            metarange_id = self._merge(repository, tip, commit, base)
+            if metarange_id == tip.metarange_id:
+                return None
+        date = datetime.fromtimestamp(commit.creation_date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        author = {AUTHOR_KEY: commit.committer, DATE_KEY: date}
+        return self._commits.make(
+            committer=committer,
+            message=commit.message,
+            metarange_id=metarange_id,
+            metadata={**author, **commit.metadata, ORIGIN_KEY: commit.id},
+            parents=[tip],
+        )
+
+    def _merge(self, repository: Repository, tip: Commit, commit: Commit, base: str) -> str:
+        try:
+            return self._merger.merge_trees(
+                repository, tip.metarange_id, commit.metarange_id, base, ""
+            )
+        except MergeConflict as error:
+            raise MergeConflict(
+                f"conflict found in commit {commit.id}: nothing was rebased",
+                paths=error.paths,
+                count=error.count,
+                commit_id=commit.id,
+                hint="Merge instead, or change the branch so that the commit and the new base do "
+                "not change the same objects.",
+            ) from error

@@ -1,0 +1,137 @@
+"""Reverts: commits that undo the changes of other commits.
+
+A revert is a three-way merge of the branch with the parent of the undone commit, with that commit
+as base. Several are made in the given order, and the branch moves once, after the last one: the new
+commits are stored in the transaction that moves it, and a conflict changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from anabranch import _kernel as kernel
+from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges
+from anabranch.model.commit import Commit
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import StoredBranch
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.committer import Committer
+from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.merge import Merger, check_parent_number
+from anabranch.versioning.references import References
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+
+__all__ = ["Reverter"]
+
+
+class _Undone(NamedTuple):
+    """A commit to undo, by the reference that names it, and the tree that it is compared with:
+    that of the parent with the id `parent_ids`, which is empty for the empty tree.
+    """
+
+    reference: str
+    commit: Commit
+    parent_ids: tuple[str, ...]
+    parent_tree: str
+
+
+class Reverter:
+    """Undoes commits on branches."""
+
+    def __init__(
+        self,
+        commits: Commits,
+        references: References,
+        committer: Committer,
+        merger: Merger,
+        pins: Pins,
+    ) -> None:
+        self._commits = commits
+        self._references = references
+        self._committer = committer
+        self._merger = merger
+        self._pins = pins
+
+    def revert(
+        self,
+        repository: Repository,
+        branch: str,
+        references: Sequence[str],
+        *,
+        parent_number: int,
+        committer: str,
+        message: str = "",
+        metadata: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
+        extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
+    ) -> list[Commit]:
+        """Undoes commits on a branch, in order, and returns the new commits, one for each. All
+        references are resolved before the first commit is undone. `message` and `metadata` are
+        those of each new commit; `extra_writes` adds writes for them.
+
+        Without a parent number, the empty tree stands for the parent of a commit that has none.
+        Raises Conflict for a merge commit without a parent number (1 is the first), MergeConflict
+        with the conflicting paths and commit, NoChanges unless `allow_empty`, DirtyBranch.
+        """
+        check_parent_number(parent_number, least=0)
+        undone = [self._read(repository, reference, parent_number) for reference in references]
+        made: list[Commit] = []
+
+        def make(stored: StoredBranch, head: Commit) -> Commit:
+            self._committer.require_clean(repository, stored.branch)
+            made.clear()
+            for each in undone:
+                tip = made[-1] if made else head
+                metarange_id = self._undo(repository, tip, each)
+                if metarange_id == tip.metarange_id and not allow_empty:
+                    raise NoChanges(f"update branch {branch}: no changes")
+                commit = self._commits.make(
+                    committer=committer,
+                    message=message or f"Revert {each.reference}",
+                    metarange_id=metarange_id,
+                    metadata=metadata or {},
+                    parents=[tip],
+                )
+                made.append(commit)
+            return made[-1]
+
+        def store(_: Commit) -> ExtraWrites:
+            return [self._commits.write(repository, commit) for commit in made[:-1]], ()
+
+        def record(_: Commit) -> ExtraWrites:
+            return ((), ()) if extra_writes is None else extra_writes(made)
+
+        parents = [parent for each in undone for parent in each.parent_ids]
+        admit = self._pins.admission(repository, *parents)
+        self._committer.move_branch(repository, branch, make, combine(record, store, admit))
+        return made
+
+    def _read(self, repository: Repository, reference: str, parent_number: int) -> _Undone:
+        commit = self._references.commit(repository, reference)
+        if commit.is_merge and not parent_number:
+            raise Conflict(
+                "must specify 1-based parent number for reverting merge commit",
+                kind="parent_number_needed",
+            )
+        if parent_number > len(commit.parents):
+            raise Invalid(
+                f"given commit does not have the given parent number: parent {parent_number}",
+                kind="parent_out_of_range",
+            )
+        parent_ids = commit.parents[max(parent_number, 1) - 1 :][:1]
+        tree = kernel.EMPTY_TREE_ID
+        if parent_ids:
+            tree = self._commits.get(repository, parent_ids[0]).metarange_id
+        return _Undone(reference, commit, parent_ids, tree)
+
+    def _undo(self, repository: Repository, tip: Commit, undone: _Undone) -> str:
+        """Returns the id of the tree of a commit without the changes of another."""
+        if undone.parent_tree == undone.commit.metarange_id:
+            return tip.metarange_id
+        trees = tip.metarange_id, undone.parent_tree, undone.commit.metarange_id
+        try:
+            return self._merger.merge_trees(repository, *trees, "")
+        except MergeConflict as error:
+            error.commit_id = undone.commit.id
+            raise

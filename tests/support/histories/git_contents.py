@@ -1,0 +1,80 @@
+"""A repository's commits with their contents rebuilt in git, to compare what both make of them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+__all__ = ["GitContents"]
+
+_IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgSign=false")
+# git's newer strategy detects renames even if it is told not to, before git 2.50
+_REBASE = (
+    *("--reapply-cherry-picks", "--empty=drop", "--no-stat"),
+    *("--strategy=recursive", "-Xno-renames"),
+)
+
+
+class GitContents:
+    """A bare git repository in `folder` with the commits and contents of a repository's fixture.
+    `names` has git's name of each commit, `ids` the reverse.
+    """
+
+    def __init__(self, folder: Path, sea: Any) -> None:
+        self.folder = folder
+        subprocess.run(["git", "init", "--quiet", "--bare", folder], check=True)
+        self.names: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
+        commits = sorted(sea.core.commits.all(sea.repository), key=lambda c: c.generation)
+        marks = {commit.id: number for number, commit in enumerate(commits, 1)}
+        lines = []
+        for commit in commits:
+            lines += ["reset refs/heads/x", ""] if not commit.parents else []
+            lines += ["commit refs/heads/x", f"mark :{marks[commit.id]}"]
+            lines += [f"committer a <a@b> {commit.creation_date} +0000", "data 1", "m"]
+            for number, parent in enumerate(commit.parents):
+                lines.append(f"{'merge' if number else 'from'} :{marks[parent]}")
+            lines.append("deleteall")
+            for path, word in sea.contents(commit.id).items():
+                lines += [f"M 644 inline {path}", f"data {len(word)}", word]
+        text = "\n".join([*lines, ""])
+        self.run("fast-import", "--quiet", "--force", f"--export-marks={folder}/m", text=text)
+        for line in (folder / "m").read_text().splitlines():
+            mark, name = line.split()
+            commit = commits[int(mark[1:]) - 1]
+            self.names[commit.id], self.ids[name] = name, commit.id
+
+    def rebase(self, head: str, onto: str, work_tree: Path) -> dict[str, str] | None:
+        """Returns the contents after `git rebase` of one commit onto another, in a new work tree;
+        None if git finds a conflict.
+        """
+        names = self.names[onto], self.names[head]
+        self.run("worktree", "add", "--quiet", "--detach", str(work_tree), names[1])
+        options = ["-c", "rebase.backend=merge"]
+        ran = subprocess.run(
+            ["git", *_IDENTITY, *options, "rebase", "--quiet", *_REBASE, names[0]],
+            cwd=work_tree,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ran.returncode:
+            assert "CONFLICT" in ran.stdout, ran.stdout + ran.stderr
+            return None
+        return {
+            str(path.relative_to(work_tree)): path.read_text()
+            for path in work_tree.rglob("*")
+            if path.is_file() and path.name != ".git"
+        }
+
+    def last_change(self, commit_id: str, path: str) -> str:
+        """Returns the id of the last commit that changed a path, by `git log`."""
+        name = self.run("log", "-1", "--format=%H", self.names[commit_id], "--", path).strip()
+        return self.ids[name]
+
+    def run(self, *arguments: str, text: str = "") -> str:
+        """Returns the output of a git command on the repository."""
+        command = ["git", f"--git-dir={self.folder}", *arguments]
+        ran = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        return ran.stdout

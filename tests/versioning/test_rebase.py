@@ -1,0 +1,264 @@
+"""Rebases against git, and what they keep and refuse."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.histories.git_contents import GitContents
+from support.histories.git_mirror import GitMirror
+
+from anabranch.errors import Busy, DirtyBranch, Invalid, MergeConflict, NoChanges
+from anabranch.testing.histories import random_history
+from anabranch.testing.history_strategies import histories
+from anabranch.testing.stores import fail_at
+from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.history.log import log
+from anabranch.versioning.history.revision_walk import ancestors
+from anabranch.versioning.rebase import Rebaser
+
+PATHS = ("a", "b/c", "b/d", "e", "f/g/h", "i")
+
+
+def rebase(sea, branch, onto, **options):
+    sea.clock.advance(1)
+    options = {"committer": "bob"} | options
+    return sea.core.rebaser.rebase(sea.repository, branch, sea.head(onto), **options)
+
+
+def messages(sea, reference):
+    start = sea.head(reference)
+    return [each.message for each in log(sea.core.commits.reader(sea.repository), start)]
+
+
+def make_history(sea, seed, steps=14):
+    """Makes a random history of three branches; returns the branches."""
+    random = Random(seed)
+    branches = ["main"]
+    sea.commit("main", "root", **{path: random.choice("xyz") for path in PATHS})
+    for number in range(steps):
+        branch = random.choice(branches)
+        kind = random.random()
+        if kind < 0.25 and len(branches) < 3:
+            branches.append(f"branch-{number}")
+            sea.branch(branches[-1], branch)
+        elif kind < 0.4:
+            strategy = random.choice(("", "source-wins", "dest-wins"))
+            with suppress(NoChanges, MergeConflict):
+                sea.merge(random.choice(branches), branch, strategy=strategy)
+        else:
+            sea.put(branch, **{random.choice(PATHS): random.choice("wxyz")})
+            if random.random() < 0.2:
+                sea.remove(branch, random.choice(PATHS))
+            with suppress(NoChanges):
+                sea.commit(branch, f"{number}")
+    return branches
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_contents_after_a_rebase_are_those_of_git(sea, tmp_path, seed):
+    compare(sea, tmp_path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_contents_after_a_rebase_are_those_of_git_in_many_histories(sea, tmp_path, seed):
+    compare(sea, tmp_path, seed)
+
+
+def compare(sea, tmp_path, seed):
+    branches = make_history(sea, seed)
+    git = GitContents(tmp_path / "git", sea)
+    heads = {branch: sea.head(branch).id for branch in branches}
+    for branch in branches:
+        for onto in branches:
+            name = f"{branch}-onto-{onto}"
+            expected = git.rebase(heads[branch], heads[onto], tmp_path / name)
+            sea.branch(name, branch)
+            if expected is None:
+                with pytest.raises(MergeConflict) as conflict:
+                    rebase(sea, name, onto)
+                assert conflict.value.paths, f"seed {seed}: {name}"
+                assert sea.head(name).id == heads[branch]
+                continue
+            rebased = rebase(sea, name, onto)
+            assert sea.contents(name) == expected, f"seed {seed}: {name}"
+            assert rebased.head == sea.head(name)
+            read = sea.core.commits.reader(sea.repository)
+            own = commit_range(read, heads[onto], rebased.head.id)
+            assert not any(commit.is_merge for commit in own)
+
+
+@given(histories(), st.data())
+def test_range_has_the_commits_that_only_the_head_reaches(history, data):
+    base, head = (data.draw(st.sampled_from(history.ids)) for _ in range(2))
+    found = [commit.id for commit in commit_range(history.read, base, head)]
+    expected = ancestors(history.read, head).keys() - ancestors(history.read, base).keys()
+    assert len(found) == len(expected)
+    assert set(found) == expected
+    for commit_id in found:
+        parents = set(history[commit_id].parents) & expected
+        assert all(found.index(parent) > found.index(commit_id) for parent in parents)
+
+
+def test_order_of_a_range_is_that_of_git(tmp_path):
+    made = [random_history(Random(seed), 30, f"seed {seed}") for seed in range(30)]
+    mirror = GitMirror(tmp_path / "git", made)
+    for history in made:
+        for base in Random(1).sample(history.ids, 4):
+            head = history.ids[-1]
+            expected = mirror.range(base, head, "--topo-order")
+            assert [commit.id for commit in commit_range(history.read, base, head)] == expected
+
+
+def test_range_reads_no_more_than_the_two_sides():
+    history = random_history(Random(1), 400, "long")
+    tips = history.add(history.ids[-1]), history.add(history.ids[-1])
+    history.reads = 0
+    assert [commit.id for commit in commit_range(history.read, *tips)] == [tips[1]]
+    assert history.reads < 10
+
+
+def test_replayed_commits_keep_message_and_metadata_and_name_their_origin(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    sea.put("dev", b="x")
+    sea.clock.advance(1)
+    original = sea.core.committer.commit(
+        sea.repository, "dev", committer="ada", message="one\ntwo", metadata={"k": "v"}
+    )
+    sea.commit("main", "other", c="x")
+    rebased = rebase(sea, "dev", "main")
+    commit = sea.head("dev")
+    assert rebased == (commit, 1, 0)
+    assert (commit.message, commit.committer) == ("one\ntwo", "bob")
+    assert commit.parents == (sea.head("main").id,)
+    assert commit.creation_date == int(sea.clock.now)
+    assert commit.metadata == {
+        "k": "v",
+        "rebase-origin": original.id,
+        "rebase-committer": "ada",
+        "rebase-date": "2023-11-14T22:13:22Z",
+    }
+    assert sea.contents("dev") == {"a": "x", "b": "x", "c": "x"}
+    sea.commit("main", "again", c="y")
+    rebase(sea, "dev", "main", committer="eve")
+    again = sea.head("dev").metadata
+    assert again == {**commit.metadata, "rebase-origin": commit.id}
+
+
+def test_commit_whose_changes_the_base_has_is_dropped_and_an_empty_one_is_kept(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    sea.commit("dev", "same", b="x")
+    empty = sea.core.committer.commit(
+        *(sea.repository, "dev"), committer="ada", message="empty", metadata={}, allow_empty=True
+    )
+    assert empty.metarange_id == sea.core.commits.get(sea.repository, empty.parents[0]).metarange_id
+    sea.commit("dev", "other", c="x")
+    sea.commit("main", "also", b="x")
+    assert rebase(sea, "dev", "main")[1:] == (2, 1)
+    assert messages(sea, "dev")[:3] == ["other", "empty", "also"]
+
+
+def test_branch_that_is_on_top_already_stays_and_one_that_is_behind_moves_forward(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    head = sea.commit("dev", "one", b="x")
+    assert rebase(sea, "dev", "main") == (head, 0, 0)
+    assert sea.head("dev") == head
+    assert rebase(sea, "main", "dev") == (head, 0, 0)
+    assert sea.head("main") == head
+    assert rebase(sea, "main", "main") == (head, 0, 0)
+
+
+def test_conflict_names_commit_and_paths_and_changes_nothing(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    sea.commit("dev", "fine", b="x")
+    bad = sea.commit("dev", "bad", a="y", c="y")
+    sea.commit("dev", "later", d="y")
+    sea.commit("main", "theirs", a="z", c="z")
+    before = dict(sea.store.scan(sea.repository.partition))
+    with pytest.raises(MergeConflict, match=f"commit {bad.id}") as conflict:
+        rebase(sea, "dev", "main")
+    assert (conflict.value.paths, conflict.value.count) == (("a", "c"), 2)
+    assert conflict.value.commit_id == bad.id
+    assert dict(sea.store.scan(sea.repository.partition)) == before
+
+
+def test_uncommitted_changes_are_refused_and_stay(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    sea.commit("dev", "one", b="x")
+    sea.commit("main", "two", c="x")
+    sea.put("dev", d="x")
+    head = sea.head("dev")
+    with pytest.raises(DirtyBranch):
+        rebase(sea, "dev", "main")
+    assert sea.head("dev") == head
+    assert sea.contents("dev") == {"a": "x", "b": "x", "d": "x"}
+
+
+def test_too_many_commits_are_refused(sea):
+    sea.branch("dev")
+    for word in "xyz":
+        sea.commit("dev", word, a=word)
+    sea.commit("main", "other", b="x")
+    core = sea.core
+    for limit in (2, 3):
+        rebaser = Rebaser(core.commits, core.committer, core.merger, core.pins, max_replayed=limit)
+        onto = sea.head("main")
+        if limit == 3:
+            assert rebaser.rebase(sea.repository, "dev", onto, committer="bob").replayed == 3
+            continue
+        with pytest.raises(Invalid, match="3 commits") as refused:
+            rebaser.rebase(sea.repository, "dev", onto, committer="bob")
+        assert refused.value.kind == "too_many_commits"
+
+
+def test_commits_become_visible_with_the_move_only(sea):
+    sea.branch("dev")
+    sea.commit("dev", "one", a="x")
+    sea.commit("dev", "two", b="x")
+    sea.commit("main", "other", c="x")
+    before = dict(sea.store.scan(sea.repository.partition))
+    sea.keyvalue.before = fail_at("apply", 1, Busy("the disk is full"))
+    with pytest.raises(Busy):
+        rebase(sea, "dev", "main")
+    assert dict(sea.store.scan(sea.repository.partition)) == before
+    assert rebase(sea, "dev", "main").replayed == 2
+
+
+def test_commit_of_another_client_during_a_rebase_is_replayed_as_well(sea, other):
+    sea.branch("dev")
+    sea.commit("dev", "one", a="x")
+    sea.commit("main", "base", c="x")
+    raced = []
+
+    def commit_first(operation, _subject):
+        if operation == "apply" and not raced:
+            raced.append(other.commit("dev", "raced", b="x"))
+
+    sea.keyvalue.before = commit_first
+    rebased = rebase(sea, "dev", "main")
+    assert raced
+    assert rebased.replayed == 2
+    assert messages(sea, "dev") == ["raced", "one", "base", "Repository created"]
+    assert sea.contents("dev") == {"a": "x", "b": "x", "c": "x"}
+
+
+def test_extra_writes_receive_the_result(sea):
+    sea.branch("dev")
+    sea.commit("dev", "one", a="x")
+    sea.commit("main", "base", c="x")
+    seen = []
+
+    def record(rebased):
+        seen.append(rebased)
+        return (), ()
+
+    assert rebase(sea, "dev", "main", extra_writes=record) == seen[-1]
