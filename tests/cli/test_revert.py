@@ -31,13 +31,12 @@ def test_a_revert_of_what_does_not_exist_undoes_nothing(ana, lake):
     assert lake.head("main") == head
 
 
-def test_a_revert_that_fails_says_how_many_were_done(ana, lake):
-    lake.commit("main", "first", a="1")
-    first = lake.head("main")
-    lake.commit("main", "second", a="2")
+def test_reverts_of_which_one_fails_undo_nothing(ana, lake):
+    first = lake.commit("main", "first", a="1")
+    head = lake.commit("main", "second", a="2")
     ran = ana("branch", "revert", lake.at("main"), "main", first, "main", "-y")
     assert ran.code == 1
-    assert "reverted before: 2" in ran.err
+    assert lake.head("main") == head
 
 
 def test_a_merge_is_reverted_relative_to_a_parent(ana, lake):

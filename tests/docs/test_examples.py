@@ -31,12 +31,14 @@ EXAMPLES = [
         re.findall(rf"^{MARK}\n```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     )
 ]
+HISTORY_WORDS = ("log", "annotate", "bisect", "branch", "rebase")
 COMMANDS = [
     (word, line)
     for word, page in (
         ("gc", "garbage-collection.md"),
         ("export", "export.md"),
         ("image", "images.md"),
+        *((word, "rewriting-history.md") for word in HISTORY_WORDS),
         ("pr", "pull-requests.md"),
         ("branch-protect", "pull-requests.md"),
     )

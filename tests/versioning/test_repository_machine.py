@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
-    RuleBasedStateMachine,
     consumes,
     initialize,
     invariant,
     multiple,
     rule,
 )
+from support.histories.history_rules import PATHS, REPOSITORY, HistoryRules
 from support.services.postgres import clear
 
 from anabranch.errors import (
@@ -44,9 +44,7 @@ from anabranch.testing.model_repository import ModelBranch, ModelCommit, ModelRe
 from anabranch.versioning.records.keys import PROTECTION
 from anabranch.versioning.records.references import protection_bytes
 
-PATHS = st.sampled_from(["a", "a/b", "a/b/c", "a/c", "a//c", "b", "b/ü", "b/✓", "z" * 40])
 BODIES = st.sampled_from([b"", b"one", b"two", b"three"])
-REPOSITORY = "sea"
 USERS = st.sampled_from(["ada", "bob", "cleo"])
 
 
@@ -62,11 +60,11 @@ class ModelPull:
     approvals: dict[str, str] = field(default_factory=dict)
 
 
-class RepositoryMachine(RuleBasedStateMachine):
+class RepositoryMachine(HistoryRules):
     """A lake and its model, told the same things."""
 
-    branches = Bundle("branches")
-    commits = Bundle("commits")
+    branches = HistoryRules.branches
+    commits = HistoryRules.commits
     pulls = Bundle("pulls")
 
     def __init__(self) -> None:

@@ -58,6 +58,13 @@ SECTIONS = (
             CommandEntry(
                 "cherry-pick", "cherry_pick", "Apply the changes of one commit to a branch"
             ),
+            CommandEntry(
+                "rebase", "rebase", "Replay a branch's own commits onto another reference"
+            ),
+            CommandEntry("annotate", "annotate", "Show the last commit that changed each object"),
+            CommandEntry(
+                "bisect", "bisect.group", "Find the first bad commit by testing few commits"
+            ),
             CommandEntry("pr", "pr", "List, create, review and merge pull requests"),
             CommandEntry("show", "show", "Show a commit"),
             CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),

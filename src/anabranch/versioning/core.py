@@ -159,7 +159,7 @@ class Core:
         self.reverter = Reverter(
             self.commits, self.references, self.committer, self.merger, self.pins
         )
-        self.rebaser = Rebaser(self.commits, self.committer, self.merger, self.pins)
+        self.rebaser = Rebaser(self.commits, self.committer, self.merger, self.trees, self.pins)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

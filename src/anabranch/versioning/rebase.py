@@ -25,6 +25,7 @@ from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.merge import Merger
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.trees import Trees
 
 __all__ = ["AUTHOR_KEY", "DATE_KEY", "MAX_REPLAYED", "ORIGIN_KEY", "Rebased", "Rebaser"]
 
@@ -51,6 +52,7 @@ class Rebaser:
         commits: Commits,
         committer: Committer,
         merger: Merger,
+        trees: Trees,
         pins: Pins,
         *,
         max_replayed: int = MAX_REPLAYED,
@@ -58,6 +60,7 @@ class Rebaser:
         self._commits = commits
         self._committer = committer
         self._merger = merger
+        self._trees = trees
         self._pins = pins
         self._max_replayed = max_replayed
 
@@ -137,7 +140,7 @@ class Rebaser:
         base = kernel.EMPTY_TREE_ID
         if commit.parents:
             base = self._commits.get(repository, commit.parents[0]).metarange_id
-        if commit.metarange_id == base:
+        if self._has_no_changes(repository, commit, base):
             metarange_id = tip.metarange_id
         else:
             metarange_id = self._merge(repository, tip, commit, base)
@@ -151,6 +154,15 @@ class Rebaser:
             metarange_id=metarange_id,
             metadata={**author, **commit.metadata, ORIGIN_KEY: commit.id},
             parents=[tip],
+        )
+
+    def _has_no_changes(self, repository: Repository, commit: Commit, base: str) -> bool:
+        """Returns whether a commit's tree is that of its parent, given by id."""
+        if commit.metarange_id == base:
+            return True
+        # the initial commit has no tree; a commit after it has an empty one
+        return base == kernel.EMPTY_TREE_ID and not len(
+            self._trees.open(repository, commit.metarange_id)
         )
 
     def _merge(self, repository: Repository, tip: Commit, commit: Commit, base: str) -> str:

@@ -92,6 +92,14 @@ class GitMirror:
         names = self._git("rev-list", *options, f"{self._names[base]}..{self._names[head]}")
         return [self._ids[name] for name in names.split()]
 
+    def bisection_distances(self, good: str, bad: str) -> dict[str, int]:
+        """Returns the commits that `git rev-list --bisect-all` lists, with their distances."""
+        names = f"^{self._names[good]}", self._names[bad]
+        lines = self._git("rev-list", "--bisect-all", *names).splitlines()
+        return {
+            self._ids[line[:40]]: int(line.rpartition("dist=")[2].rstrip(")")) for line in lines
+        }
+
     def _git(self, *arguments: str, text: bytes = b"") -> str:
         command = ["git", f"--git-dir={self._folder}", *arguments]
         return subprocess.run(command, input=text, capture_output=True, check=True).stdout.decode()

@@ -67,9 +67,12 @@ def _delete(call: Call) -> None:
 def _reset(call: Call) -> None:
     options = call.arguments
     branch = options.branch
-    if options.prefix and options.object:
-        raise Usage("--prefix and --object exclude each other", hint="Give one of them.")
+    if sum(map(bool, (options.prefix, options.object, options.to))) > 1:
+        raise Usage("--prefix, --object and --to exclude each other", hint="Give one of them.")
     place = address(branch.repository, branch.ref)
+    if options.to:
+        _move(call, place, same_repository(branch.repository, options.to))
+        return
     if options.object:
         body, what = {"type": "object", "path": options.object}, f"of {options.object!r} "
     elif options.prefix:
@@ -81,6 +84,18 @@ def _reset(call: Call) -> None:
         *("PUT", "repositories", branch.repository, "branches", branch.ref), body=body
     )
     call.output.done(f"Discarded the uncommitted changes {what}on {place}")
+
+
+def _move(call: Call, place: str, ref: str) -> None:
+    """Moves a branch to another commit."""
+    branch = call.arguments.branch
+    call.confirm(f"Move {place} to {ref}? Commits that only the branch has will expire.")
+    call.connection.send(
+        *("PUT", "repositories", branch.repository, "branches", branch.ref, "hard_reset"), ref=ref
+    )
+    path = ("repositories", branch.repository, "branches", branch.ref)
+    head = call.connection.get(*path)["commit_id"]
+    call.output.done(f"Moved {place} to {call.output.paint(head, 'id')}", {"commit_id": head})
 
 
 COMMAND = Group(
@@ -131,17 +146,25 @@ COMMAND = Group(
         ),
         Command(
             "reset",
-            "Discard uncommitted changes of a branch",
+            "Discard uncommitted changes of a branch, or move it to another commit",
             _reset,
             arguments=(BRANCH,),
             options=(
                 Option("--prefix", "Discard only changes of objects with this prefix", "PREFIX"),
                 Option("--object", "Discard only the change of this object", "PATH"),
+                Option(
+                    "--to",
+                    "Move the branch, which has no uncommitted changes, to the commit of this "
+                    "reference (a hard reset)",
+                    "REF",
+                    parse=ref_or_name,
+                ),
                 YES,
             ),
             examples=(
                 "branch reset lakefs://flights/fix-may",
                 "branch reset lakefs://flights/fix-may --prefix month=05/ --yes",
+                "branch reset lakefs://flights/fix-may --to main~1",
             ),
         ),
         REVERT,

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from anabranch.cli.commands.log_filter import META_FILTER, CommitFilter
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option, positive
 from anabranch.cli.framework.context import Call
@@ -37,16 +38,18 @@ class _History:
     """The commits to show, newest first. `next_offset` is the position of the next one, if any."""
 
     def __init__(self, call: Call) -> None:
-        self._no_merges = call.arguments.no_merges
+        self._filter = CommitFilter.of(call.arguments)
         self._amount = call.arguments.amount
-        self._pages = _pages(call, filtered=True, amount=None if self._no_merges else self._amount)
+        self._pages = _pages(
+            call, filtered=True, amount=None if self._filter.leaves_out else self._amount
+        )
         self.next_offset = ""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         shown = 0
         last = ""
         for commit in self._pages:
-            if self._no_merges and len(commit["parents"]) > 1:
+            if not self._filter.shows(commit):
                 continue
             if shown == self._amount:
                 self.next_offset = last
@@ -110,7 +113,7 @@ def _nodes(call: Call, commits: dict[str, dict[str, Any]]) -> list[Node]:
     """
     options = call.arguments
     everything: Iterable[dict[str, Any]] = commits.values()
-    leaves_out = options.no_merges or options.objects or options.prefixes
+    leaves_out = CommitFilter.of(options).leaves_out or options.objects or options.prefixes
     if leaves_out:
         everything = _pages(call, filtered=False)
     parents = slice(1 if options.first_parent else None)
@@ -167,6 +170,10 @@ COMMAND = Command(
         Option("--first-parent", "Follow only the first parent of merges"),
         Option("--no-merges", "Leave out commits with several parents"),
         Option("--since", "Show only commits since this date or time", "TIME", parse=_date),
+        Option("--until", "Show only commits until this date or time", "TIME", parse=_date),
+        Option("--committer", "Show only commits whose committer contains this text", "TEXT"),
+        Option("--message", "Show only commits whose message contains this text", "TEXT"),
+        META_FILTER,
         Option("--stop-at", "Show no commits after this one", "COMMIT"),
         Option("--objects", "Show only commits that changed this object", "PATH", repeat=True),
         Option(
@@ -181,5 +188,6 @@ COMMAND = Command(
         "log lakefs://flights/main --amount 10",
         "log lakefs://flights/main --graph",
         "log lakefs://flights/main --prefixes month=05/ --since 2026-01-01",
+        "log lakefs://flights/main --committer ada --meta job=nightly",
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import YES, Argument, Command, Option, positive
 from anabranch.cli.framework.context import Call
@@ -23,29 +22,20 @@ def _revert(call: Call) -> None:
     place = address(branch.repository, branch.ref)
     repository = ("repositories", branch.repository)
     refs = [same_repository(branch.repository, commit) for commit in options.commit]
-    # `main~1` would be another commit once the first one has been reverted
     ids = [call.connection.get(*repository, "commits", ref)["id"] for ref in refs]
     call.confirm(f"Revert {' and '.join(refs)} on {place}?")
-    reverted: list[str] = []
-    for ref, commit_id in zip(refs, ids, strict=True):
-        body = {
-            "ref": commit_id,
+    made = call.connection.send(
+        *("POST", *repository, "branches", branch.ref, "reverts"),
+        body={
+            "refs": ids,
             "parent_number": options.parent_number or 0,
             "allow_empty": options.allow_empty_commit,
-        }
-        try:
-            call.connection.send(
-                *("POST", *repository, "branches", branch.ref, "revert"), body=body
-            )
-        except Failure as failure:
-            if reverted:
-                failure.message = f"{ref}: {failure.message}; reverted before: {len(reverted)}"
-            raise
-        reverted.append(commit_id)
-    head = call.connection.get(*repository, "branches", branch.ref)["commit_id"]
+        },
+    )["results"]
+    head = made[-1]["id"]
     call.output.done(
         f"Reverted {' and '.join(refs)} on {place} at {call.output.paint(head, 'id')}",
-        {"reverted": reverted, "commit_id": head},
+        {"reverted": ids, "commit_id": head},
     )
 
 
@@ -64,7 +54,7 @@ REVERT = Command(
     ),
     options=(PARENT, Option("--allow-empty-commit", "Commit even if nothing changes"), YES),
     details="All commits are looked up before the first one is undone: main~1 means that of the "
-    "branch as it is.",
+    "branch as it is. Either all are undone or none.",
     examples=(
         "branch revert lakefs://flights/main main",
         "branch revert lakefs://flights/main main~1 main~2 --yes",

@@ -1,0 +1,1 @@
+"""`bisect`: find the first commit that is bad."""
