@@ -17,7 +17,7 @@ import anabranch.spark
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import Invalid, NotSupported
 from anabranch.model.entry import Entry
-from anabranch.spark.data_source.provider import PushingReader, data_source
+from anabranch.spark.data_source.provider import PushdownReader, data_source
 from anabranch.spark.data_source.read_options import parse_options
 from anabranch.testing.tree_strategies import CUTS
 
@@ -198,12 +198,12 @@ def test_through_a_server(spark, server, repository):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"refrence": "main"}, "refrence: no such option"),
+        ({"refrence": "main"}, "refrence: unknown option"),
         ({}, "the option reference is missing"),
-        ({"what": "weather"}, "weather: not one of objects"),
+        ({"what": "weather"}, "weather: must be one of objects"),
         ({"what": "changes", "left": "main"}, "the option right is missing"),
         ({"reference": "main", "entries_per_task": "many"}, "entries_per_task"),
-        ({"reference": "main", "server": "http://somewhere"}, "must be given together"),
+        ({"reference": "main", "server": "http://somewhere"}, "must be set together"),
         ({"reference": "main", "repository": ""}, "the option repository is missing"),
     ],
 )
@@ -216,7 +216,7 @@ def test_options_that_are_refused(options, message):
     ("options", "message"),
     [
         ({"reference": "nothing"}, "NotFound"),
-        ({"refrence": "main"}, "refrence: no such option"),
+        ({"refrence": "main"}, "refrence: unknown option"),
         ({"reference": "main", "lake": "/nowhere"}, "not a lake"),
         ({"branch": "main"}, "is for streams"),
     ],
@@ -271,7 +271,7 @@ def test_conditions_that_are_taken_over_are_fulfilled(filled, tmp_path, prefix, 
     options = {"lake": f"{tmp_path}/lake", "repository": "sea", "reference": "after"}
 
     def found(prefix, pushed):
-        reader = PushingReader(parse_options({**options, "prefix": prefix}, None))
+        reader = PushdownReader(parse_options({**options, "prefix": prefix}, None))
         left = list(reader.pushFilters(pushed))
         batches = [batch for piece in reader.partitions() for batch in reader.read(piece)]
         objects = [row for batch in batches for row in batch.to_pylist()]

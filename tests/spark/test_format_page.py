@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from anabranch.spark.data_source.readers import READINGS
+from anabranch.spark.data_source.readers import READERS
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -52,9 +52,9 @@ def test_its_stream_runs(spark, server, repository, capfd):
     assert f"{repository.ref('main').get_commit().id} added 1" in told
 
 
-@pytest.mark.parametrize("what", READINGS)
+@pytest.mark.parametrize("what", READERS)
 def test_its_table_tells_all(what):
     (line,) = re.findall(rf"^\| [^|]*`{what}`[^|]*\|.*$", PAGE, re.MULTILINE)
     if "as the function" not in line and "those of `changes`" not in line:
-        names = re.findall(r"(\w+) (?:STRING|BIGINT|TIMESTAMP|ARRAY|MAP)", READINGS[what].schema)
+        names = re.findall(r"(\w+) (?:STRING|BIGINT|TIMESTAMP|ARRAY|MAP)", READERS[what].schema)
         assert [name for name in names if name not in line] == []

@@ -22,9 +22,9 @@ from anabranch.keyvalue.contract import Write
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.jobs.leases import Lease, hold_lease
-from anabranch.spark.sources import held_commits
+from anabranch.spark.sources import commit_pins
 from anabranch.spark.sources.commit_sources import open_references
-from anabranch.spark.sources.server_pins import ServedPin
+from anabranch.spark.sources.server_pins import ServerPin
 from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
@@ -224,10 +224,10 @@ class Session:
 
 def held(sea, monkeypatch):
     """Holds the head for a session, with a lease of a second; returns the session."""
-    monkeypatch.setattr(held_commits, "Lease", partial(Lease, seconds=1))
+    monkeypatch.setattr(commit_pins, "Lease", partial(Lease, seconds=1))
     session = Session()
     references = open_references(sea.source, sea.name)
-    held_commits.hold(session, sea.source, sea.name, references, [sea.head])
+    commit_pins.pin_for_session(session, sea.source, sea.name, references, [sea.head])
     assert sea.pinned == {sea.head}
     return session
 
@@ -243,7 +243,7 @@ def test_a_commit_is_held_until_the_session_is_stopped(sea, monkeypatch):
 
 
 def test_a_commit_is_held_for_a_day_at_most(sea, monkeypatch):
-    monkeypatch.setattr(held_commits, "HOLD_SECONDS", 0.5)
+    monkeypatch.setattr(commit_pins, "SESSION_PIN_SECONDS", 0.5)
     held(sea, monkeypatch)
     eventually(lambda: not sea.pinned)
 
@@ -354,7 +354,7 @@ def test_a_server_that_has_no_pins_is_used_without(caplog):
     with ThreadingHTTPServer(("127.0.0.1", 0), WithoutPins) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        pin = ServedPin(anabranch.spark.Server(url, "key", "secret").calls, "sea")
+        pin = ServerPin(anabranch.spark.Server(url, "key", "secret").calls, "sea")
         with hold_lease(pin, ["0" * 64]) as lease:
             lease.verify()
         server.shutdown()

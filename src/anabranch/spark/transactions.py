@@ -1,7 +1,8 @@
-"""Transactions: changes on a hidden branch that are merged completely or not at all.
+"""Transactions: changes on a hidden branch that are merged atomically at the end of a block.
 
-The changes are invisible until the block ends; an error in the block discards them. After the
-block, only merged changes are deleted, and conflicting ones if the caller wants that.
+Other readers do not see the changes until the block ends; an error in the block discards them. If
+the merge fails, the hidden branch with the committed changes is kept, unless the caller requests
+that conflicting changes are discarded.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError, MergeConflict, NoChanges
 from anabranch.spark.sources.commit_sources import Source, open_references
-from anabranch.spark.sources.references import throw_away
+from anabranch.spark.sources.references import discard_branch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["transaction"]
 
-_SHOWN = 5
-"""The number of conflicting paths in a message."""
+_MAX_SHOWN_PATHS = 5
+"""The maximum number of conflicting paths in an error message."""
 
 
 @contextmanager
@@ -39,64 +40,69 @@ def transaction(
     """Gives the name of a hidden branch created from `branch`, for `s3a://repository/name/path`.
 
     When the block ends without an error, its changes are committed and merged into `branch`, both
-    with `message` (by default the name of Spark's application) and `metadata` (the application's id
-    is added as `spark.app.id`); then the hidden branch is deleted. A block without changes creates
-    no commit. If the block raises, the hidden branch is deleted and the error propagates.
+    with `message` (by default with the name of the Spark application) and `metadata` (the id of the
+    application is added as `spark.app.id`); then the hidden branch is deleted. A block without
+    changes creates no commit. If the block raises, the hidden branch is deleted and the error
+    propagates.
 
-    Raises NotFound immediately if the repository or the branch does not exist. Raises
-    MergeConflict, with the paths, if both sides changed the same ones: the hidden branch then
-    stays, with the changes committed, and the error names it; without `keep_conflicting` it is
-    deleted. It also stays if the commit or the merge fails for another reason; a note of the error
-    has its name.
+    Raises NotFound at the beginning if the repository or the branch does not exist. Raises
+    MergeConflict, with the paths, if both branches changed the same paths: the hidden branch is
+    kept, with the changes committed, and the error names it; without `keep_conflicting` it is
+    deleted. It is also kept if the commit or the merge fails for another reason; a note of the
+    error names it.
     """
     references = open_references(source, repository)
     start = references.branch(branch).commit_id
     name = f"transaction-{secrets.token_hex(8)}"
-    told = {"spark.app.id": spark.conf.get("spark.app.id", "") or "", **(metadata or {})}
-    words = message or f"Transaction of {spark.conf.get('spark.app.name', 'Spark')}"
+    commit_metadata = {"spark.app.id": spark.conf.get("spark.app.id", "") or "", **(metadata or {})}
+    commit_message = message or f"Transaction of {spark.conf.get('spark.app.name', 'Spark')}"
     references.create_hidden(name, start)
     try:
         yield name
     except BaseException as error:
-        throw_away(references, name, error)
+        discard_branch(references, name, error)
         raise
     try:
         with suppress(NoChanges):
-            references.commit_staged(name, words, told)
+            references.commit_staged(name, commit_message, commit_metadata)
         with suppress(NoChanges):
-            references.merge(name, branch, words, told)
+            references.merge(name, branch, commit_message, commit_metadata)
     except MergeConflict as error:
         if not keep_conflicting:
-            throw_away(references, name, error)
-        raise _translate_errors(error, repository, branch, name, kept=keep_conflicting) from error
+            discard_branch(references, name, error)
+        raise _conflict_error(error, repository, branch, name, kept=keep_conflicting) from error
     except AnabranchError as error:
-        error.add_note(f"What the transaction did is on the hidden branch {name} of {repository}.")
+        error.add_note(
+            f"The changes of the transaction are on the hidden branch {name} of {repository}."
+        )
         raise
     try:
         references.delete_branch(name)
     except AnabranchError as error:
-        # the changes are merged: after an error the caller would repeat them
+        # the changes are merged: an error would make the caller repeat them
         warnings.warn(
             f"{repository}: {name} is merged into {branch}, but was not deleted: {error}",
             stacklevel=3,
         )
 
 
-def _translate_errors(
+def _conflict_error(
     error: MergeConflict, repository: str, branch: str, name: str, *, kept: bool
 ) -> MergeConflict:
-    """Returns the error of a conflict for the caller of the transaction."""
-    paths = ", ".join(error.paths[:_SHOWN]) + (", …" if error.count > _SHOWN else "")
-    told = MergeConflict(
-        f"{repository}: nothing was merged: {branch} has changed meanwhile at {error.count} of the"
-        f" paths that the transaction changed: {paths}",
+    """Returns a merge conflict as the error of a transaction."""
+    paths = ", ".join(error.paths[:_MAX_SHOWN_PATHS]) + (
+        ", …" if error.count > _MAX_SHOWN_PATHS else ""
+    )
+    conflict = MergeConflict(
+        f"{repository}: nothing was merged: {branch} has changed at {error.count} of the paths that"
+        f" the transaction changed, since it began: {paths}",
         paths=error.paths,
         count=error.count,
     )
-    told.hint = (
-        f"The work is kept on the hidden branch {name}: merge it with a strategy (source-wins,"
+    conflict.hint = (
+        f"The changes are kept on the hidden branch {name}: merge it with a strategy (source-wins,"
         " dest-wins), or delete it."
         if kept
-        else "The work is thrown away: do it again from the branch as it is now."
+        else "The changes were discarded: repeat them on the current head of the branch."
     )
-    return told
+    return conflict

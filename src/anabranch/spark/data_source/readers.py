@@ -1,7 +1,7 @@
 """Readers of the format `anabranch`, one for each value of the option `what`.
 
-Objects and changes are planned as the functions of these names plan them. The others are small: a
-single task reads them page by page.
+Objects and changes are planned as by the functions `objects` and `changes`. The other results are
+small: a single task reads them, page by page.
 """
 
 from __future__ import annotations
@@ -32,68 +32,72 @@ from anabranch.spark.dataframes.columns import (
 from anabranch.spark.dataframes.objects import plan_objects
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.planning.scan_plan import Plan
+from anabranch.spark.sources.commit_pins import pin_for_query
 from anabranch.spark.sources.commit_sources import open_references, open_repository
-from anabranch.spark.sources.held_commits import pin_for_query
 from anabranch.spark.sources.references import References
 
-__all__ = ["READINGS", "DataReader"]
+__all__ = ["READERS", "DataReader"]
 
-_BATCH = 10_000
+_BATCH_ROWS = 10_000
 
 
 class DataReader(NamedTuple):
-    """The schema for Spark, the planning function, and the column that `prefix` filters, if any."""
+    """The schema, the planning function, and the column that `prefix` restricts, if any."""
 
     schema: str
     plan: Callable[[ReadOptions], Plan]
     column: str | None = None
 
 
-def _objects(asked: ReadOptions) -> Plan:
-    with open_source(asked.place) as source:
-        repository = open_repository(source, asked.repository)
-        commit = repository.references.commit(asked.reference)
+def _objects(options: ReadOptions) -> Plan:
+    with open_source(options.location) as source:
+        repository = open_repository(source, options.repository)
+        commit = repository.references.commit(options.reference)
         pin_for_query(repository.references, [commit.id])
-        return plan_objects(repository, commit, asked.prefix, asked.entries_per_task)
+        return plan_objects(repository, commit, options.prefix, options.entries_per_task)
 
 
-def _changes(asked: ReadOptions) -> Plan:
-    with open_source(asked.place) as source:
-        repository = open_repository(source, asked.repository)
+def _changes(options: ReadOptions) -> Plan:
+    with open_source(options.location) as source:
+        repository = open_repository(source, options.repository)
         references = repository.references
-        both = references.commit(asked.left), references.commit(asked.right)
-        pin_for_query(references, [commit.id for commit in both])
-        return plan_changes(repository, *both, asked.prefix, asked.entries_per_task)
+        left, right = references.commit(options.left), references.commit(options.right)
+        pin_for_query(references, [left.id, right.id])
+        return plan_changes(repository, left, right, options.prefix, options.entries_per_task)
 
 
-def _ranges(asked: ReadOptions) -> Plan:
-    with open_source(asked.place) as source:
-        found = open_repository(source, asked.repository).ranges(asked.reference, asked.prefix)
-    pieces = [found[start : start + _BATCH] for start in range(0, len(found), _BATCH)]
-    return Plan(pieces, _range_rows)
+def _ranges(options: ReadOptions) -> Plan:
+    with open_source(options.location) as source:
+        ranges = open_repository(source, options.repository).ranges(
+            options.reference, options.prefix
+        )
+    partitions = [
+        ranges[start : start + _BATCH_ROWS] for start in range(0, len(ranges), _BATCH_ROWS)
+    ]
+    return Plan(partitions, _range_rows)
 
 
 def _range_rows(ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
     rows = (
         {
-            "id": found.id,
-            "min_path": decode_key(found.min_key),
-            "max_path": decode_key(found.max_key),
-            "objects": found.entries,
-            "estimated_size": found.size,
+            "id": each.id,
+            "min_path": decode_key(each.min_key),
+            "max_path": decode_key(each.max_key),
+            "objects": each.entries,
+            "estimated_size": each.size,
         }
-        for found in ranges
+        for each in ranges
     )
     return _batches(rows, RANGES_ARROW)
 
 
-def _commits(asked: ReadOptions) -> Plan:
-    return Plan([asked], _commit_rows)
+def _commits(options: ReadOptions) -> Plan:
+    return Plan([options], _commit_rows)
 
 
-def _commit_rows(asked: ReadOptions) -> Iterator[pa.RecordBatch]:
-    with open_source(asked.place) as source:
-        commits = open_references(source, asked.repository).log(asked.reference)
+def _commit_rows(options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    with open_source(options.location) as source:
+        commits = open_references(source, options.repository).log(options.reference)
         yield from _batches(map(_commit_row, commits), COMMITS_ARROW)
 
 
@@ -110,16 +114,18 @@ def _commit_row(commit: Commit) -> dict[str, Any]:
     }
 
 
-def _pointers(list_prefix: Callable[[References, str], Iterator[Any]], asked: ReadOptions) -> Plan:
-    return Plan([asked], partial(_pointer_rows, list_prefix))
+def _pointers(
+    list_prefix: Callable[[References, str], Iterator[Any]], options: ReadOptions
+) -> Plan:
+    return Plan([options], partial(_pointer_rows, list_prefix))
 
 
 def _pointer_rows(
-    list_prefix: Callable[[References, str], Iterator[Any]], asked: ReadOptions
+    list_prefix: Callable[[References, str], Iterator[Any]], options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
-    with open_source(asked.place) as source:
-        found = list_prefix(open_references(source, asked.repository), asked.prefix)
-        yield from _batches((pointer._asdict() for pointer in found), POINTERS_ARROW)
+    with open_source(options.location) as source:
+        pointers = list_prefix(open_references(source, options.repository), options.prefix)
+        yield from _batches((pointer._asdict() for pointer in pointers), POINTERS_ARROW)
 
 
 def _branches(references: References, prefix: str) -> Iterator[Any]:
@@ -132,25 +138,25 @@ def _tags(references: References, prefix: str) -> Iterator[Any]:
 
 def _batches(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yields rows in batches."""
-    source = iter(rows)
-    while some := list(itertools.islice(source, _BATCH)):
-        yield pa.RecordBatch.from_pylist(some, schema=schema)
+    remaining = iter(rows)
+    while batch := list(itertools.islice(remaining, _BATCH_ROWS)):
+        yield pa.RecordBatch.from_pylist(batch, schema=schema)
 
 
-def _only_streamed(asked: ReadOptions) -> Plan:
+def _reject_batch_query(options: ReadOptions) -> Plan:
     raise NotSupported(
-        f"{asked.repository}: the option branch is for streams",
+        f"{options.repository}: the option branch is for streams",
         hint="Use spark.readStream, or read changes with the options left and right.",
     )
 
 
-READINGS = {
+READERS = {
     "objects": DataReader(OBJECTS, _objects, "path"),
     "changes": DataReader(CHANGES, _changes, "path"),
     "commits": DataReader(COMMITS, _commits),
     "branches": DataReader(POINTERS, partial(_pointers, _branches), "id"),
     "tags": DataReader(POINTERS, partial(_pointers, _tags), "id"),
     "ranges": DataReader(RANGES, _ranges),
-    "steps": DataReader(STEPS, _only_streamed),
+    "steps": DataReader(STEPS, _reject_batch_query),
 }
-"""By the option `what`."""
+"""The readers by the value of the option `what`."""

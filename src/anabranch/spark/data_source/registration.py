@@ -22,20 +22,20 @@ def register(
     *,
     push_filters: bool = False,
 ) -> None:
-    """Makes `spark.read.format("anabranch")` known to a session.
+    """Registers the format `anabranch`, for `spark.read` and `spark.readStream`, with a session.
 
-    `source` is a server, or the folder of a lake; where it is not given, each reader's options say.
-    With `push_filters`, conditions on paths and names are taken over before tables are read
-    (`spark.sql.python.filterPushdown.enabled` is set for that): **only** where each table that is
-    loaded is used once, since Spark 4.1.4 mixes up the plans of two queries of one. The option
-    `prefix` does the same and is always right.
+    `source` is a server or the folder of a lake; without it, the options of each query name one.
+    With `push_filters`, filters on the prefixes of paths and names are pushed down, and
+    `spark.sql.python.filterPushdown.enabled` is set. Use it **only** if each loaded table is used
+    once, because Spark 4.1.4 reuses the partitions of one query for other queries of the table.
+    The option `prefix` has the same effect without this restriction.
 
     Raises NotSupported for a Spark before 4.1.
     """
     require_version(spark)
-    from anabranch.spark.data_source.provider import data_source  # noqa: PLC0415  it imports PySpark
+    from anabranch.spark.data_source.provider import data_source  # noqa: PLC0415  imports PySpark
 
-    place = source if source is None or isinstance(source, Server) else os.fspath(source)
-    spark.dataSource.register(data_source(place, pushing=push_filters))
+    default = source if source is None or isinstance(source, Server) else os.fspath(source)
+    spark.dataSource.register(data_source(default, push_filters=push_filters))
     if push_filters:
         spark.conf.set(_PUSHDOWN, "true")

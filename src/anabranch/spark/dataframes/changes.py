@@ -1,8 +1,8 @@
 """The differences between two commits, as a DataFrame.
 
-Ranges that both commits share are never read, so the cost follows the size of the difference. If
-one commit has no entries in a range, the other's are read as whole batches; otherwise the kernel
-compares them, and rows are built one by one.
+Ranges that both commits share are not read, so the cost is proportional to the size of the
+difference. If only one commit has ranges in a partition, their entries are read as Arrow batches.
+Otherwise the kernel compares the ranges of both, and rows are built one by one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
 from anabranch.spark.dataframes.columns import CHANGES, CHANGES_ARROW, ENTRY_ARROW
 from anabranch.spark.dataframes.objects import read_objects
-from anabranch.spark.planning.partition_planning import ENTRIES, Pair, cut_difference
-from anabranch.spark.planning.scan_plan import Plan, in_tasks
+from anabranch.spark.planning.partition_planning import (
+    ENTRIES_PER_TASK,
+    DiffPartition,
+    partition_diff,
+)
+from anabranch.spark.planning.scan_plan import Plan, map_in_tasks
+from anabranch.spark.sources.commit_pins import pin_for_session
 from anabranch.spark.sources.commit_sources import Repository, Source, open_repository
-from anabranch.spark.sources.held_commits import hold
 from anabranch.spark.sources.stores import Opener
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 from anabranch.versioning.records.entries import entry_from
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["changes", "plan_changes", "read_changes"]
 
-_BATCH = 10_000
+_BATCH_ROWS = 10_000
 
 
 def changes(
@@ -42,60 +46,70 @@ def changes(
     right: str,
     *,
     prefix: str = "",
-    entries_per_task: int = ENTRIES,
+    entries_per_task: int = ENTRIES_PER_TASK,
     store: Opener | None = None,
 ) -> DataFrame:
     """Returns the changes from `left` to `right`, as a two-dot diff: change (added, removed or
     changed), path, and the objects of `left` and `right` with the columns of `objects`; null where
     the object does not exist. References and errors are as for `objects`.
     """
-    found = open_repository(source, repository, store)
-    both = found.references.commit(left), found.references.commit(right)
-    hold(spark, source, repository, found.references, [commit.id for commit in both])
-    return in_tasks(spark, *plan_changes(found, *both, prefix, entries_per_task), CHANGES)
+    opened = open_repository(source, repository, store)
+    commits = opened.references.commit(left), opened.references.commit(right)
+    commit_ids = [commit.id for commit in commits]
+    pin_for_session(spark, source, repository, opened.references, commit_ids)
+    plan = plan_changes(opened, *commits, prefix, entries_per_task)
+    return map_in_tasks(spark, *plan, CHANGES)
 
 
 def plan_changes(
     repository: Repository, left: Commit, right: Commit, prefix: str, entries: int
 ) -> Plan:
-    """Returns the plan that compares two commits, about this many entries for each task. Ranges
-    that both share are left out.
+    """Returns the plan that compares two commits, with about `entries` entries in each task. Ranges
+    that both commits share are left out.
     """
-    pieces = cut_difference(
-        repository.ranges_of(left.metarange_id, prefix),
-        repository.ranges_of(right.metarange_id, prefix),
+    partitions = partition_diff(
+        repository.ranges_in_tree(left.metarange_id, prefix),
+        repository.ranges_in_tree(right.metarange_id, prefix),
         entries,
     )
     read = partial(
         read_changes, repository.tables, repository.storage_namespace, encode_path(prefix)
     )
-    return Plan(pieces, read)
+    return Plan(partitions, read)
 
 
 def read_changes(
-    files: TableFiles, storage_namespace: str, prefix: bytes, pair: Pair
+    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: DiffPartition
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the changes of one piece, in order."""
-    if pair.left and pair.right:
-        yield from _compared(files, storage_namespace, prefix, pair)
+    """Yields the changes of one partition, by path."""
+    if ranges.left and ranges.right:
+        yield from _diff(files, storage_namespace, prefix, ranges)
         return
-    kind = "added" if pair.right else "removed"
-    for batch in read_objects(files, storage_namespace, prefix, pair.left or pair.right):
-        yield _one_sided(kind, batch)
+    kind = "added" if ranges.right else "removed"
+    for batch in read_objects(files, storage_namespace, prefix, ranges.left or ranges.right):
+        yield _one_sided_changes(kind, batch)
 
 
-def _compared(
-    files: TableFiles, storage_namespace: str, prefix: bytes, pair: Pair
+def _diff(
+    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: DiffPartition
 ) -> Iterator[pa.RecordBatch]:
-    def shown(value: tuple[bytes, bytes] | None) -> dict[str, Any] | None:
-        return None if value is None else _shown(entry_from(value), storage_namespace)
+    def to_struct(value: tuple[bytes, bytes] | None) -> dict[str, Any] | None:
+        return None if value is None else _entry_struct(entry_from(value), storage_namespace)
 
-    with open_range_tables(files, pair.left) as left, open_range_tables(files, pair.right) as right:
+    with (
+        open_range_tables(files, ranges.left) as left,
+        open_range_tables(files, ranges.right) as right,
+    ):
         after, more = b"", True
         while more:
-            page = left.diff(right, prefix=prefix, after=after, amount=_BATCH)
+            page = left.diff(right, prefix=prefix, after=after, amount=_BATCH_ROWS)
             rows = [
-                {"change": kind, "path": decode_key(key), "left": shown(old), "right": shown(new)}
+                {
+                    "change": kind,
+                    "path": decode_key(key),
+                    "left": to_struct(old),
+                    "right": to_struct(new),
+                }
                 for kind, key, old, new in page.rows
             ]
             if rows:
@@ -104,20 +118,20 @@ def _compared(
             more = page.has_more
 
 
-def _one_sided(kind: str, objects: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns objects as changes."""
+def _one_sided_changes(kind: str, objects: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns objects as additions or removals."""
     entries = pa.StructArray.from_arrays(
         [objects.column(field.name) for field in ENTRY_ARROW], fields=list(ENTRY_ARROW)
     )
-    nothing = pa.nulls(objects.num_rows, ENTRY_ARROW)
-    sides = [nothing, entries] if kind == "added" else [entries, nothing]
+    nulls = pa.nulls(objects.num_rows, ENTRY_ARROW)
+    sides = [nulls, entries] if kind == "added" else [entries, nulls]
     return pa.RecordBatch.from_arrays(
         [pa.repeat(pa.scalar(kind), objects.num_rows), objects.column("path"), *sides],
         schema=CHANGES_ARROW,
     )
 
 
-def _shown(entry: Entry, storage_namespace: str) -> dict[str, Any]:
+def _entry_struct(entry: Entry, storage_namespace: str) -> dict[str, Any]:
     return {
         "physical_address": physical_address(storage_namespace, entry.address, entry.address_type),
         "last_modified": entry.mtime * 1_000_000 + entry.mtime_nanos // 1000,

@@ -1,4 +1,4 @@
-"""The columns of DataFrames, as types of Spark and of Arrow."""
+"""The schemas of DataFrames, for Spark and for Arrow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CHANGES_ARROW = pa.schema(
 )
 
 STEPS = f"commit STRING, {CHANGES}"
-"""The schema of changes commit by commit, for Spark."""
+"""The schema of steps, the changes of single commits, for Spark."""
 
 STEPS_ARROW = pa.schema([("commit", pa.string()), *CHANGES_ARROW])
 
@@ -65,7 +65,7 @@ COMMITS_ARROW = pa.schema(
 )
 
 POINTERS = "id STRING, commit_id STRING"
-"""The schema of branches and of tags, for Spark."""
+"""The schema of branches and tags, for Spark."""
 
 POINTERS_ARROW = pa.schema([("id", pa.string()), ("commit_id", pa.string())])
 

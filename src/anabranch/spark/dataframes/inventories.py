@@ -1,4 +1,4 @@
-"""Listings as DataFrames: files with rows, and S3 Inventories, for `import_listing`."""
+"""Listings for `import_listing` as DataFrames: files of rows, and S3 Inventories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["file_listing", "inventory_listing"]
 
-_ROWS = (
+_LISTING_SCHEMA = (
     "path STRING, physical_address STRING, size BIGINT, checksum STRING, last_modified TIMESTAMP, "
     "metadata MAP<STRING, STRING>, content_type STRING"
 )
@@ -27,83 +27,82 @@ _LOCAL = "local://"
 
 
 def inventory_listing(
-    spark: SparkSession, place: str, blocks: BlockStore | None = None, *, prefix: str = ""
+    spark: SparkSession, location: str, blocks: BlockStore | None = None, *, prefix: str = ""
 ) -> DataFrame:
-    """Returns the objects of the S3 Inventory whose manifest, or whose folder, is at a path or at
-    an address of the store `blocks`; only keys that begin with `prefix`. Workers read the files at
-    their locations, which S3A or all machines must be able to read.
+    """Returns the objects of an S3 Inventory whose keys begin with `prefix`. `location` is the path
+    of its manifest or of its folder, or an address of either in the store `blocks`. Workers read
+    the files of the inventory in place, through S3A or from a path that all machines share.
 
     Raises NotFound, Denied, and Invalid for anything that is not an inventory.
     """
-    inventory = find_inventory(place, blocks)
+    inventory = find_inventory(location, blocks)
     manifest = inventory.manifest
-    places = [_as_spark_says(where) for _, where in inventory.places]
+    urls = [_spark_url(each) for _, each in inventory.places]
     rows: DataFrame
-    if not places:
+    if not urls:
         rows = spark.createDataFrame(
             [], ", ".join(f"{name} STRING" for name in ("bucket", "key", "size"))
         )
     elif manifest.kind == "csv":
         schema = ", ".join(f"`{name}` STRING" for name in manifest.csv_columns)
-        rows = spark.read.schema(schema).option("escape", '"').csv(places)
+        rows = spark.read.schema(schema).option("escape", '"').csv(urls)
     else:
-        rows = spark.read.format(manifest.kind).load(places)
+        rows = spark.read.format(manifest.kind).load(urls)
     encoded = manifest.kind == "csv"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield inventory_rows_of(batch, encoded=encoded, prefix=prefix)
 
-    return rows.select(*inventory_columns(rows.columns)).mapInArrow(read, _ROWS)
+    return rows.select(*inventory_columns(rows.columns)).mapInArrow(read, _LISTING_SCHEMA)
 
 
-def file_listing(spark: SparkSession, places: Iterable[str]) -> DataFrame:
-    """Returns the rows of files in Parquet, ORC or CSV. The files, or folders of files, are given
-    by paths or by addresses that S3A can read; their names have the format's extension. Rows are
-    read as by the local engine. Raises NotFound, Invalid.
+def file_listing(spark: SparkSession, locations: Iterable[str]) -> DataFrame:
+    """Returns the rows of Parquet, ORC or CSV files. `locations` are paths, or addresses that S3A
+    can read, of files or of folders of files; the extension of a file is that of its format. Rows
+    are parsed as by the local engine. Raises NotFound, Invalid.
     """
-    files = [each for place in places for each in _files(place)]
-    frames = [_read(spark, kind, found) for kind, found in _by_format(files).items()]
-    whole = frames[0]
+    urls = [url for location in locations for url in _file_urls(location)]
+    frames = [_read(spark, kind, each) for kind, each in _by_format(urls).items()]
+    union = frames[0]
     for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return whole
+        union = union.unionByName(frame)
+    return union
 
 
-def _read(spark: SparkSession, kind: str, places: list[str]) -> DataFrame:
+def _read(spark: SparkSession, kind: str, urls: list[str]) -> DataFrame:
     if kind == "csv":
         options = {"header": "true", "escape": '"', "multiLine": "true"}
-        rows = spark.read.options(**options).csv(places)
+        rows = spark.read.options(**options).csv(urls)
     else:
-        rows = spark.read.format(kind).load(places)
+        rows = spark.read.format(kind).load(urls)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield to_listed(batch)
 
-    return rows.select(*parse_columns(rows.columns).values()).mapInArrow(read, _ROWS)
+    return rows.select(*parse_columns(rows.columns).values()).mapInArrow(read, _LISTING_SCHEMA)
 
 
-def _files(place: str) -> list[str]:
-    if "://" in place and not place.startswith("file://"):
-        return [_as_spark_says(place)]
-    return [_as_spark_says(str(path)) for path in files_at(Path(place.removeprefix("file://")))]
+def _file_urls(location: str) -> list[str]:
+    if "://" in location and not location.startswith("file://"):
+        return [_spark_url(location)]
+    return [_spark_url(str(path)) for path in files_at(Path(location.removeprefix("file://")))]
 
 
-def _by_format(files: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for file in files:
-        stem = file.rpartition("/")[2]
-        kind = next((kind for kind in ("csv", "orc") if f".{kind}" in stem), "parquet")
-        found.setdefault(kind, []).append(file)
-    return found
+def _by_format(urls: list[str]) -> dict[str, list[str]]:
+    by_format: dict[str, list[str]] = {}
+    for url in urls:
+        name = url.rpartition("/")[2]
+        kind = next((kind for kind in ("csv", "orc") if f".{kind}" in name), "parquet")
+        by_format.setdefault(kind, []).append(url)
+    return by_format
 
 
-def _as_spark_says(place: str) -> str:
+def _spark_url(location: str) -> str:
     """Returns the URL that Spark uses for a path or an address."""
-    if place.startswith(_LOCAL):
-        place = place.removeprefix(_LOCAL)
-    if "://" not in place:
-        return Path(place).resolve().as_uri()
-    scheme, _, rest = place.partition("://")
-    return f"s3a://{rest}" if scheme == "s3" else place
+    location = location.removeprefix(_LOCAL)
+    if "://" not in location:
+        return Path(location).resolve().as_uri()
+    scheme, _, rest = location.partition("://")
+    return f"s3a://{rest}" if scheme == "s3" else location

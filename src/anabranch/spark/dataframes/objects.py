@@ -1,4 +1,4 @@
-"""The objects of a commit with their metadata, as a DataFrame."""
+"""The objects of a commit, with their metadata, as a DataFrame."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from anabranch.model.commit import Commit
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType
 from anabranch.model.names import encode_path
 from anabranch.spark.dataframes.columns import OBJECTS, OBJECTS_ARROW
-from anabranch.spark.planning.partition_planning import ENTRIES, Cut, cut
-from anabranch.spark.planning.scan_plan import Plan, in_tasks
+from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Ranges, partition_ranges
+from anabranch.spark.planning.scan_plan import Plan, map_in_tasks
+from anabranch.spark.sources.commit_pins import pin_for_session
 from anabranch.spark.sources.commit_sources import Repository, Source, open_repository
-from anabranch.spark.sources.held_commits import hold
 from anabranch.spark.sources.stores import Opener
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["objects", "plan_objects", "read_objects"]
 
-_BATCH = 20_000
+_BATCH_ROWS = 20_000
 
 
 def objects(
@@ -36,60 +36,62 @@ def objects(
     reference: str,
     *,
     prefix: str = "",
-    entries_per_task: int = ENTRIES,
+    entries_per_task: int = ENTRIES_PER_TASK,
     store: Opener | None = None,
 ) -> DataFrame:
-    """Returns the objects of the commit of a reference whose paths begin with `prefix`: path,
-    physical_address, last_modified, size (bytes), checksum, metadata, content_type. Uncommitted
-    changes are not included. A lake without a folder needs the `store` that workers use.
+    """Returns the objects of a commit whose paths begin with `prefix`: path, physical_address,
+    last_modified, size (bytes), checksum, metadata, content_type. Uncommitted changes are not
+    included. Unless the lake is in a folder, `store` must give workers access to its object store.
 
-    The reference is resolved immediately; tables are read when Spark runs. The objects are pinned
-    against garbage collection until the session stops, for a day at most. Raises NotFound. A
-    missing or damaged table fails the job with an error that names it.
+    The reference is resolved immediately; tables are read when Spark runs a query. The objects are
+    pinned against garbage collection until the session stops, for a day at most. Raises NotFound. A
+    missing or damaged table fails the Spark job with an error that names the table.
     """
-    found = open_repository(source, repository, store)
-    commit = found.references.commit(reference)
-    hold(spark, source, repository, found.references, [commit.id])
-    return in_tasks(spark, *plan_objects(found, commit, prefix, entries_per_task), OBJECTS)
+    opened = open_repository(source, repository, store)
+    commit = opened.references.commit(reference)
+    pin_for_session(spark, source, repository, opened.references, [commit.id])
+    return map_in_tasks(spark, *plan_objects(opened, commit, prefix, entries_per_task), OBJECTS)
 
 
 def plan_objects(repository: Repository, commit: Commit, prefix: str, entries: int) -> Plan:
-    """Returns the plan that reads a commit's objects, about this many entries for each task."""
+    """Returns the plan that reads a commit's objects, with about `entries` entries in each task."""
     read = partial(
         read_objects, repository.tables, repository.storage_namespace, encode_path(prefix)
     )
-    return Plan(cut(repository.ranges_of(commit.metarange_id, prefix), entries), read)
+    return Plan(
+        partition_ranges(repository.ranges_in_tree(commit.metarange_id, prefix), entries), read
+    )
 
 
 def read_objects(
-    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: Cut
+    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: Ranges
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the objects of several ranges, in order. Raises Corrupt, which names the file."""
+    """Yields the objects of ranges, by path. Raises Corrupt, with the name of the table's file."""
     with open_range_tables(files, ranges) as tree:
-        scan = tree.scan(prefix=prefix, batch=_BATCH)
+        scan = tree.scan(prefix=prefix, batch=_BATCH_ROWS)
         try:
             for batch in pa.RecordBatchReader.from_stream(scan):
-                yield _as_seen(batch, storage_namespace)
+                yield _to_objects(batch, storage_namespace)
         except pa.ArrowInvalid as error:
-            # an error of the kernel, wrapped by Arrow
+            # Arrow wraps the kernel's errors
             raise Corrupt(str(error).removeprefix("External error: ")) from error
 
 
-def _as_seen(batch: pa.RecordBatch, storage_namespace: str) -> pa.RecordBatch:
-    """Returns objects with complete addresses and with defaults for missing values."""
+def _to_objects(batch: pa.RecordBatch, storage_namespace: str) -> pa.RecordBatch:
+    """Returns entries with absolute addresses and with a default content type."""
     columns = {name: batch.column(name) for name in batch.schema.names}
-    columns["physical_address"] = _whole(
+    columns["physical_address"] = _absolute_addresses(
         columns["physical_address"], columns["address_type"], storage_namespace.rstrip("/")
     )
-    columns["content_type"] = _defaulted(columns["content_type"])
+    columns["content_type"] = _default_content_types(columns["content_type"])
     return pa.RecordBatch.from_arrays(
         [columns[field.name].cast(field.type) for field in OBJECTS_ARROW], schema=OBJECTS_ARROW
     )
 
 
-def _whole(address: pa.Array, kind: pa.Array, root: str) -> pa.Array:
-    """Returns addresses with the namespace added to relative ones. The objects of a batch are
-    mostly alike; then no choice is made for each row.
+def _absolute_addresses(address: pa.Array, kind: pa.Array, root: str) -> pa.Array:
+    """Returns addresses with the namespace prepended to relative ones. Usually all addresses of a
+    batch are of the same type; then rows are not distinguished.
     """
     full = pc.equal(kind, AddressType.FULL.value)
     by_prefix = pc.equal(kind, AddressType.BY_PREFIX.value)
@@ -97,12 +99,12 @@ def _whole(address: pa.Array, kind: pa.Array, root: str) -> pa.Array:
         full = pc.or_(full, pc.and_(by_prefix, pc.match_substring(address, "://")))
     if pc.all(full).as_py():
         return address
-    below = pc.binary_join_element_wise(root, address, "/")
-    return pc.if_else(full, address, below) if pc.any(full).as_py() else below
+    absolute = pc.binary_join_element_wise(root, address, "/")
+    return pc.if_else(full, address, absolute) if pc.any(full).as_py() else absolute
 
 
-def _defaulted(content: pa.Array) -> pa.Array:
-    missing = pc.equal(content, "")
+def _default_content_types(content_types: pa.Array) -> pa.Array:
+    missing = pc.equal(content_types, "")
     if pc.all(missing).as_py():
-        return pa.repeat(pa.scalar(DEFAULT_CONTENT_TYPE), len(content))
-    return pc.if_else(missing, DEFAULT_CONTENT_TYPE, content)
+        return pa.repeat(pa.scalar(DEFAULT_CONTENT_TYPE), len(content_types))
+    return pc.if_else(missing, DEFAULT_CONTENT_TYPE, content_types)

@@ -1,4 +1,4 @@
-"""Listings of a prefix of a bucket or of a folder, made by several tasks."""
+"""Listings of a prefix of a bucket or of a folder, which tasks list concurrently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.blocks.external_objects import Source, base_length
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import NotSupported
 from anabranch.spark.planning.listing_slices import Slice, cut_names
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.stores import Opener, open_store, unreachable
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prefix_listing"]
 
-_COLUMNS = (
+_SCHEMA = (
     "path STRING, physical_address STRING, size BIGINT, checksum STRING, last_modified TIMESTAMP"
 )
 _ARROW = pa.schema(
@@ -35,67 +35,71 @@ _ARROW = pa.schema(
         ("last_modified", pa.timestamp("us", "UTC")),
     ]
 )
-_BATCH = 10_000
+_BATCH_ROWS = 10_000
 _TASKS = 64
 
 
 def prefix_listing(
     spark: SparkSession, source: Stores, prefix: str, *, store: Opener | None = None
 ) -> DataFrame:
-    """Returns the objects whose addresses begin with a prefix, as a listing for `import_listing`. A
-    bucket is cut into about 64 slices, or more; `store` is the store that workers use. The direct
-    content of a folder is listed immediately and divided among at most 64 tasks, which need to see
-    the folder at the same path. A marker of the prefix itself, which would have no path, is left
-    out.
+    """Returns the objects whose addresses begin with a prefix, as a listing for `import_listing`.
+    Paths are relative to the last slash of the prefix.
+
+    The driver divides a bucket into about 64 slices or more, which tasks list; `store` gives
+    workers access to the bucket. In a folder, the driver lists the direct children and divides them
+    among at most 64 tasks, which need to see the folder at the same path. An object at the prefix
+    itself, such as a directory marker, is left out, because its path would be empty.
 
     Raises NotFound and Denied for a prefix that cannot be read, Invalid for an address of another
-    store, and NotSupported without a store where one is needed, and for stores that cannot list.
+    store, and NotSupported if a `store` is needed, and for stores that cannot list a prefix.
     """
     sources = source.blocks.sources
     if isinstance(sources, LocalExternalObjects):
         prefix = sources.prefix(prefix)
     base = base_length(prefix)
     if isinstance(sources, LocalExternalObjects):
-        found = sources.children(prefix)
-        shares = [found[number::_TASKS] for number in range(min(_TASKS, len(found)))]
-        return in_tasks(spark, shares, partial(_below, sources, base), _COLUMNS)
+        children = sources.children(prefix)
+        partitions = [children[number::_TASKS] for number in range(min(_TASKS, len(children)))]
+        return map_in_tasks(spark, partitions, partial(_list_children, sources, base), _SCHEMA)
     if not isinstance(sources, CloudExternalObjects):
-        raise NotSupported(f"{prefix}: this store can list its own blocks only")
+        raise NotSupported(f"{prefix}: this store can list only its own blocks")
     if store is None:
         raise unreachable(prefix)
     bucket = sources
 
     def first_after(name: str) -> str | None:
-        found = (each.address[len(prefix) :] for each in bucket.list(prefix, name))
-        return next((each for each in found if each != name), None)  # one may be empty, too
+        names = (each.address[len(prefix) :] for each in bucket.list(prefix, name))
+        return next((each for each in names if each != name), None)  # both may be empty
 
     slices = cut_names(first_after, _TASKS)
-    return in_tasks(spark, slices, partial(_slice, store, prefix, base), _COLUMNS)
+    return map_in_tasks(spark, slices, partial(_list_slice, store, prefix, base), _SCHEMA)
 
 
-def _below(
+def _list_children(
     sources: LocalExternalObjects, base: int, addresses: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    return _rows((source for address in addresses for source in _at(sources, address)), base)
+    return _rows(
+        (source for address in addresses for source in _list_child(sources, address)), base
+    )
 
 
-def _slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[pa.RecordBatch]:
+def _list_slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[pa.RecordBatch]:
     last = part.last.encode()
     with open_store(store) as blocks:
         sources = blocks.sources
-        assert isinstance(sources, CloudExternalObjects)  # noqa: S101  the driver's are
-        found: Iterator[Source] = sources.list(prefix, part.after)
+        assert isinstance(sources, CloudExternalObjects)  # noqa: S101  checked by the driver
+        objects: Iterator[Source] = sources.list(prefix, part.after)
         if last:
-            found = takewhile(lambda each: each.address[len(prefix) :].encode() <= last, found)
-        yield from _rows((each for each in found if each.name), base)
+            objects = takewhile(lambda each: each.address[len(prefix) :].encode() <= last, objects)
+        yield from _rows((each for each in objects if each.name), base)
 
 
-def _rows(found: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
-    while batch := list(islice(found, _BATCH)):
+def _rows(objects: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
+    while batch := list(islice(objects, _BATCH_ROWS)):
         yield pa.RecordBatch.from_arrays(
             [
-                pa.array([_text(source.address[base:]) for source in batch], pa.string()),
-                pa.array([_text(source.address) for source in batch], pa.string()),
+                pa.array([_valid_text(source.address[base:]) for source in batch], pa.string()),
+                pa.array([_valid_text(source.address) for source in batch], pa.string()),
                 pa.array([source.size for source in batch], pa.int64()),
                 pa.array([source.checksum for source in batch], pa.string()),
                 pa.array([source.mtime // 1_000 for source in batch], _ARROW.field(4).type),
@@ -104,15 +108,15 @@ def _rows(found: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _at(sources: LocalExternalObjects, address: str) -> Iterator[Source]:
+def _list_child(sources: LocalExternalObjects, address: str) -> Iterator[Source]:
     if address.endswith("/"):
         yield from sources.list(address)
     else:
         yield sources.find(address)
 
 
-def _text(name: str) -> str | None:
-    """Returns a name if it is valid Unicode, None otherwise."""
+def _valid_text(name: str) -> str | None:
+    """Returns a name, or None if it is not valid Unicode."""
     try:
         name.encode()
     except UnicodeEncodeError:

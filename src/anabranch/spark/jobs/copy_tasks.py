@@ -23,7 +23,7 @@ from anabranch.pipelines.exports.changes import Change, changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copied, Copier
 from anabranch.pipelines.exports.destination_parsing import parse_destination
-from anabranch.spark.planning.partition_planning import Cut
+from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
@@ -51,7 +51,7 @@ class Share(NamedTuple):
     `of`th from `number` on, after a key.
     """
 
-    trees: tuple[Cut, ...]
+    trees: tuple[Ranges, ...]
     after: bytes
     number: int
     of: int

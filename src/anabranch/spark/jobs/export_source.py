@@ -15,8 +15,8 @@ from anabranch.model.repository import Repository
 from anabranch.pipelines.jobs.leases import HeldPin, StoredPin
 from anabranch.spark.planning.partition_planning import Range, list_ranges
 from anabranch.spark.sources.commit_sources import Stores, open_tables
-from anabranch.spark.sources.references import ServedReferences
-from anabranch.spark.sources.server_pins import ServedPin
+from anabranch.spark.sources.references import ServerReferences
+from anabranch.spark.sources.server_pins import ServerPin
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, store_opener
 from anabranch.spark.sources.table_files import FolderTables, StoredTables
@@ -68,7 +68,7 @@ def tree_ranges(found: ExportSource, commit_id: str) -> list[Range]:
     if not commit_id:
         return []
     metarange_id = found.commit(commit_id).metarange_id
-    with found.tables.located() as locate, translate_errors():
+    with found.tables.locator() as locate, translate_errors():
         return list_ranges(kernel.Tables().tree(metarange_id, locate))
 
 
@@ -100,7 +100,7 @@ class _OfServer:
 
     def __init__(self, server: Server, name: str, store: Opener, blocks: BlockStore) -> None:
         self._calls = server.calls
-        self._references = ServedReferences(server.calls, name)
+        self._references = ServerReferences(server.calls, name)
         self.blocks = blocks
         self.opener = store
         namespace = kept_namespace(server.storage_namespace(name), blocks)
@@ -119,7 +119,7 @@ class _OfServer:
 
     def new_pin(self) -> HeldPin:
         """Returns a pin of the server."""
-        return ServedPin(self._calls, self.repository.id)
+        return ServerPin(self._calls, self.repository.id)
 
     def namespaces(self) -> Mapping[str, str]:
         """Returns the storage namespaces of all repositories that the user may see."""

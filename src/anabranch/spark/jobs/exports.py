@@ -25,8 +25,8 @@ from anabranch.pipelines.jobs.leases import hold_lease
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.spark.jobs.copy_tasks import TOLD, Copies, Share, count_rows
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
-from anabranch.spark.planning.partition_planning import Range, cut_together
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.partition_planning import Range, partition_trees
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.server_source import Server
@@ -84,7 +84,7 @@ def export(
                 read: Callable[[Share], Iterator[pa.RecordBatch]], wave: Sequence[Share]
             ) -> _Done:
                 lease.check()
-                return count_rows(in_tasks(spark, wave, read, TOLD).collect())
+                return count_rows(map_in_tasks(spark, wave, read, TOLD).collect())
 
             progress.begin("copying", 0)
             waves = _Waves(trees, entries_per_task, tasks_at_once)
@@ -110,7 +110,7 @@ class _Waves:
     """
 
     def __init__(self, trees: Sequence[Sequence[Range]], entries: int, at_once: int) -> None:
-        self._pieces = cut_together(trees, entries)
+        self._pieces = partition_trees(trees, entries)
         self._entries = entries
         self._at_once = at_once
 

@@ -49,8 +49,8 @@ from anabranch.spark.jobs.garbage_ranges import (
     split_reads,
 )
 from anabranch.spark.jobs.garbage_sweep import SparkSweep
-from anabranch.spark.planning.partition_planning import ENTRIES, Range
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, store_opener
@@ -95,7 +95,7 @@ class SparkEngine:
         store: Opener | None = None,
         *,
         listing: DataFrame | None = None,
-        entries_per_task: int = ENTRIES,
+        entries_per_task: int = ENTRIES_PER_TASK,
         slices: int = _SLICES,
         tasks: int = 0,
     ) -> None:
@@ -219,7 +219,7 @@ class SparkEngine:
     def _marks(self, reachability: Reachability) -> DataFrame:
         """Returns the hashes of all reachable addresses, once for each range that has them."""
         pieces = split_reads((read for _, read in self._reads.values()), self._entries)
-        marks = in_tasks(self._spark, pieces, read_marks, MARKS)
+        marks = map_in_tasks(self._spark, pieces, read_marks, MARKS)
         uncommitted = pa.Table.from_batches(
             [mark_batch(distinct(reachability.hashes), UNCOMMITTED)]
         )

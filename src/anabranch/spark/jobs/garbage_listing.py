@@ -21,7 +21,7 @@ from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, 
 from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.spark.jobs.garbage_slices import cut_listing
 from anabranch.spark.planning.listing_slices import Slice
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
 if TYPE_CHECKING:
@@ -72,14 +72,16 @@ class StoredListing:
             _Task(self._prefix, part, f"{self._files}{number}.arrow")
             for number, part in enumerate(cut_listing(first_after, slices))
         ]
-        totals = in_tasks(self._spark, self._tasks, partial(_list, self._store, before), _TOTALS)
+        totals = map_in_tasks(
+            self._spark, self._tasks, partial(_list, self._store, before), _TOTALS
+        )
         rows = totals.collect()
         return ListingTotals(*(sum(row[name] for row in rows) for name in _TOTALS_ARROW.names))
 
     def frame(self) -> DataFrame:
         """Returns all listed objects with the hashes of their addresses."""
         files = [task.file for task in self._tasks]
-        return in_tasks(self._spark, files, partial(_read, self._store), HASHED)
+        return map_in_tasks(self._spark, files, partial(_read, self._store), HASHED)
 
     def remove(self, blocks: BlockStore) -> None:
         """Removes the files of the listing."""

@@ -32,7 +32,7 @@ from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
 from anabranch.spark.jobs.garbage_ranges import ROWS, RangeRead, read_rows, split_reads
 from anabranch.spark.jobs.garbage_report import FOUND, WRITTEN, absent_rows, write_report
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class MissingSearch:
                 batches, rows = [], 0
         if batches:
             self._write(batches)
-        files = in_tasks(self._spark, self._written[:], partial(_read, self._store), _STAGED)
+        files = map_in_tasks(self._spark, self._written[:], partial(_read, self._store), _STAGED)
         return files.selectExpr(
             *("repository", "true AS staged", "path", "address"),
             "array(named_struct('rank', rank, 'place', 0L, 'name', name)) AS named",
@@ -184,7 +184,7 @@ class MissingSearch:
     ) -> DataFrame:
         """Returns the entries of ranges whose objects are not listed, with their needs."""
         pieces = split_reads((read for _, read in reads.values()), self._entries)
-        rows = in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
+        rows = map_in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
         unlisted = rows.join(listing.select("hash"), "hash", "left_anti")
         numbers = {
             _OwnedRange(partition, read.range.id): number
@@ -203,7 +203,7 @@ class MissingSearch:
             part = needs[start : start + _NEEDS_PER_FILE]
             self._write([pa.RecordBatch.from_pylist(part, schema=_NEEDS_ARROW)])
         files = self._written[first_file:]
-        known = in_tasks(self._spark, files, partial(_read, self._store), _NEEDS)
+        known = map_in_tasks(self._spark, files, partial(_read, self._store), _NEEDS)
         return unlisted.join(known, "number").selectExpr(
             *("repository", "false AS staged", "path", "address", "named", "first", "commits")
         )

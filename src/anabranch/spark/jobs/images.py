@@ -24,9 +24,9 @@ from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.jobs.overlay_tasks import TOLD, SharedLayer, Work, shares
-from anabranch.spark.planning.partition_planning import ENTRIES, Cut, Range, list_ranges
+from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range, Ranges, list_ranges
 from anabranch.spark.planning.range_boundaries import join_ranges
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores, open_tables
 from anabranch.spark.sources.stores import Opener
@@ -54,7 +54,7 @@ def build_image(
     creator: str = "",
     strict: bool = False,
     allow_empty: bool = False,
-    entries_per_task: int = ENTRIES,
+    entries_per_task: int = ENTRIES_PER_TASK,
 ) -> Image:
     """Builds an image from a Lakefile's text and returns it.
 
@@ -112,9 +112,9 @@ class _LayerWriter(NamedTuple):
         both = [self._shared(each, images, folder) for each in laid]
         planned = list(enumerate(shares(both, self.entries)))
         work = Work([layer for layer, _ in both], tables)
-        rows = in_tasks(self.spark, planned, work.lay, TOLD).toArrow().to_pylist()
+        rows = map_in_tasks(self.spark, planned, work.lay, TOLD).toArrow().to_pylist()
         tasks = _by_share(rows)
-        with tables.located() as locate, translate_errors():
+        with tables.locator() as locate, translate_errors():
             ranges = join_ranges(tasks, folder, locate)
             infos = [kernel.RangeInfo(*found) for found in ranges]
             metarange_id = kernel.write_metarange(infos, folder) if infos else kernel.EMPTY_TREE_ID
@@ -124,7 +124,7 @@ class _LayerWriter(NamedTuple):
 
     def _shared(
         self, laid: PreparedLayer, images: Repository, folder: str
-    ) -> tuple[SharedLayer, Cut]:
+    ) -> tuple[SharedLayer, Ranges]:
         """Returns a layer as tasks need it, and its ranges."""
         core, declared, pinned = self.source.core, laid.pinned.layer, laid.pinned
         repository, commit, place = pinned.repository, pinned.commit, pinned.place

@@ -209,7 +209,7 @@ def _write(
         if not tasks or (skipped and request.unfit == "fail"):  # the rest would be for nothing
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
         require_stored(sample, stored_problems(spark, opener, sample))
-        with tables.located() as locate:
+        with tables.locator() as locate:
             ranges = join_ranges(tasks, folder, locate)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
     made = {*(each.id for each in ranges), metarange_id}
@@ -266,7 +266,7 @@ class _Writing(NamedTuple):
             fitting = RowValidator(self.prefix, tell, checks=checks)
             listed = sample.sample_batches(fitting.batches(map(to_listed, batches)))
             reader = pa.RecordBatchReader.from_batches(WRITTEN, listed)
-            ranges = self.tables.written(partial(kernel.write_ranges_arrow, reader))
+            ranges = self.tables.write_ranges(partial(kernel.write_ranges_arrow, reader))
         rows = [
             {
                 "range": made.id,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from anabranch import _kernel as kernel
 from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.pipelines.images.layers import exclusion_filter
-from anabranch.spark.planning.partition_planning import Cut, Range
+from anabranch.spark.planning.partition_planning import Range, Ranges
 from anabranch.spark.sources.table_files import TableFiles, WritableTables
 from anabranch.versioning.records.entries import unreadable
 from anabranch.versioning.trees import translate_errors
@@ -70,7 +70,7 @@ class Piece(NamedTuple):
     """
 
     layer: int
-    ranges: Cut
+    ranges: Ranges
     after: bytes | None
     upto: bytes | None
 
@@ -84,7 +84,7 @@ Share = Sequence[Piece]
 """What one task lays over each other."""
 
 
-def shares(layers: Sequence[tuple[SharedLayer, Cut]], entries: int) -> list[Share]:
+def shares(layers: Sequence[tuple[SharedLayer, Ranges]], entries: int) -> list[Share]:
     """Returns the shares of about so many entries each, in the order of the image's paths."""
     ends = [None, *_cuts(layers, entries), None]
     found = [
@@ -98,7 +98,7 @@ def shares(layers: Sequence[tuple[SharedLayer, Cut]], entries: int) -> list[Shar
     return [share for share in found if share]
 
 
-def _cuts(layers: Iterable[tuple[SharedLayer, Cut]], entries: int) -> list[bytes]:
+def _cuts(layers: Iterable[tuple[SharedLayer, Ranges]], entries: int) -> list[bytes]:
     """Returns paths of the image, about so many entries apart: ends of ranges."""
     ends = sorted(
         (layer.target + found.max_key[len(layer.prefix) :], found.entries)
@@ -117,7 +117,7 @@ def _cuts(layers: Iterable[tuple[SharedLayer, Cut]], entries: int) -> list[bytes
 
 
 def _piece(
-    number: int, layer: SharedLayer, ranges: Cut, low: bytes | None, high: bytes | None
+    number: int, layer: SharedLayer, ranges: Ranges, low: bytes | None, high: bytes | None
 ) -> Piece | None:
     """Returns what lies of a layer above one path of the image and up to another, None for
     nothing.
@@ -154,7 +154,7 @@ class Work(NamedTuple):
             layers = [stack.enter_context(self._opened(piece)) for piece in share]
             try:
                 with translate_errors():
-                    made = self.target.written(_writing(layers, counts))
+                    made = self.target.write_ranges(_writing(layers, counts))
             except kernel.KernelError as error:
                 raise unreadable(error) from error
         rows: list[dict[str, Any]] = [
@@ -189,7 +189,7 @@ class Work(NamedTuple):
         layer = self.layers[piece.layer]
         with (
             WorkFolder("spark") as folder,
-            layer.tables.located() as locate,
+            layer.tables.locator() as locate,
             translate_errors(),
         ):
 

@@ -20,8 +20,8 @@ from anabranch.model.names import encode_path
 from anabranch.pipelines.imports.commit_import import DEFAULT_MESSAGE
 from anabranch.pipelines.imports.listings.import_listing import ListingRequest, WrittenListing
 from anabranch.pipelines.imports.replace_prefixes import replacement_changes
-from anabranch.spark.sources.references import ServedReferences, throw_away
-from anabranch.spark.sources.server_pins import NO_OPERATION
+from anabranch.spark.sources.references import ServerReferences, discard_branch
+from anabranch.spark.sources.server_pins import UNKNOWN_OPERATION
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import StoredTables
@@ -47,7 +47,7 @@ class ServerTarget:
             )
         _require_same_store(server, store, namespace)
         self._calls = server.calls
-        self._references = ServedReferences(server.calls, repository)
+        self._references = ServerReferences(server.calls, repository)
         self._repository = repository
         self._sweeps_begun: int | None = None
         self.tables = StoredTables(store, namespace)
@@ -64,7 +64,7 @@ class ServerTarget:
         try:
             self._sweeps_begun = int(self._calls.get(self._repository, "gc", "sweeps")["begun"])
         except NotFound as error:
-            if NO_OPERATION not in error.message:
+            if UNKNOWN_OPERATION not in error.message:
                 raise
 
     def folder(self) -> AbstractContextManager[str]:
@@ -99,7 +99,7 @@ class ServerTarget:
         try:
             yield name
         except BaseException as error:
-            throw_away(self._references, name, error)
+            discard_branch(self._references, name, error)
             raise
         self._references.delete_branch(name)
 
@@ -109,7 +109,7 @@ class ServerTarget:
             return imported
         with (
             WorkFolder("spark") as folder,
-            self.tables.located() as locate,
+            self.tables.locator() as locate,
             translate_errors(),
         ):
             pool = kernel.Tables()

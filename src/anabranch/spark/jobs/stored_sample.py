@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from anabranch.pipelines.imports.listings.stored_check import sample_problems
-from anabranch.spark.planning.scan_plan import in_tasks
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def stored_problems(
     shares = sample.to_batches(max_chunksize=_ROWS)
     if not shares:
         return []
-    found = in_tasks(spark, shares, partial(_looked_up, opener), _COLUMNS).toArrow()
+    found = map_in_tasks(spark, shares, partial(_looked_up, opener), _COLUMNS).toArrow()
     return [(row["path"], row["physical_address"], row["problem"]) for row in found.to_pylist()]
 
 

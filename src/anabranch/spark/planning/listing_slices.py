@@ -1,9 +1,9 @@
 """Slices of a store's listing, which tasks list concurrently.
 
-The names of a bucket form a trie. It is walked from the root: first along the common prefix of all
-names, then through the next letters, each found by one listing request after the one before. A
-prefix with such a letter becomes a slice or is walked further, the widest first. Each slice ends
-where the next begins, so nothing is left out, whatever is stored meanwhile.
+The names of a bucket form a trie, which is searched breadth-first from the root. At each node, a
+binary search finds the longest common prefix of the names, and then one listing request finds each
+next character. The resulting prefixes are divided further until there are enough slices. Each slice
+ends where the next one begins, so no name is left out, even if names are added concurrently.
 """
 
 from __future__ import annotations
@@ -15,76 +15,81 @@ from typing import NamedTuple
 __all__ = ["FirstAfter", "Slice", "cut_names"]
 
 FirstAfter = Callable[[str], str | None]
-"""Returns the first name after another in the store's order, None without one."""
+"""Returns the first name after another in the store's order, or None if there is none."""
 
-_LOOKS = 24
-"""The approximate limit of requests to the store for each slice."""
+_REQUESTS_PER_SLICE = 24
+"""The approximate maximum number of requests to the store for each slice."""
 
-_LONGEST = 1_024
-"""The maximum length of a name."""
+_MAX_NAME_LENGTH = 1_024
+"""The maximum length of a name, in characters."""
 
-_LAST, _SURROGATES, _BEHIND_SURROGATES = "\U0010ffff", "\ud800", "\ue000"
+_LAST_CHARACTER, _FIRST_SURROGATE, _AFTER_SURROGATES = "\U0010ffff", "\ud800", "\ue000"
 
 
 class Slice(NamedTuple):
-    """The names after `after`, up to and including `last`; an empty `last` is the end."""
+    """The names after `after`, up to and including `last`; an empty `last` means no end."""
 
     after: str
     last: str
 
 
 def cut_names(first_after: FirstAfter, slices: int) -> list[Slice]:
-    """Returns about this many slices that together contain all names; more if letters are many, and
-    fewer if names are few or differ only in their ends.
+    """Returns about this many slices that together contain all names. They are more if a prefix has
+    many next characters, and fewer if names are few or differ only in their ends.
     """
-    asked = 0
+    requests = 0
 
-    def look(name: str) -> str | None:
-        nonlocal asked
-        asked += 1
+    def counted(name: str) -> str | None:
+        nonlocal requests
+        requests += 1
         return first_after(name)
 
-    parts = deque([""])
-    whole: list[str] = []  # what is not worth cutting
-    while parts and len(parts) + len(whole) < slices and asked < _LOOKS * slices:
-        part = parts.popleft()
-        children = list(_children(look, part))
+    prefixes = deque([""])
+    leaves: list[str] = []
+    max_requests = _REQUESTS_PER_SLICE * slices
+    while prefixes and len(prefixes) + len(leaves) < slices and requests < max_requests:
+        prefix = prefixes.popleft()
+        children = list(_children(counted, prefix))
         if len(children) == 1:
-            parts.appendleft(children[0])
+            prefixes.appendleft(children[0])
         elif children:
-            parts += children
+            prefixes += children
         else:
-            whole.append(part)
-    borders = sorted([*parts, *whole], key=str.encode)[1:]
-    return [Slice(*ends) for ends in zip(["", *borders], [*borders, ""], strict=True)]
+            leaves.append(prefix)
+    boundaries = sorted([*prefixes, *leaves], key=str.encode)[1:]
+    return [Slice(*ends) for ends in zip(["", *boundaries], [*boundaries, ""], strict=True)]
 
 
-def _children(look: FirstAfter, part: str) -> Iterator[str]:
-    """Yields the shortest prefixes that distinguish the names that begin with `part`."""
-    first = look(part)
-    if first is None or not first.startswith(part):
+def _children(first_after: FirstAfter, prefix: str) -> Iterator[str]:
+    """Yields the shortest prefixes that distinguish the names that begin with `prefix`."""
+    first = first_after(prefix)
+    if first is None or not first.startswith(prefix):
         return
-    # all names begin with `first[:alike]`, and differ in the next letter
-    alike, differing = len(part), len(first) + 1
-    while differing - alike > 1:
-        middle = (alike + differing) // 2
-        other = look(_behind(first[:middle]))
-        if other is not None and other.startswith(part):
-            differing = middle
+    # binary search: all names begin with `first[:common]`, but not all with `first[:distinct]`
+    common, distinct = len(prefix), len(first) + 1
+    while distinct - common > 1:
+        middle = (common + distinct) // 2
+        other = first_after(_upper_bound(first[:middle]))
+        if other is not None and other.startswith(prefix):
+            distinct = middle
         else:
-            alike = middle
-    stem = first[:alike]
-    found: str | None = first if len(first) > alike else look(first)
-    while found is not None and found.startswith(stem):
-        child = found[: alike + 1]
+            common = middle
+    common_prefix = first[:common]
+    name: str | None = first if len(first) > common else first_after(first)
+    while name is not None and name.startswith(common_prefix):
+        child = name[: common + 1]
         yield child
-        found = look(_behind(child))
+        name = first_after(_upper_bound(child))
 
 
-def _behind(start: str) -> str:
-    """Returns the least name after all names with a prefix; the greatest name without one."""
-    start = start.rstrip(_LAST)
-    if not start:
-        return _LAST * _LONGEST
-    letter = chr(ord(start[-1]) + 1)
-    return start[:-1] + (_BEHIND_SURROGATES if letter == _SURROGATES else letter)
+def _upper_bound(prefix: str) -> str:
+    """Returns the least name after all names with a prefix, or the greatest possible name if there
+    is none.
+    """
+    prefix = prefix.rstrip(_LAST_CHARACTER)
+    if not prefix:
+        return _LAST_CHARACTER * _MAX_NAME_LENGTH
+    next_character = chr(ord(prefix[-1]) + 1)
+    if next_character == _FIRST_SURROGATE:
+        next_character = _AFTER_SURROGATES
+    return prefix[:-1] + next_character

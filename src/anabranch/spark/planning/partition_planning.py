@@ -1,8 +1,8 @@
-"""Partitions the ranges of trees into pieces, one for each task.
+"""Divides the ranges of trees into partitions, one for each task.
 
 The ranges of a tree are sorted and do not overlap, so any sequence of them is a tree, too. For a
-difference, ranges that both sides share are dropped first. The others are grouped where they
-overlap, so that each key is in one piece.
+comparison of trees, ranges that all of them share are dropped first. The others are grouped by
+overlap, so that each key is in one partition only.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from anabranch import _kernel as kernel
 from anabranch.model.page import upper_bound
 
 __all__ = [
-    "ENTRIES",
-    "Cut",
-    "Pair",
+    "ENTRIES_PER_TASK",
+    "DiffPartition",
     "Range",
-    "cut",
-    "cut_difference",
-    "cut_together",
+    "Ranges",
     "list_ranges",
+    "partition_diff",
+    "partition_ranges",
+    "partition_trees",
 ]
 
-ENTRIES = 500_000
-"""The entries that a task reads: one or two seconds of work, so that starting the task does not
-matter.
+ENTRIES_PER_TASK = 500_000
+"""The default number of entries of a task. A task takes one or two seconds for them, much longer
+than its start.
 """
 
 
 class Range(NamedTuple):
-    """The kernel's RangeInfo, as a tuple that can be pickled."""
+    """The kernel's RangeInfo as a tuple, which can be pickled."""
 
     id: str
     min_key: bytes
@@ -40,81 +40,84 @@ class Range(NamedTuple):
     size: int
 
 
-Cut = Sequence[Range]
-"""Ranges in order."""
+Ranges = Sequence[Range]
+"""Ranges of one tree, in order of their keys."""
 
 
-class Pair(NamedTuple):
-    """The ranges that one task compares."""
+class DiffPartition(NamedTuple):
+    """The ranges of two trees that one task compares."""
 
-    left: Cut
-    right: Cut
+    left: Ranges
+    right: Ranges
 
 
 def list_ranges(tree: kernel.Tree, prefix: bytes = b"") -> list[Range]:
-    """Returns the ranges of a tree that may hold keys with a prefix, in order."""
+    """Returns the ranges of a tree that may contain keys with a prefix, in order."""
     end = upper_bound(prefix)
     return [
-        Range(found.id, found.min_key, found.max_key, found.count, found.estimated_size)
-        for found in tree.ranges()
-        if found.max_key >= prefix and (end is None or found.min_key < end)
+        Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
+        for info in tree.ranges()
+        if info.max_key >= prefix and (end is None or info.min_key < end)
     ]
 
 
-def cut(ranges: Iterable[Range], entries: int = ENTRIES) -> list[Cut]:
-    """Returns pieces of about this many entries, and at least one range."""
-    pieces: list[list[Range]] = []
-    room = 0
-    for found in ranges:
-        if room <= 0:
-            pieces.append([])
-            room = entries
-        pieces[-1].append(found)
-        room -= found.entries
-    return list(pieces)
+def partition_ranges(ranges: Iterable[Range], entries: int = ENTRIES_PER_TASK) -> list[Ranges]:
+    """Returns partitions of about `entries` entries each, and at least one range."""
+    partitions: list[list[Range]] = []
+    remaining = 0
+    for each in ranges:
+        if remaining <= 0:
+            partitions.append([])
+            remaining = entries
+        partitions[-1].append(each)
+        remaining -= each.entries
+    return list(partitions)
 
 
-def cut_difference(
-    left: Iterable[Range], right: Iterable[Range], entries: int = ENTRIES
-) -> list[Pair]:
-    """Returns the ranges to compare, in pieces of about this many entries. No key is in two pieces,
-    and no key that differs is missing.
+def partition_diff(
+    left: Iterable[Range], right: Iterable[Range], entries: int = ENTRIES_PER_TASK
+) -> list[DiffPartition]:
+    """Returns the ranges to compare, in partitions of about `entries` entries each. No key is in
+    two partitions, and all keys that differ are in one.
     """
-    return [Pair(*piece) for piece in cut_together([left, right], entries)]
+    return [DiffPartition(*sides) for sides in partition_trees([left, right], entries)]
 
 
-def cut_together(trees: Iterable[Iterable[Range]], entries: int = ENTRIES) -> list[tuple[Cut, ...]]:
-    """Returns the ranges to compare of any number of trees, in pieces with a part of each tree.
-    Ranges that all trees share are left out.
+def partition_trees(
+    trees: Iterable[Iterable[Range]], entries: int = ENTRIES_PER_TASK
+) -> list[tuple[Ranges, ...]]:
+    """Returns the ranges to compare of any number of trees, in partitions of about `entries`
+    entries. A partition has the ranges of each tree. Ranges that all trees share are left out.
     """
     sides = [list(tree) for tree in trees]
-    same = set.intersection(*({found.id for found in side} for side in sides))
-    pieces: list[tuple[Cut, ...]] = []
-    room = 0
-    for group in _overlapping([[each for each in side if each.id not in same] for side in sides]):
-        if room <= 0:
-            pieces.append(((),) * len(sides))
-            room = entries
-        pieces[-1] = tuple((*old, *new) for old, new in zip(pieces[-1], group, strict=True))
-        room -= sum(found.entries for cut in group for found in cut)
-    return pieces
+    shared = set.intersection(*({each.id for each in side} for side in sides))
+    partitions: list[tuple[Ranges, ...]] = []
+    remaining = 0
+    different = [[each for each in side if each.id not in shared] for side in sides]
+    for group in _overlapping_groups(different):
+        if remaining <= 0:
+            partitions.append(((),) * len(sides))
+            remaining = entries
+        partitions[-1] = tuple((*old, *new) for old, new in zip(partitions[-1], group, strict=True))
+        remaining -= sum(each.entries for ranges in group for each in ranges)
+    return partitions
 
 
-def _overlapping(sides: Sequence[Cut]) -> Iterator[Sequence[Cut]]:
-    """Yields the smallest groups of ranges that do not overlap with those of another group, in
+def _overlapping_groups(sides: Sequence[Ranges]) -> Iterator[Sequence[Ranges]]:
+    """Yields the smallest groups of ranges such that ranges of different groups do not overlap, in
     order.
     """
-    ranges = sorted(
-        ((found, side) for side, cut in enumerate(sides) for found in cut),
+    by_key = sorted(
+        ((each, side) for side, ranges in enumerate(sides) for each in ranges),
         key=lambda pair: pair[0].min_key,
     )
     group: list[list[Range]] = [[] for _ in sides]
     last = b""
-    for found, side in ranges:
-        if any(group) and found.min_key > last:
+    for each, side in by_key:
+        if any(group) and each.min_key > last:
             yield group
             group = [[] for _ in sides]
-        group[side].append(found)
-        last = max(last, found.max_key)
+        group[side].append(each)
+        last = max(last, each.max_key)
     if any(group):
         yield group

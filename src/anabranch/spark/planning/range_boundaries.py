@@ -1,8 +1,9 @@
-"""Range boundaries: joins the ranges that several tasks wrote into those of a single writer.
+"""Range boundaries: turns the ranges that several tasks wrote into those of a single writer.
 
-lakeFS ends a range after a key whose hash says so, and when the range has grown too large. A task
-that begins in the middle of a range has the right boundaries from the first such key on. Only the
-records before that key are written again, together with the last range of the task before.
+lakeFS ends a range after certain keys, which are selected by their hashes, and when the range is
+too large. A task that begins in the middle of a range writes the correct boundaries from the first
+such key on. Only the records up to that key are rewritten, together with the last range of the
+previous task.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ __all__ = ["join_ranges"]
 def join_ranges(
     tasks: Iterable[Sequence[Range]], folder: str, locate: Callable[[str], str]
 ) -> list[Range]:
-    """Returns the ranges of one tree, given those of each task, in order. `locate` returns the path
-    of a range that a task wrote; new ones are written into `folder`.
+    """Returns the ranges of one tree, from the ranges of each task, in order. `locate` returns the
+    path of a range that a task wrote; rewritten ranges are written to `folder`.
     """
     ranges: list[Range] = []
     open_run: list[Range] = []
@@ -40,7 +41,7 @@ def join_ranges(
 
 
 def _rewrite(run: Sequence[Range], folder: str, locate: Callable[[str], str]) -> Iterator[Range]:
-    """Yields the ranges that a single writer makes of the records of several ranges."""
+    """Yields the ranges that a single writer would write for the records of several ranges."""
     if len(run) <= 1:
         yield from run
         return

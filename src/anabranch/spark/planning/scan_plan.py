@@ -1,4 +1,4 @@
-"""Scan plans: the driver plans pieces, and Spark reads each in a task."""
+"""Scan plans: the driver plans partitions, and Spark reads each in a task."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Plan", "in_tasks"]
+__all__ = ["Plan", "map_in_tasks"]
 
 
-Piece = TypeVar("Piece")
+Partition = TypeVar("Partition")
 
 
 class Plan(NamedTuple):
-    """Pieces, and the function that reads one in a worker; both can be pickled."""
+    """Partitions, and the function that reads one in a worker; both can be pickled."""
 
-    pieces: Sequence[Any]
+    partitions: Sequence[Any]
     read: Callable[[Any], Iterable[pa.RecordBatch]]
 
 
-def in_tasks(
+def map_in_tasks(
     spark: SparkSession,
-    pieces: Sequence[Piece],
-    read: Callable[[Piece], Iterable[pa.RecordBatch]],
+    partitions: Sequence[Partition],
+    read: Callable[[Partition], Iterable[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    """Returns the results of `read` for all pieces, in order. Both are sent to every worker, where
-    Anabranch must be installed; a range takes about 150 bytes. Raises NotSupported for a version of
-    Spark that is too old.
+    """Returns the batches that `read` yields for each partition, in order. The function and all
+    partitions are sent to every worker, which must have Anabranch installed; a range takes about
+    150 bytes. Raises NotSupported for a version of Spark that is too old.
     """
     require_version(spark)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                yield from read(pieces[number])
+                yield from read(partitions[number])
 
-    return spark.range(0, len(pieces), 1, max(1, len(pieces))).mapInArrow(run, schema)
+    return spark.range(0, len(partitions), 1, max(1, len(partitions))).mapInArrow(run, schema)

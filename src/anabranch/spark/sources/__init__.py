@@ -1,1 +1,1 @@
-"""Where the driver and its tasks read repositories: a server, or stores."""
+"""Sources of repositories for the driver and its tasks: a server, or stores."""

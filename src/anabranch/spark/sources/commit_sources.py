@@ -1,6 +1,7 @@
-"""Sources of commits: a lake or a server, as the driver reads them and as tasks reach them.
+"""Sources of commits: lakes and servers.
 
-A lake is open in the driver's process, its tables in a folder; a server is accessed over HTTP.
+A lake is open in the driver's process, and workers read its tables from a folder or an object
+store. A server is accessed over HTTP.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.model.names import encode_path
 from anabranch.spark.planning.partition_planning import Range, list_ranges
-from anabranch.spark.sources.references import LakeReferences, References, ServedReferences
+from anabranch.spark.sources.references import LakeReferences, References, ServerReferences
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, unreachable
 from anabranch.spark.sources.table_files import FolderTables, StoredTables, TableFiles
@@ -26,49 +27,49 @@ __all__ = ["Repository", "Source", "Stores", "open_references", "open_repository
 
 
 class Stores(Protocol):
-    """The stores that the driver's process has open: a lake's, or those of a server's settings."""
+    """Stores that are open in the driver's process: those of a lake, or of a server's settings."""
 
     @property
     def core(self) -> Core:
-        """Histories and references."""
+        """Returns the repositories, references and commits."""
 
     @property
     def blocks(self) -> BlockStore:
-        """Bytes."""
+        """Returns the block store."""
 
 
 Source: TypeAlias = "Lake | Server"
 
 
 class Repository(NamedTuple):
-    """A repository whose commits are read, and the location of its tables."""
+    """A repository to read, with its references and its tables."""
 
     references: References
     storage_namespace: str
     tables: TableFiles
 
     def ranges(self, reference: str, prefix: str = "") -> list[Range]:
-        """Returns the ranges of the commit of a reference that may hold paths with a prefix. Raises
+        """Returns the ranges of a reference's commit that may contain paths with a prefix. Raises
         NotFound, Gone, Corrupt.
         """
-        return self.ranges_of(self.references.commit(reference).metarange_id, prefix)
+        return self.ranges_in_tree(self.references.commit(reference).metarange_id, prefix)
 
-    def ranges_of(self, metarange_id: str, prefix: str = "") -> list[Range]:
-        """Returns the ranges of a tree that may hold paths with a prefix. Raises Gone, Corrupt."""
-        with self.tables.located() as locate, translate_errors():
+    def ranges_in_tree(self, metarange_id: str, prefix: str = "") -> list[Range]:
+        """Returns a tree's ranges that may contain paths with a prefix. Raises Gone, Corrupt."""
+        with self.tables.locator() as locate, translate_errors():
             return list_ranges(kernel.Tables().tree(metarange_id, locate), encode_path(prefix))
 
 
 def open_references(source: Source, repository: str) -> References:
     """Returns the references of a repository, without checking that it exists."""
     if isinstance(source, Server):
-        return ServedReferences(source.calls, repository)
+        return ServerReferences(source.calls, repository)
     return LakeReferences(source, repository)
 
 
 def open_repository(source: Source, name: str, store: Opener | None = None) -> Repository:
-    """Returns a repository. Raises NotFound, and NotSupported without a `store` for a lake whose
-    tables are not in a folder.
+    """Returns a repository. Raises NotFound, and NotSupported if the tables of a lake are not in a
+    folder and `store` is missing.
     """
     references = open_references(source, name)
     if isinstance(source, Server):
@@ -80,8 +81,8 @@ def open_repository(source: Source, name: str, store: Opener | None = None) -> R
 def open_tables(
     blocks: BlockStore, storage_namespace: str, store: Opener | None
 ) -> FolderTables | StoredTables:
-    """Returns the tables of a storage namespace, as tasks reach them. Raises NotSupported if they
-    cannot.
+    """Returns the tables of a storage namespace, for tasks. Raises NotSupported if tasks cannot
+    access them.
     """
     folder = blocks.local_path(tables_address(storage_namespace))
     if folder is not None:

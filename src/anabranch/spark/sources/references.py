@@ -1,6 +1,6 @@
 """The branches, tags and commits of a repository, and changes of branches.
 
-There is one protocol: a lake implements it in the driver's process, a server over HTTP.
+Two classes implement the protocol: for a lake in the driver's process, and for a server over HTTP.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.model.tag import Tag
 from anabranch.pipelines.jobs.leases import HeldPin, StoredPin
 from anabranch.spark.sources.repositories_client import RepositoriesClient
-from anabranch.spark.sources.server_pins import ServedPin
+from anabranch.spark.sources.server_pins import ServerPin
 from anabranch.versioning.history.log import log
 
 if TYPE_CHECKING:
     from anabranch.library import Lake
 
-__all__ = ["LakeReferences", "Pointer", "References", "ServedReferences", "throw_away"]
+__all__ = ["LakeReferences", "Pointer", "References", "ServerReferences", "discard_branch"]
 
 _COMMITTER = "spark"
 
 
 class Pointer(NamedTuple):
-    """A branch or a tag: its name and its commit."""
+    """A branch or a tag, with its commit."""
 
     id: str
     commit_id: str
@@ -39,10 +39,10 @@ class References(Protocol):
     """The references of one repository. All methods raise NotFound."""
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
+        """Returns the commit that a reference resolves to."""
 
     def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
-        """Yields a commit and its ancestors, as `anabranch.versioning.history.log` orders them."""
+        """Yields a commit and its ancestors, in the order of `anabranch.versioning.history.log`."""
 
     def branch(self, name: str) -> Pointer:
         """Returns a branch."""
@@ -68,7 +68,7 @@ class References(Protocol):
         """Merges a branch into another. Raises MergeConflict, NoChanges."""
 
     def new_pin(self, name: str = "") -> HeldPin:
-        """Returns a new pin, which pins nothing yet; the default name is a random one."""
+        """Returns a new pin without commits; the default name is random."""
 
 
 class LakeReferences:
@@ -79,7 +79,7 @@ class LakeReferences:
         self._repository = repository
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
+        """Returns the commit that a reference resolves to."""
         return self._lake.commits.get(self._repository, reference)
 
     def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
@@ -90,11 +90,11 @@ class LakeReferences:
 
     def branch(self, name: str) -> Pointer:
         """Returns a branch."""
-        found = self._lake.branches.get(self._repository, name)
-        return Pointer(found.id, found.commit_id)
+        branch = self._lake.branches.get(self._repository, name)
+        return Pointer(branch.id, branch.commit_id)
 
     def branches(self, prefix: str = "") -> Iterator[Pointer]:
-        """Yields branches by name."""
+        """Yields branches by name, without hidden ones."""
         return _pointers(
             lambda after: self._lake.branches.list(
                 self._repository, prefix=prefix, after=after, amount=MAX_AMOUNT
@@ -110,15 +110,15 @@ class LakeReferences:
         )
 
     def create_hidden(self, name: str, source: str) -> None:
-        """Creates a branch that listings leave out."""
+        """Creates a hidden branch."""
         self._lake.branches.create(self._repository, name, source, hidden=True)
 
     def delete_branch(self, name: str) -> None:
-        """Deletes a branch."""
+        """Deletes a branch and its uncommitted changes."""
         self._lake.branches.delete(self._repository, name)
 
     def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
-        """Commits what is staged."""
+        """Commits the uncommitted changes of a branch."""
         self._lake.commits.commit(
             self._repository, branch, message=message, committer=_COMMITTER, metadata=metadata
         )
@@ -142,31 +142,31 @@ class LakeReferences:
         return StoredPin(self._lake.core, repository, name)
 
 
-class ServedReferences:
-    """The references of a repository of a server; the committer is the user of the key pair."""
+class ServerReferences:
+    """The references of a repository of a server. The committer is the user of the key pair."""
 
     def __init__(self, calls: RepositoriesClient, repository: str) -> None:
         self._calls = calls
         self._repository = repository
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
+        """Returns the commit that a reference resolves to."""
         return _parse_commit(self._calls.get(self._repository, "commits", reference))
 
     def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
         """Yields a commit and its ancestors."""
-        found = self._calls.items(
+        commits = self._calls.items(
             self._repository, "refs", reference, "commits", first_parent=str(first_parent).lower()
         )
-        return map(_parse_commit, found)
+        return map(_parse_commit, commits)
 
     def branch(self, name: str) -> Pointer:
         """Returns a branch."""
-        found = self._calls.get(self._repository, "branches", name)
-        return Pointer(found["id"], found["commit_id"])
+        branch = self._calls.get(self._repository, "branches", name)
+        return Pointer(branch["id"], branch["commit_id"])
 
     def branches(self, prefix: str = "") -> Iterator[Pointer]:
-        """Yields branches by name."""
+        """Yields branches by name, without hidden ones."""
         return self._pointers("branches", prefix)
 
     def tags(self, prefix: str = "") -> Iterator[Pointer]:
@@ -174,16 +174,16 @@ class ServedReferences:
         return self._pointers("tags", prefix)
 
     def create_hidden(self, name: str, source: str) -> None:
-        """Creates a branch that listings leave out."""
+        """Creates a hidden branch."""
         body = {"name": name, "source": source, "hidden": True}
         self._calls.change("POST", self._repository, "branches", body=body)
 
     def delete_branch(self, name: str) -> None:
-        """Deletes a branch."""
+        """Deletes a branch and its uncommitted changes."""
         self._calls.change("DELETE", self._repository, "branches", name)
 
     def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
-        """Commits what is staged."""
+        """Commits the uncommitted changes of a branch."""
         self._calls.change(
             "POST",
             *(self._repository, "branches", branch, "commits"),
@@ -202,29 +202,29 @@ class ServedReferences:
 
     def new_pin(self, name: str = "") -> HeldPin:
         """Returns a pin of the server."""
-        return ServedPin(self._calls, self._repository, name)
+        return ServerPin(self._calls, self._repository, name)
 
     def _pointers(self, kind: str, prefix: str) -> Iterator[Pointer]:
-        for found in self._calls.items(self._repository, kind, prefix=prefix):
-            yield Pointer(found["id"], found["commit_id"])
+        for pointer in self._calls.items(self._repository, kind, prefix=prefix):
+            yield Pointer(pointer["id"], pointer["commit_id"])
 
 
 def _pointers(list_after: Callable[[str], Page[Branch] | Page[Tag]]) -> Iterator[Pointer]:
-    """Yields the results of a listing, of all pages."""
+    """Yields the branches or tags of all pages of a listing."""
     after, more = "", True
     while more:
         page = list_after(after)
-        yield from (Pointer(found.id, found.commit_id) for found in page.items)
+        yield from (Pointer(each.id, each.commit_id) for each in page.items)
         after, more = page.next_offset, page.has_more
 
 
-def _parse_commit(told: Mapping[str, object]) -> Commit:
-    """Returns a commit from its JSON, where the tree has another name."""
-    return msgspec.convert({**told, "metarange_id": told["meta_range_id"]}, Commit)
+def _parse_commit(payload: Mapping[str, object]) -> Commit:
+    """Returns a commit from its JSON, in which `metarange_id` is spelled `meta_range_id`."""
+    return msgspec.convert({**payload, "metarange_id": payload["meta_range_id"]}, Commit)
 
 
-def throw_away(references: References, name: str, error: BaseException) -> None:
-    """Deletes a branch after an error. A failure to delete it becomes a note of that error."""
+def discard_branch(references: References, name: str, error: BaseException) -> None:
+    """Deletes a hidden branch after an error. If that fails, adds a note to the error."""
     try:
         references.delete_branch(name)
     except AnabranchError as second:

@@ -1,8 +1,8 @@
 """Client of the repositories of a server, for the driver and for tasks.
 
-It sends each request once: Spark repeats tasks, and a job decides what to do after an error. A
-failed request that only reads raises Busy. One that changes something may have arrived although its
-response did not: that raises OutcomeUnknown.
+It does not retry requests: Spark retries tasks, and jobs handle errors themselves. A read without a
+response raises Busy. A change without a response may have been performed, so it raises
+OutcomeUnknown.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from anabranch.errors import Invalid
 __all__ = ["RepositoriesClient"]
 
 _TIMEOUTS = Timeouts(read=60, change=900, connect=None)
-"""A commit or a merge of very many objects is answered only when it is done."""
+"""The server responds to a commit or a merge only when it has finished, which may take minutes."""
 
 
 class RepositoriesClient:
-    """Requests below `/repositories` of the server at `url`; segments are those of the path after
-    that. All raise NotFound and the other errors of response statuses, and Busy without a response.
+    """Sends requests for resources under `/repositories` of the server at `url`; `segments` are the
+    segments of the path after that. All methods raise NotFound and the other errors of response
+    statuses, and Busy without a response.
     """
 
     def __init__(self, url: str, access_key_id: str, secret_access_key: str) -> None:
         self.url = url
         authorization = basic_authorization(access_key_id, secret_access_key)
         try:
-            # a reused connection may break at any request, and none is sent again
+            # requests on a reused connection can fail when the server closes it, and are not
+            # retried
             self._client = RestClient(
                 *(url, authorization), timeouts=_TIMEOUTS, retries=NO_RETRIES, keep_alive=False
             )
@@ -60,7 +62,7 @@ class RepositoriesClient:
         return iter(self._client.pages("repositories", *segments, amount=None, **query))
 
     def download(self, *segments: str) -> AbstractContextManager[Content]:
-        """Gives a body, which is streamed."""
+        """Gives the body of a response as a stream."""
         return self._client.download("repositories", *segments)
 
     def change(

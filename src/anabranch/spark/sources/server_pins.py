@@ -1,4 +1,4 @@
-"""Pins of a job that reads commits through a server."""
+"""Pins of commits in a repository of a server."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from typing import Any
 from anabranch.errors import NotFound
 from anabranch.spark.sources.repositories_client import RepositoriesClient
 
-__all__ = ["NO_OPERATION", "ServedPin"]
+__all__ = ["UNKNOWN_OPERATION", "ServerPin"]
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUT_SECONDS = 60.0
-_RELEASE_SECONDS = 5.0
-"""The release timeout is short, because a pin that is not released expires."""
+_TIMEOUT = 60.0
+"""The timeout of requests, in seconds."""
 
-NO_OPERATION = "invalid API endpoint"
-"""The message of servers without this operation: lakeFS, and Anabranch before it had pins."""
+_RELEASE_TIMEOUT = 5.0
+"""The timeout of a release, in seconds. It is short, because a pin that is not released expires."""
+
+UNKNOWN_OPERATION = "invalid API endpoint"
+"""The error message of servers without this operation: lakeFS, and older versions of Anabranch."""
 
 
-class ServedPin:
+class ServerPin:
     """A pin in a repository of a server. It does nothing if the server does not support pins."""
 
     def __init__(self, calls: RepositoriesClient, repository: str, name: str = "") -> None:
         self._calls = calls
-        self._place = (repository, "gc", "pins", name or str(uuid.uuid4()))
+        self._segments = (repository, "gc", "pins", name or str(uuid.uuid4()))
         self._supported = True
 
     def pin(self, commit_ids: Sequence[str], seconds: int) -> None:
-        """Pins commits."""
+        """Pins commits for `seconds`."""
         try:
             self._change("PUT", body={"commits": list(commit_ids), "seconds": seconds})
         except NotFound as error:
-            if NO_OPERATION not in error.message:
+            if UNKNOWN_OPERATION not in error.message:
                 raise
             self._supported = False
             _log.warning(
@@ -45,12 +47,12 @@ class ServedPin:
             )
 
     def renew(self, seconds: int) -> None:
-        """Renews the pin."""
+        """Renews the pin for `seconds`."""
         self._change("POST", "renew", query={"seconds": str(seconds)})
 
     def release(self) -> None:
         """Removes the pin."""
-        self._change("DELETE", timeout=_RELEASE_SECONDS)
+        self._change("DELETE", timeout=_RELEASE_TIMEOUT)
 
     def _change(
         self,
@@ -58,9 +60,9 @@ class ServedPin:
         *segments: str,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
-        timeout: float = _TIMEOUT_SECONDS,
+        timeout: float = _TIMEOUT,
     ) -> None:
         if self._supported:
             self._calls.change(
-                *(method, *self._place, *segments), body=body, query=query, timeout=timeout
+                *(method, *self._segments, *segments), body=body, query=query, timeout=timeout
             )

@@ -1,6 +1,6 @@
 """A server as a source: commits and tables are read over HTTP.
 
-Workers need the address of the server and a key pair, but no access to its stores.
+Workers need the URL of the server and a key pair, but no access to its stores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.spark.sources.repositories_client import RepositoriesClient
 from anabranch.work_folders import WorkFolder
 
-__all__ = ["ServedTables", "Server"]
+__all__ = ["Server", "ServerTables"]
 
 
 class Server:
@@ -23,7 +23,7 @@ class Server:
 
     def __init__(self, url: str, access_key_id: str, secret_access_key: str) -> None:
         if not url.startswith(("http://", "https://")):
-            raise Invalid(f"{url}: not a server's address", hint="Begin it with http(s)://.")
+            raise Invalid(f"{url}: not the URL of a server", hint="Use http://… or https://….")
         self.url = url.rstrip("/")
         self.calls = RepositoriesClient(self.url, access_key_id, secret_access_key)
 
@@ -34,13 +34,13 @@ class Server:
         """Returns the storage namespace of a repository. Raises NotFound."""
         return str(self.calls.get(repository)["storage_namespace"])
 
-    def tables(self, repository: str) -> ServedTables:
+    def tables(self, repository: str) -> ServerTables:
         """Returns a repository's tables."""
-        return ServedTables(self, repository)
+        return ServerTables(self, repository)
 
     def fetch(self, repository: str, table_id: str, path: Path) -> None:
-        """Writes the file of a table. Raises Gone if it is missing on the server, and Corrupt if
-        the content received is not that table.
+        """Downloads a table to a file. Raises Gone if the server does not have it, and Corrupt if
+        the downloaded content is not that table.
         """
         location = (repository, "metadata", "object", "range", table_id)
         try:
@@ -58,24 +58,26 @@ class Server:
             raise Corrupt(f"{self.url}: received {received_id} instead of the table {table_id}")
 
 
-class ServedTables:
-    """The tables of a repository of a server; each task downloads those that it reads."""
+class ServerTables:
+    """The tables of a repository of a server. Each task downloads the tables that it reads."""
 
     def __init__(self, server: Server, repository: str) -> None:
         self._server = server
         self._repository = repository
 
     @contextmanager
-    def located(self) -> Iterator[Callable[[str], str]]:
-        """Gives a function that returns the path of a table; files exist until the context ends."""
+    def locator(self) -> Iterator[Callable[[str], str]]:
+        """Gives a function that downloads a table and returns its path, valid until the context
+        ends.
+        """
         with WorkFolder("spark") as folder:
 
             def locate(table_id: str) -> str:
                 path = Path(folder, table_id)
                 if not path.exists():
-                    coming = path.with_name(f"{table_id}-{secrets.token_hex(8)}")
-                    self._server.fetch(self._repository, table_id, coming)
-                    coming.replace(path)
+                    partial_path = path.with_name(f"{table_id}-{secrets.token_hex(8)}")
+                    self._server.fetch(self._repository, table_id, partial_path)
+                    partial_path.replace(path)
                 return str(path)
 
             yield locate

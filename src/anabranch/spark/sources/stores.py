@@ -1,10 +1,11 @@
-"""Stores: how a worker reaches the object store of a repository.
+"""Stores with which workers access the object store of a repository.
 
     store = anabranch.spark.S3Store(region="eu-west-1")
     anabranch.spark.import_listing(server, "sea", "main", listing, store=store)
 
-Each is a small thing that goes to workers with the job, keys included, and is called there; where
-no keys are given, each worker has those of its own environment, as a machine's role.
+A store object is pickled and sent to the workers with the job, including its keys, and opened
+there. Without keys, each worker uses the credentials of its own environment, such as an instance
+role.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Opener: TypeAlias = Callable[[], BlockStore]
 
 
 class S3Store:
-    """S3, or an S3-compatible service at `endpoint`. Without an access key, credentials come from
-    the sources that AWS's own tools use.
+    """S3, or an S3-compatible service at `endpoint`. Without an access key, credentials are found
+    like those of AWS's own tools.
     """
 
     def __init__(
@@ -79,8 +80,8 @@ class S3Store:
 
 
 class GoogleStore:
-    """Google Cloud Storage, with the key of a service account as JSON; without it, with the default
-    credentials of Google's tools. An `endpoint` is that of an emulator.
+    """Google Cloud Storage, with the key of a service account as JSON, or without it with Google's
+    application default credentials. `endpoint` is for emulators.
     """
 
     def __init__(self, *, credentials_json: str = "", endpoint: str = "") -> None:
@@ -91,7 +92,7 @@ class GoogleStore:
         return f"GoogleStore(endpoint={self.endpoint!r})"
 
     def __call__(self) -> BlockStore:
-        """Returns the store, opened."""
+        """Opens the store and returns it."""
         from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415  slow to import
 
         file = "" if self._key else os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
@@ -99,8 +100,8 @@ class GoogleStore:
 
 
 class AzureStore:
-    """Azure Blob Storage, with an account's key; without it, with the identity that azure-identity
-    finds on each machine. An `endpoint` is that of an emulator, with its account.
+    """Azure Blob Storage, with the key of an account, or without it with the identity that
+    azure-identity finds on each worker. `endpoint` is for emulators, and includes the account.
     """
 
     def __init__(self, *, account: str = "", access_key: str = "", endpoint: str = "") -> None:
@@ -112,15 +113,15 @@ class AzureStore:
         return f"AzureStore(account={self.account!r}, endpoint={self.endpoint!r})"
 
     def __call__(self) -> BlockStore:
-        """Returns the store, opened."""
+        """Opens the store and returns it."""
         from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415  slow to import
 
         return azure_blocks(account=self.account, access_key=self._key, endpoint=self.endpoint)
 
 
 def store_opener(blocks: BlockStore, store: Opener | None, namespace: str) -> Opener:
-    """Returns the store of a namespace for workers: `store`, or the folder of the namespace. Raises
-    NotSupported if workers cannot reach it.
+    """Returns `store`, or the opener of a local store. Raises NotSupported if workers cannot access
+    the store of the namespace.
     """
     if store is not None:
         return store
@@ -130,16 +131,16 @@ def store_opener(blocks: BlockStore, store: Opener | None, namespace: str) -> Op
 
 
 def unreachable(namespace: str) -> NotSupported:
-    """Returns the error for a store that workers cannot reach."""
+    """Returns the error for a store that workers cannot access."""
     return NotSupported(
-        f"{namespace}: workers need a store for this namespace",
+        f"{namespace}: workers need access to the store of this namespace",
         hint="Pass it as `store`, such as anabranch.spark.S3Store(…).",
     )
 
 
 @contextmanager
 def open_store(store: Opener) -> Iterator[BlockStore]:
-    """Gives an open store, and closes it."""
+    """Opens a store and closes it when the context ends."""
     blocks = store()
     try:
         yield blocks

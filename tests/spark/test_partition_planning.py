@@ -16,11 +16,11 @@ from anabranch import _kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.spark.dataframes.objects import read_objects
 from anabranch.spark.planning.partition_planning import (
-    Pair,
+    DiffPartition,
     Range,
-    cut,
-    cut_difference,
     list_ranges,
+    partition_diff,
+    partition_ranges,
 )
 from anabranch.spark.sources.table_files import FolderTables, open_range_tables
 from anabranch.testing import tree_model
@@ -55,7 +55,7 @@ def compared(folder, pair, prefix=b""):
 @FOLDER
 @given(records(), prefixes, entries)
 def test_pieces_of_a_tree(tmp_path, content, prefix, size):
-    pieces = cut(list_ranges(written(tmp_path, content), prefix), size)
+    pieces = partition_ranges(list_ranges(written(tmp_path, content), prefix), size)
     found = [row for piece in pieces for row in scanned(tmp_path, piece, prefix)]
     assert found == tree_model.listing(content, prefix, b"", b"")
     assert all(pieces)
@@ -65,7 +65,7 @@ def test_pieces_of_a_tree(tmp_path, content, prefix, size):
 @given(records(), records(), prefixes, entries)
 def test_pieces_of_a_difference(tmp_path, before, after, prefix, size):
     left, right = written(tmp_path, before), written(tmp_path, after)
-    pieces = cut_difference(list_ranges(left, prefix), list_ranges(right, prefix), size)
+    pieces = partition_diff(list_ranges(left, prefix), list_ranges(right, prefix), size)
     found = [row for piece in pieces for row in compared(tmp_path, piece, prefix)]
     wanted = [row for row in tree_model.diff(before, after) if row[1].startswith(prefix)]
     assert found == wanted
@@ -91,7 +91,7 @@ def ranges(name, cuts):
 @given(bounds, bounds, st.integers(1, 12))
 def test_no_key_is_in_two_pieces_and_no_range_is_lost(left_cuts, right_cuts, size):
     left, right = ranges("left", left_cuts), ranges("right", right_cuts)
-    pieces = cut_difference(left, right, size)
+    pieces = partition_diff(left, right, size)
     same = set(left) & set(right)
     assert [found for piece in pieces for found in piece.left] == [x for x in left if x not in same]
     assert [found for piece in pieces for found in piece.right] == [
@@ -121,12 +121,12 @@ def test_planning_reads_no_range(tmp_path):
 
 def test_pieces_have_the_size_that_is_asked_for():
     many = ranges("x", range(60))
-    assert [len(piece) for piece in cut(many, 9)] == [3] * 10
-    assert [len(piece) for piece in cut(many, 1)] == [1] * 30
-    assert len(cut(many, 10**9)) == 1
-    assert cut([]) == cut_difference([], []) == []
-    assert cut_difference(many, many) == []
-    assert cut_difference([], many[:1]) == [Pair((), (many[0],))]
+    assert [len(piece) for piece in partition_ranges(many, 9)] == [3] * 10
+    assert [len(piece) for piece in partition_ranges(many, 1)] == [1] * 30
+    assert len(partition_ranges(many, 10**9)) == 1
+    assert partition_ranges([]) == partition_diff([], []) == []
+    assert partition_diff(many, many) == []
+    assert partition_diff([], many[:1]) == [DiffPartition((), (many[0],))]
 
 
 def test_a_table_that_is_not_there_or_damaged_is_named():
@@ -140,12 +140,12 @@ def test_a_table_that_is_not_there_or_damaged_is_named():
         with pytest.raises(Corrupt, match=found[0].id):
             list(read_objects(files, "local://sea", b"", found[:1]))
         with pytest.raises(Gone, match=found[0].id):
-            compared(folder, Pair((), found[:1]))
+            compared(folder, DiffPartition((), found[:1]))
         content = bytearray(second.read_bytes())
         content[3] ^= 1
         second.write_bytes(content)
         with pytest.raises(Corrupt, match=found[1].id):
             list(read_objects(files, "local://sea", b"", found[1:2]))
         with pytest.raises(Corrupt, match=found[1].id):
-            compared(folder, Pair(found[1:2], ()))
+            compared(folder, DiffPartition(found[1:2], ()))
         scanned(folder, found[2:])

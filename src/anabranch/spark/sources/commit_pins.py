@@ -1,15 +1,15 @@
-"""Pins of the commits that DataFrames were planned on, as long as a session may read them.
+"""Pins of the commits that DataFrames read, which protect their objects from garbage collection.
 
 It is not known when a DataFrame is used for the last time, because DataFrames derived from it do
-not refer to it. The driver therefore pins a commit until the session stops, the lake is closed or
+not reference it. The driver therefore pins a commit until the session stops, the lake is closed or
 the process ends, for a day at most. All commits of a repository share one pin, which the driver
-renews; tasks do nothing for it.
+renews.
 
-A process that plans a query of the format `anabranch` ends immediately, so it pins commits for an
-hour.
+The process that plans a query of the format `anabranch` exits after planning and cannot renew a
+pin, so it pins commits for an hour.
 
-A DataFrame reads tables, which are never removed. It can therefore be created without a pin, with a
-warning: only the objects that it names may be removed.
+A DataFrame reads tables, which garbage collection never removes. If its commit cannot be pinned, it
+is therefore created nevertheless, with a warning that objects may be removed.
 """
 
 from __future__ import annotations
@@ -33,51 +33,51 @@ if TYPE_CHECKING:
 
     from anabranch.library import Lake
 
-__all__ = ["HOLD_SECONDS", "hold", "pin_for_query"]
+__all__ = ["SESSION_PIN_SECONDS", "pin_for_query", "pin_for_session"]
 
-HOLD_SECONDS = 24 * 3600.0
-"""The seconds that a commit is pinned after a DataFrame was planned on it."""
+SESSION_PIN_SECONDS = 24 * 3600.0
+"""How long a commit is pinned after the last DataFrame was planned on it, in seconds."""
 
 _MAX_COMMITS = 1000
 
-_Place: TypeAlias = "tuple[Lake | Server, str]"
+_RepositoryKey: TypeAlias = "tuple[Lake | Server, str]"
 
 
-def hold(
+def pin_for_session(
     spark: SparkSession,
     source: Lake | Server,
     repository: str,
     references: References,
     commit_ids: Iterable[str],
 ) -> None:
-    """Pins the objects of commits of a repository as long as a session may read them. Warns about
-    commits that have expired during a sweep.
+    """Pins the objects of commits of a repository until the session stops. Warns if a sweep is
+    running and a commit has expired.
     """
-    while not _held_in((source, repository), references).hold(spark, commit_ids):
-        pass  # the last commits were released in this moment
+    while not _pinned_commits((source, repository), references).add(spark, commit_ids):
+        pass  # a background thread has just released the last commit: create a new pin
 
 
 def pin_for_query(references: References, commit_ids: Iterable[str]) -> None:
-    """Pins the objects of commits for an hour. Warns as `hold` does."""
+    """Pins the objects of commits for an hour. Warns like `pin_for_session`."""
     for commit_id in commit_ids:
         pin = references.new_pin(f"read-{commit_id}")
-        _or_warn(pin.pin, [commit_id], MAX_PIN_SECONDS)
+        _try_pin(pin.pin, [commit_id], MAX_PIN_SECONDS)
 
 
-class _HeldCommits:
-    """The pinned commits of a repository. `forget` is called when the last one was released."""
+class _PinnedCommits:
+    """The pinned commits of a repository. Calls `on_end` when all are released."""
 
-    def __init__(self, references: References, forget: Callable[[], object]) -> None:
+    def __init__(self, references: References, on_end: Callable[[], object]) -> None:
         self._references = references
-        self._forget = forget
+        self._on_end = on_end
         self._lock = threading.Lock()
         self._until: dict[str, float] = {}
         self._lease: Lease | None = None
         self._session: Any = None
         self._ended = False
 
-    def hold(self, spark: SparkSession, commit_ids: Iterable[str]) -> bool:
-        """Pins further commits. Returns False if all commits were released already."""
+    def add(self, spark: SparkSession, commit_ids: Iterable[str]) -> bool:
+        """Pins more commits. Returns False if all commits have been released already."""
         with self._lock:
             self._session = spark
             for commit_id in commit_ids:
@@ -89,7 +89,7 @@ class _HeldCommits:
         """Releases all commits."""
         with self._lock:
             self._ended = True
-        self._forget()
+        self._on_end()
         if self._lease is not None:
             self._lease.end()
 
@@ -98,41 +98,41 @@ class _HeldCommits:
         until = {name: end for name, end in self._until.items() if end > now}
         is_new = commit_id not in until
         until.pop(commit_id, None)
-        until[commit_id] = now + HOLD_SECONDS
+        until[commit_id] = now + SESSION_PIN_SECONDS
         newest = dict(list(until.items())[-_MAX_COMMITS:])
-        if not is_new or _or_warn(self._pin, list(newest)):
+        if not is_new or _try_pin(self._pin, list(newest)):
             self._until = newest
 
     def _pin(self, commit_ids: Sequence[str]) -> None:
         if self._lease is None:
-            self._lease = Lease(self._references.new_pin(), commit_ids, is_needed=self._is_wanted)
+            self._lease = Lease(self._references.new_pin(), commit_ids, is_needed=self._is_needed)
         else:
             self._lease.pin(commit_ids)
 
-    def _is_wanted(self) -> bool:
+    def _is_needed(self) -> bool:
         with self._lock:
             now = time.monotonic()
             if _is_stopped(self._session) or all(end <= now for end in self._until.values()):
                 self._ended = True
         if self._ended:
-            self._forget()
+            self._on_end()
         return not self._ended
 
 
-def _or_warn(pin: Callable[..., None], *args: Any) -> bool:
-    """Returns whether commits could be pinned. Warns about expired ones."""
+def _try_pin(pin: Callable[..., None], *args: Any) -> bool:
+    """Returns whether commits were pinned. Warns if one has expired."""
     try:
         pin(*args)
     except Conflict as error:
         if error.kind != "commit_expired":
             raise
-        warnings.warn(f"{error.message}: objects of it may be missing", stacklevel=6)
+        warnings.warn(f"{error.message}: some of its objects may be missing", stacklevel=6)
         return False
     return True
 
 
 def _is_stopped(spark: Any) -> bool:
-    """Returns whether a session was stopped, of Spark Connect or of this process."""
+    """Returns whether a session was stopped, for classic sessions and for Spark Connect."""
     stopped = getattr(spark, "is_stopped", None)
     if stopped is not None:
         return bool(stopped)
@@ -140,31 +140,31 @@ def _is_stopped(spark: Any) -> bool:
     return getattr(context, "_jsc", None) is None
 
 
-_held: dict[_Place, _HeldCommits] = {}
+_pinned: dict[_RepositoryKey, _PinnedCommits] = {}
 _lock = threading.Lock()
 
 
-def _held_in(place: _Place, references: References) -> _HeldCommits:
-    """Returns the pinned commits of a repository."""
+def _pinned_commits(key: _RepositoryKey, references: References) -> _PinnedCommits:
+    """Returns the pinned commits of a repository, none if it is new."""
 
-    def forget() -> None:
+    def remove() -> None:
         with _lock:
-            if _held.get(place) is held:
-                del _held[place]
+            if _pinned.get(key) is new:
+                del _pinned[key]
 
     with _lock:
-        found = _held.get(place)
-        if found is not None:
-            return found
-        held = _held[place] = _HeldCommits(references, forget)
-    source, _ = place
+        existing = _pinned.get(key)
+        if existing is not None:
+            return existing
+        new = _pinned[key] = _PinnedCommits(references, remove)
+    source, _ = key
     if not isinstance(source, Server):
-        source.before_close(held.end)
-    return held
+        source.before_close(new.end)
+    return new
 
 
 @atexit.register
 def _release_all() -> None:
-    for held in list(_held.values()):
-        with suppress(Exception):  # the pins end by themselves
-            held.end()
+    for commits in list(_pinned.values()):
+        with suppress(Exception):  # pins expire
+            commits.end()
