@@ -1,4 +1,4 @@
-"""A lake with a repository, and a repository of the shared server."""
+"""Fixtures: a lake with a repository, and a repository of the shared server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def repository(server):
-    """A repository with two commits on main, through the wrapper `lakefs`."""
+    """A repository with two commits on main, as an object of the package `lakefs`."""
     user, secret = server.auth
     name = f"repository-{uuid.uuid4().hex}"
     client = Client(host=server.url, username=user, password=secret)

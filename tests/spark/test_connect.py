@@ -1,4 +1,4 @@
-"""Spark Connect: the same functions over a session that is elsewhere, as on managed services."""
+"""Spark Connect: all functions work with a remote session, as on managed services."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ with anabranch.open(folder / "lake") as lake:
     except Invalid as error:
         assert error.kind == "unverified_rows", error
     else:
-        raise AssertionError("a sample of objects that are not stored")
+        raise AssertionError("objects that are not stored were imported")
     print("import", flush=True)
 
     assert anabranch.spark.objects(spark, lake, "sea", "main").count() == 3030
@@ -73,8 +73,8 @@ with anabranch.open(folder / "lake") as lake:
     engine = SparkEngine(spark)
     with collector.mark("sea", grace_seconds=-5, window_seconds=-5, engine=engine) as run:
         assert run.summary.engine == "spark"
-        found = sum(batch.num_rows for batch in run.candidates())
-        assert found == 5, found
+        candidates = sum(batch.num_rows for batch in run.candidates())
+        assert candidates == 5, candidates
         assert run.sweep().swept.objects == 5
         assert run.summary.missing.objects == 0
     lost = f"local://sea/data/{'c' * 20}/{'c' * 20}"
@@ -93,8 +93,8 @@ spark.stop()
 """
 
 
-def test_a_session_that_is_elsewhere(tmp_path):
-    """A server of Spark Connect, in a process of its own, and a client in another."""
+def test_all_functions_with_a_remote_session(tmp_path):
+    """The Spark Connect server and its client are separate processes."""
     pytest.importorskip("grpc_status", reason="Spark Connect is not installed")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],

@@ -1,4 +1,4 @@
-"""The format `anabranch`: it gives what the functions give, and reads only what it must."""
+"""The format `anabranch`: rows equal those of the functions, and only needed tables are read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
 
-# those of CUTS end ranges, so that the commits have many
+# the paths in CUTS end ranges, so that the commits have many ranges
 PATHS = sorted([*(key.decode() for key in CUTS), *(f"{a}/{n}" for a in "abc" for n in range(9))])
 FIXTURE = hypothesis.HealthCheck.function_scoped_fixture
 
@@ -38,7 +38,7 @@ def put(lake, paths, version):
 
 @pytest.fixture
 def filled(lake):
-    """The lake with the tags `before` and `after`, which differ in a path or two."""
+    """The lake with the tags `before` and `after`, which differ in two paths."""
     put(lake, PATHS, 1)
     lake.tags.create("sea", "before", "main")
     put(lake, ["b/3", "b/new"], 2)
@@ -50,19 +50,19 @@ def filled(lake):
 def read(spark, tmp_path):
     """Returns a function that reads from the lake."""
     anabranch.spark.register(spark, tmp_path / "lake")
-    return reading(spark)
+    return reader_of(spark)
 
 
 @pytest.fixture
-def read_pushing(spark, tmp_path):
-    """Returns the same, where conditions are taken over."""
+def read_pushdown(spark, tmp_path):
+    """Returns a function that reads from the lake with pushdown of filters."""
     anabranch.spark.register(spark, tmp_path / "lake", push_filters=True)
-    yield reading(spark)
+    yield reader_of(spark)
     spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
-def reading(spark):
-    """Returns a function that reads."""
+def reader_of(spark):
+    """Returns a function that loads a table of the repository with options."""
 
     def read(**options):
         options = {name: str(value) for name, value in options.items()}
@@ -75,87 +75,89 @@ def rows(table):
     return [tuple(row) for row in table.collect()]
 
 
-def remove_tables(lake, reference, wanted):
-    """Removes the tables of a commit's ranges that are not wanted; returns how many those are."""
+def remove_tables(lake, reference, is_needed):
+    """Removes the tables of a commit's ranges that are not needed; returns their number."""
     namespace = lake.repositories.get("sea").storage_namespace
     tree = lake.core.trees.open(
         lake.repositories.get("sea"), lake.commits.get("sea", reference).metarange_id
     )
-    lost = [found for found in tree.ranges() if not wanted(found)]
-    for found in lost:
-        path = Path(lake.blocks.local_path(f"{tables_address(namespace)}/{found.id}"))
+    removed = [each for each in tree.ranges() if not is_needed(each)]
+    for each in removed:
+        path = Path(lake.blocks.local_path(f"{tables_address(namespace)}/{each.id}"))
         path.unlink(missing_ok=True)
-    return len(lost)
+    return len(removed)
 
 
-def test_objects_are_those_of_the_function(spark, filled, read):
-    wanted = rows(anabranch.spark.objects(spark, filled, "sea", "after"))
+def test_objects_equal_those_of_the_function(spark, filled, read):
+    expected = rows(anabranch.spark.objects(spark, filled, "sea", "after"))
     table = read(reference="after", entries_per_task=7)
-    assert rows(table) == wanted
+    assert rows(table) == expected
     assert table.selectExpr("spark_partition_id() as task").distinct().count() > 1
 
 
-def test_one_table_in_many_queries(filled, read):  # noqa: ARG001  the lake is read
-    """What a condition left out of one query is there in the next, and in a join."""
+def test_filter_of_one_query_does_not_affect_the_next(filled, read):  # noqa: ARG001  a fixture
+    """Nor the other side of a union."""
     table = read(reference="after").select("path")
-    some = [path for path in [*PATHS, "b/new"] if path.startswith("b/")]
-    assert table.where("path like 'b/%'").count() == len(some)
+    selected = [path for path in [*PATHS, "b/new"] if path.startswith("b/")]
+    assert table.where("path like 'b/%'").count() == len(selected)
     assert table.count() == len(PATHS) + 1
     both = table.where("path like 'b/%'").union(table.where("path like 'c/1%'"))
-    wanted = some + [path for path in PATHS if path.startswith("c/1")]
-    assert sorted(row.path for row in both.collect()) == sorted(wanted)
+    expected = selected + [path for path in PATHS if path.startswith("c/1")]
+    assert sorted(row.path for row in both.collect()) == sorted(expected)
 
 
-def test_a_prefix_skips_tables(filled, read):
+def test_prefix_skips_tables_without_matching_paths(filled, read):
     assert remove_tables(filled, "after", lambda x: x.min_key <= b"b/zzz" and x.max_key >= b"b/")
-    found = [row.path for row in read(reference="after", prefix="b/").collect()]
-    assert found == sorted([*(path for path in PATHS if path.startswith("b/")), "b/new"])
+    paths = [row.path for row in read(reference="after", prefix="b/").collect()]
+    assert paths == sorted([*(path for path in PATHS if path.startswith("b/")), "b/new"])
     with pytest.raises(PySparkException, match="Corrupt: no table"):
         read(reference="after").collect()
 
 
-def test_conditions_that_are_taken_over_skip_tables(filled, read_pushing):
+def test_filter_pushdown_skips_tables_without_matching_paths(filled, read_pushdown):
     assert remove_tables(filled, "after", lambda x: x.min_key <= b"b/zzz" and x.max_key >= b"b/")
 
-    def found(condition):
-        table = read_pushing(reference="after").select("path", "size")
+    def select(condition):
+        table = read_pushdown(reference="after").select("path", "size")
         return rows(table.where(condition).where("size > 0"))
 
-    assert found("path like 'b/%' and path like 'b/n%'") == [("b/new", 2)]
-    assert found("path in ('b/1', 'b/3')") == [("b/1", 1), ("b/3", 2)]
+    assert select("path like 'b/%' and path like 'b/n%'") == [("b/new", 2)]
+    assert select("path in ('b/1', 'b/3')") == [("b/1", 1), ("b/3", 2)]
 
 
-def test_why_conditions_are_not_taken_over_unasked(filled, read_pushing):
-    """When this fails, Spark has mended it: then push_filters can be what it does anyway."""
+def test_spark_reuses_the_plan_of_a_filtered_query_with_pushdown(filled, read_pushdown):
+    """The reason why `push_filters` is not the default. If this test fails, Spark has fixed the
+    bug, and pushdown can be enabled always.
+    """
     assert filled
-    table = read_pushing(reference="after")
+    table = read_pushdown(reference="after")
     assert table.where("path = 'b/new'").count() == 1
     assert table.count() < len(PATHS) + 1
 
 
-def test_changes_skip_what_both_sides_have(spark, filled, read):
+def test_changes_equal_those_of_the_function_and_skip_shared_ranges(spark, filled, read):
     function = anabranch.spark.changes(spark, filled, "sea", "before", "after")
-    wanted = rows(function)
+    expected = rows(function)
     before = filled.commits.get("sea", "before").metarange_id
     tree = filled.core.trees.open(filled.repositories.get("sea"), before)
-    shared = {found.id for found in tree.ranges()}
-    assert remove_tables(filled, "after", lambda found: found.id not in shared)
+    shared = {each.id for each in tree.ranges()}
+    assert remove_tables(filled, "after", lambda each: each.id not in shared)
     table = read(what="changes", left="before", right="after")
-    assert rows(table) == wanted
-    assert [row[:2] for row in wanted] == [("changed", "b/3"), ("added", "b/new")]
-    assert rows(table.where("path like 'b/n%'")) == wanted[1:]
+    assert rows(table) == expected
+    assert [row[:2] for row in expected] == [("changed", "b/3"), ("added", "b/new")]
+    assert rows(table.where("path like 'b/n%'")) == expected[1:]
     assert rows(read(what="changes", left="after", right="after")) == []
 
 
-def test_commits_branches_tags_and_ranges(filled, read):
+def test_commits_branches_tags_and_ranges_equal_those_of_the_lake(filled, read):
     history = filled.commits.log("sea", "after", amount=10).items
     assert rows(read(what="commits", reference="main")) == [
         (
-            *(found.id, found.message, found.committer),
-            dt.datetime.fromtimestamp(found.creation_date),  # noqa: DTZ006  as PySpark shows it
-            *(list(found.parents), found.metadata, found.metarange_id, found.generation),
+            *(commit.id, commit.message, commit.committer),
+            dt.datetime.fromtimestamp(commit.creation_date),  # noqa: DTZ006  like PySpark
+            *(list(commit.parents), commit.metadata, commit.metarange_id, commit.generation),
         )
-        for found in history
+        for commit in history
     ]
     filled.branches.create("sea", "dev", "before")
     filled.branches.create("sea", "hidden", "before", hidden=True)
@@ -170,22 +172,21 @@ def test_commits_branches_tags_and_ranges(filled, read):
     ]
 
 
-def test_a_reference_is_looked_up_once(filled, read):
+def test_reference_is_resolved_when_the_table_is_loaded(filled, read):
     table = read(reference="main")
     put(filled, ["later"], 3)
     assert "later" not in {row.path for row in table.collect()}
     assert "later" in {row.path for row in read(reference="main").collect()}
 
 
-def test_through_a_server(spark, server, repository):
-    """Given by options, as SQL has it."""
+def test_server_is_read_through_options_and_registration(spark, server, repository):
     anabranch.spark.register(spark)
-    spark.sql(f"""create or replace temporary view held using anabranch options (
+    spark.sql(f"""create or replace temporary view rides using anabranch options (
         server '{server.url}', access_key_id '{server.access_key_id}',
         secret_access_key '{server.secret_access_key}', repository '{repository.id}',
         reference 'main')""")
-    found = spark.sql("select path, size from held where path like 'a/%'").collect()
-    assert [tuple(row) for row in found] == [("a/1", 14), ("a/2", 14)]
+    selected = spark.sql("select path, size from rides where path like 'a/%'").collect()
+    assert [tuple(row) for row in selected] == [("a/1", 14), ("a/2", 14)]
     source = anabranch.spark.Server(server.url, *server.auth)
     anabranch.spark.register(spark, source)
     options = {"repository": repository.id, "reference": "main"}
@@ -207,7 +208,7 @@ def test_through_a_server(spark, server, repository):
         ({"reference": "main", "repository": ""}, "the option repository is missing"),
     ],
 )
-def test_options_that_are_refused(options, message):
+def test_invalid_option_raises_invalid(options, message):
     with pytest.raises(Invalid, match=message):
         parse_options({"repository": "sea", **options}, "/lake")
 
@@ -221,26 +222,26 @@ def test_options_that_are_refused(options, message):
         ({"branch": "main"}, "is for streams"),
     ],
 )
-def test_what_cannot_be_read(read, filled, options, message):  # noqa: ARG001  the lake is read
+def test_query_with_invalid_options_fails(read, filled, options, message):  # noqa: ARG001
     with pytest.raises(PySparkException, match=message):
         read(**options).collect()
 
 
-def test_sparks_that_are_too_old():
+def test_register_refuses_old_versions_of_spark():
     with pytest.raises(NotSupported, match=r"4\.0\.2 is too old"):
         anabranch.spark.register(SimpleNamespace(version="4.0.2"))
 
 
-def test_no_place():
+def test_missing_server_and_lake_raises_invalid():
     with pytest.raises(Invalid, match="a server or a lake is required"):
         parse_options({"repository": "sea"}, None)
     assert data_source(None).name() == "anabranch"
 
 
-pieces = st.sampled_from(["", "a", "a/", "b/", "b/3", "c/1", "zzz", *PATHS[:3]])
+prefixes = st.sampled_from(["", "a", "a/", "b/", "b/3", "c/1", "zzz", *PATHS[:3]])
 conditions = st.lists(
     st.one_of(
-        st.builds(filters.StringStartsWith, st.just(("path",)), pieces),
+        st.builds(filters.StringStartsWith, st.just(("path",)), prefixes),
         st.builds(filters.EqualTo, st.just(("path",)), st.sampled_from(PATHS)),
         st.builds(
             filters.In, st.just(("path",)), st.lists(st.sampled_from(PATHS), min_size=1).map(tuple)
@@ -252,8 +253,8 @@ conditions = st.lists(
 )
 
 
-def holds(condition, row):
-    """Returns whether a row fulfils a condition, as Spark would see it."""
+def satisfies(condition, row):
+    """Returns whether a row satisfies a filter in Spark."""
     value = row[condition.attribute[0]]
     match condition:
         case filters.StringStartsWith():
@@ -264,27 +265,29 @@ def holds(condition, row):
 
 
 @hypothesis.settings(suppress_health_check=[FIXTURE], max_examples=60)
-@given(pieces, conditions)
-def test_conditions_that_are_taken_over_are_fulfilled(filled, tmp_path, prefix, given_conditions):
-    """What the reader gives, and Spark then keeps, is what a plain filter keeps."""
+@given(prefixes, conditions)
+def test_rows_after_filter_pushdown_equal_those_of_a_plain_filter(
+    filled, tmp_path, prefix, given_conditions
+):
     assert filled
     options = {"lake": f"{tmp_path}/lake", "repository": "sea", "reference": "after"}
 
-    def found(prefix, pushed):
+    def select(prefix, pushed):
         reader = PushdownReader(parse_options({**options, "prefix": prefix}, None))
-        left = list(reader.pushFilters(pushed))
-        batches = [batch for piece in reader.partitions() for batch in reader.read(piece)]
+        remaining = list(reader.pushFilters(pushed))
+        batches = [batch for each in reader.partitions() for batch in reader.read(each)]
         objects = [row for batch in batches for row in batch.to_pylist()]
-        return [row for row in objects if all(holds(one, row) for one in left)], left
+        return [row for row in objects if all(satisfies(one, row) for one in remaining)], remaining
 
-    everything, _ = found("", [])
-    wanted = [
+    all_rows, _ = select("", [])
+    expected = [
         row
-        for row in everything
-        if row["path"].startswith(prefix) and all(holds(one, row) for one in given_conditions)
+        for row in all_rows
+        if row["path"].startswith(prefix) and all(satisfies(one, row) for one in given_conditions)
     ]
-    got, left = found(prefix, given_conditions)
-    assert got == wanted
-    assert all(
-        one.attribute != ("path",) or not isinstance(one, filters.StringStartsWith) for one in left
+    selected, remaining = select(prefix, given_conditions)
+    assert selected == expected
+    assert not any(
+        one.attribute == ("path",) and isinstance(one, filters.StringStartsWith)
+        for one in remaining
     )

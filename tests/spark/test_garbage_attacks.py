@@ -1,6 +1,6 @@
-"""The attacks of `tests/pipelines/garbage/test_attacks.py` on a sweep by executors of Spark, each
-in a process of its own (`local-cluster`): ahead of the driver's requests, and in the tasks ahead of
-each batch that they remove.
+"""The attacks of `tests/pipelines/garbage/test_attacks.py` on a sweep by Spark executors, which are
+separate processes (`local-cluster`). They happen before requests of the driver, and in tasks before
+each batch that is removed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def campaign(request, tmp_path_factory):
             run.sweep()
         lost += campaign.lost()
         assert lake.core.sweeps.running()[0] == []
-        # only those of references are left: the user of their names is empty
+        # only pins of references remain, whose names have no user
         assert all(b"//" in key for key, _ in lake.keyvalue.scan("anabranch-pins"))
     return campaign, summary, lost
 

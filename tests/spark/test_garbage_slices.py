@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.listed_names import asked_of
+from support.listed_names import first_after_of
 
 from anabranch.spark.jobs.garbage_slices import cut_listing
 from anabranch.versioning.identifiers import Identifiers
@@ -25,13 +25,13 @@ def within(part, names):
 
 @given(st.sets(NAMES.filter(bool), max_size=60), st.integers(1, 20))
 def test_each_name_is_in_exactly_one_slice(names, number):
-    first_after, asked = asked_of(names)
+    first_after, requests = first_after_of(names)
     slices = cut_listing(first_after, number)
     assert 1 <= len(slices) <= number
     assert (slices[0].after, slices[-1].last) == ("", "")
     assert [part.last for part in slices[:-1]] == [part.after for part in slices[1:]]
     assert sum(len(within(part, names)) for part in slices) == len(names)
-    assert len(asked) <= 4 * number + 66
+    assert len(requests) <= 4 * number + 66
 
 
 @pytest.mark.parametrize("hours", [24, 24 * 365 * 3])
@@ -42,7 +42,7 @@ def test_slices_of_generated_names_have_about_equal_sizes(hours):
     for _ in range(hours):
         now += 3600
         names.append(identifiers.descending_xid())
-    first_after, _ = asked_of(names)
+    first_after, _ = first_after_of(names)
     slices = cut_listing(first_after, 16)
     assert len(slices) == 16
     assert all(1 <= len(within(part, names)) <= len(names) / 6 for part in slices)

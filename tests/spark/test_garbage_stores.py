@@ -1,6 +1,4 @@
-"""Garbage in a bucket is collected by tasks that open it themselves, through a server that only an
-address is known of.
-"""
+"""Garbage collection in a bucket, which tasks open themselves, through a server."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def test_spark_collects_a_bucket_through_a_server(spark, s3_service, store, serv
     main.commit("second")
     blocks = s3_service.blocks()
     stem = f"s3://{name}/sea/"
-    living = {
+    reachable = {
         stat.physical_address.removeprefix(stem)
         for reference in ("main", "main~1")
         for stat in repository.ref(reference).objects(max_amount=100)
@@ -73,18 +71,20 @@ def test_spark_collects_a_bucket_through_a_server(spark, s3_service, store, serv
         tmp_path / "gc",
         clock=time.time,
     )
-    with pytest.raises(NotSupported, match="need a store for this namespace"):
+    with pytest.raises(NotSupported, match="need access to the store"):
         collector.mark("sea", engine=SparkEngine(spark))
     time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark, store, slices=4, tasks=2), **NOW) as run:
         (dead,) = addresses(run.due())
         assert run.summary.listed.objects == 25
-        assert dead not in living
+        assert dead not in reachable
         assert run.sweep().swept.objects == 1
     assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
-    there = {block.address.removeprefix(stem) for block in blocks.list(f"{stem}data/")}
-    assert there == living
-    left = {block.address.rpartition("/")[2] for block in blocks.list(f"{stem}_lakefs/retention/")}
-    assert left == {"candidates.parquet", "summary.json", "report.html"}
+    remaining = {block.address.removeprefix(stem) for block in blocks.list(f"{stem}data/")}
+    assert remaining == reachable
+    run_files = {
+        block.address.rpartition("/")[2] for block in blocks.list(f"{stem}_lakefs/retention/")
+    }
+    assert run_files == {"candidates.parquet", "summary.json", "report.html"}
     raw = blocks.read(run.summary.candidates_location.replace("candidates.parquet", "summary.json"))
     assert json.loads(raw)["engine"] == "spark"

@@ -1,4 +1,4 @@
-"""Images by tasks, which are those of one process; and images as Spark reads them."""
+"""Images built by tasks equal those of one process; Spark reads images."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
 
-# those of CUTS end ranges, so that trees have many
+# the paths in CUTS end ranges, so that trees have many ranges
 PATHS = sorted({*(key.decode() for key in CUTS), *(f"{a}/{n}" for a in "abc" for n in range(9))})
 
 
 @pytest.fixture
 def lake(tmp_path):
-    """A lake with objects in `sea` and `sky`, many ranges of them, and a folder beside it."""
+    """A lake with objects in `sea` and `sky`, in many ranges, and a folder from which it may
+    import.
+    """
     outside = tmp_path / "outside"
     for name in ("one", "deep/two", "deep/ü"):
         (outside / name).parent.mkdir(parents=True, exist_ok=True)
@@ -32,19 +34,19 @@ def lake(tmp_path):
     ) as lake:
         for repository, paths in (("sea", PATHS), ("sky", PATHS[::3])):
             lake.repositories.create(repository, f"local://{repository}")
-            found = lake.repositories.get(repository)
+            opened = lake.repositories.get(repository)
             for number, path in enumerate(paths):
                 entry = Entry(
                     address=f"data/{number}", address_type=1, size=number, mtime=9, checksum="c"
                 )
-                lake.core.changes.put(found, "main", path, entry)
+                lake.core.changes.put(opened, "main", path, entry)
             lake.commits.commit(repository, "main", message="m", committer="c")
             lake.tags.create(repository, "v1", "main")
         yield lake
 
 
 def texts(outside):
-    """Yields Lakefiles; later ones build on the images of earlier ones."""
+    """Yields Lakefiles. Later ones use the images of earlier ones."""
     yield "ADD lakefs://sea/v1 moved/\nADD lakefs://sky/main /\nLABEL a=b"
     yield (
         "FROM lakefs://image:t-0\nADD --exclude=*3 --exclude=b/* lakefs://sea/v1 /\n"
@@ -57,29 +59,29 @@ def texts(outside):
 
 
 def check_images(spark, lake, lakefiles, *, entries):
-    """Builds images by tasks and in this process, and holds one against the other."""
+    """Builds images by tasks and in this process, and compares them."""
     for number, text in enumerate(lakefiles):
-        here = lake.images.build(f"t-{number}", text, creator="me")
-        made = anabranch.spark.build_image(
+        local = lake.images.build(f"t-{number}", text, creator="me")
+        built_by_tasks = anabranch.spark.build_image(
             spark, lake, f"s-{number}", text, creator="me", entries_per_task=entries
         )
-        assert made.plan == here.plan
-        assert (made.creator, lake.images.get(f"s-{number}")) == ("me", made)
+        assert built_by_tasks.plan == local.plan
+        assert (built_by_tasks.creator, lake.images.get(f"s-{number}")) == ("me", built_by_tasks)
 
 
-def test_they_are_those_of_one_process(spark, lake, tmp_path):
+def test_images_equal_those_of_one_process(spark, lake, tmp_path):
     check_images(spark, lake, [*texts(tmp_path / "outside")][:2], entries=30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entries", [1, 7, 1_000])
-def test_they_are_whatever_a_task_takes(spark, lake, tmp_path, entries):
+def test_images_do_not_depend_on_the_size_of_tasks(spark, lake, tmp_path, entries):
     check_images(spark, lake, texts(tmp_path / "outside"), entries=entries)
     objects = anabranch.spark.objects(spark, lake, "image", "s-1")
     assert objects.count() == lake.images.get("t-1").plan.objects
 
 
-def test_what_is_refused(spark, lake):
+def test_invalid_builds_raise_errors(spark, lake):
     def build(text, **options):
         return anabranch.spark.build_image(spark, lake, "v", text, **options)
 
@@ -97,7 +99,7 @@ def test_what_is_refused(spark, lake):
         build("FROM lakefs://sea/v1")
 
 
-def test_what_fails_in_a_task_is_told(spark, lake, tmp_path):
+def test_error_of_a_task_is_raised_and_no_image_is_created(spark, lake, tmp_path):
     tables = tmp_path / "blocks" / "sea" / "_lakefs"
     commit = lake.commits.get("sea", "v1")
     for table in tables.iterdir():
@@ -110,20 +112,20 @@ def test_what_fails_in_a_task_is_told(spark, lake, tmp_path):
 
 @pytest.fixture(scope="module")
 def example(s3_service, tmp_path_factory):
-    """A server with the images of the example in docs/lakefile.md, and these."""
+    """A server with the images of the example in docs/lakefile.md, and the images."""
     with running_example(tmp_path_factory.mktemp("images"), s3_service) as server:
         yield server, build_example(server)
 
 
-def test_the_format_reads_images(spark, example):
+def test_format_reads_images(spark, example):
     server, built = example
     anabranch.spark.register(spark, anabranch.spark.Server(server.url, *server.auth))
     image = built[-1]
     objects = spark.read.format("anabranch").load(repository="image", reference=image.tag)
-    found = {row.path: row for row in objects.collect()}
+    by_path = {row.path: row for row in objects.collect()}
     sizes = {path: len(content) for path, content in image.contents.items()}
-    assert {path: row["size"] for path, row in found.items()} == sizes
-    address = found["external/some-path/deep/er/two.json"].physical_address
+    assert {path: row["size"] for path, row in by_path.items()} == sizes
+    address = by_path["external/some-path/deep/er/two.json"].physical_address
     assert address == "s3://my-bucket/some-path/deep/er/two.json"
 
 
@@ -145,6 +147,6 @@ def test_s3a_reads_images(spark, example):
             .select("path", "content")
             .collect()
         )
-        found = {row.path.partition(f"/{image.tag}/")[2]: bytes(row.content) for row in rows}
-        # Spark leaves out files without bytes
-        assert found == {path: content for path, content in image.contents.items() if content}
+        contents = {row.path.partition(f"/{image.tag}/")[2]: bytes(row.content) for row in rows}
+        # Spark leaves out empty files
+        assert contents == {path: content for path, content in image.contents.items() if content}

@@ -1,4 +1,4 @@
-"""Imports of listings with Spark: the same trees as by one writer, and what cannot be is told."""
+"""Imports of listings: trees equal those of a single writer, and invalid rows are reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anabranch.library import Lake
 from anabranch.model.entry import AddressType, Entry
 from anabranch.pipelines.imports.listings.columns import to_listed
 from anabranch.pipelines.imports.listings.row_validation import WRITTEN, RowValidator
-from anabranch.spark.jobs.imports import _sorted
+from anabranch.spark.jobs.imports import _sort
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,7 +39,7 @@ SCHEMA = (
 
 
 def address_of(path):
-    """Returns an address of the store for whatever path."""
+    """Returns an address of the store for a path, or for None."""
     return f"local://raw/{hashlib.md5((path or '').encode()).hexdigest()}"
 
 
@@ -48,8 +48,8 @@ def row(path, size=1, address=None, day=1, **metadata):
     return (path, address or address_of(path), size, f"etag-{size}", when, metadata, "a/b")
 
 
-def entry_of(each):
-    _, address, size, checksum, when, metadata, content_type = each
+def entry_of(row):
+    _, address, size, checksum, when, metadata, content_type = row
     return Entry(
         address=address,
         address_type=int(AddressType.FULL),
@@ -62,8 +62,8 @@ def entry_of(each):
     )
 
 
-def by_staging(lake, rows):
-    """Stages the same objects on a branch of their own; returns the tree of their commit."""
+def staged_tree(lake, rows):
+    """Stages the same objects on another branch and commits them. Returns the tree."""
     repository = lake.core.repositories.get("sea")
     root = lake.branches.get("sea", "empty").commit_id
     if lake.core.branches.find(repository, "staged") is not None:
@@ -76,8 +76,8 @@ def by_staging(lake, rows):
     ).metarange_id
 
 
-def imported(*listing, **fields):
-    """Imports a listing of objects that are not stored."""
+def import_unverified(*listing, **fields):
+    """Imports a listing without comparing it with the store."""
     return anabranch.spark.import_listing(*listing, **{"verify": "none", **fields})
 
 
@@ -98,22 +98,22 @@ def lake(lake):
     tasks=st.integers(1, 4),
     order=st.randoms(use_true_random=False),
 )
-def test_the_tree_is_that_of_staging(spark, lake, sizes, tasks, order):
+def test_tree_equals_that_of_staging(spark, lake, sizes, tasks, order):
     rows = [row(path, size, tag=str(size)) for path, size in sizes.items()]
     order.shuffle(rows)
     listing = spark.createDataFrame(rows, SCHEMA).repartition(tasks)
-    made = imported(lake, "sea", "main", listing, committer="spark")
+    made = import_unverified(lake, "sea", "main", listing, committer="spark")
     assert made.objects == len(rows)
-    assert made.commit.metarange_id == by_staging(lake, rows)
+    assert made.commit.metarange_id == staged_tree(lake, rows)
     assert lake.commits.get("sea", "main") == made.commit
 
 
-def test_what_was_there_is_replaced_under_the_destination(spark, lake):
+def test_import_replaces_objects_under_the_destination(spark, lake):
     old = [row(path) for path in ("x/old", "x0", "w")]
     first = spark.createDataFrame(old, SCHEMA)
-    imported(lake, "sea", "main", first, message="first")
+    import_unverified(lake, "sea", "main", first, message="first")
     new = [row("a", address="local://b/a"), row("b/c", address="local://b/c")]
-    made = imported(
+    made = import_unverified(
         lake,
         "sea",
         "main",
@@ -126,36 +126,36 @@ def test_what_was_there_is_replaced_under_the_destination(spark, lake):
     assert (made.commit.message, made.commit.committer) == ("second", "me")
     assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
     expected = [*old[1:], *(("x/" + each[0], *each[1:]) for each in new)]
-    assert made.commit.metarange_id == by_staging(lake, expected)
+    assert made.commit.metarange_id == staged_tree(lake, expected)
     table = anabranch.spark.objects(spark, lake, "sea", "main")
-    assert [found.path for found in table.orderBy("path").collect()] == ["w", "x/a", "x/b/c", "x0"]
+    assert [stat.path for stat in table.orderBy("path").collect()] == ["w", "x/a", "x/b/c", "x0"]
 
 
-def test_a_listing_needs_three_columns(spark, lake):
+def test_three_columns_are_required(spark, lake):
     listing = spark.createDataFrame(
         [("a", "local://b/a", 5)], "path STRING, physical_address STRING, size INT"
     )
-    made = imported(lake, "sea", "main", listing)
+    made = import_unverified(lake, "sea", "main", listing)
     expected = ("a", "local://b/a", 5, "", datetime(1970, 1, 1, tzinfo=UTC), {}, "")
-    assert made.commit.metarange_id == by_staging(lake, [expected])
+    assert made.commit.metarange_id == staged_tree(lake, [expected])
     with pytest.raises(Invalid, match="no column physical_address, size"):
-        imported(lake, "sea", "main", listing.select("path"))
+        import_unverified(lake, "sea", "main", listing.select("path"))
 
 
-def test_metadata_are_maps_or_json(spark, lake):
+def test_metadata_can_be_maps_or_json(spark, lake):
     rows = [row("a", one="1", two="zwei \N{SNOWMAN}"), row("b"), row("c", empty=None)]
     listing = spark.createDataFrame([*rows, (*row("d")[:5], None, "a/b")], SCHEMA)
     expected = [*rows[:2], row("c", empty=""), row("d")]
     others = [name for name in listing.columns if name != "metadata"]
     as_text = listing.where("path != 'c'").selectExpr(*others, "to_json(metadata) AS Metadata")
-    for each, there in ((listing, expected), (as_text, [*expected[:2], expected[3]])):
-        made = imported(lake, "sea", "main", each)
-        assert made.commit.metarange_id == by_staging(lake, there)
+    for each, objects in ((listing, expected), (as_text, [*expected[:2], expected[3]])):
+        made = import_unverified(lake, "sea", "main", each)
+        assert made.commit.metarange_id == staged_tree(lake, objects)
     with pytest.raises(Exception, match="no JSON object of texts"):  # Spark's, or Connect's
-        imported(lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata"))
+        import_unverified(lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata"))
 
 
-def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_path):
+def test_invalid_rows_fail_the_import_or_are_skipped(spark, lake, tmp_path):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
         row("b", address="local://raw/old", day=8),
@@ -170,14 +170,14 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_pat
     listing = spark.createDataFrame(good + bad, SCHEMA).repartition(3)
     before = lake.branches.get("sea", "main")
     with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
-        imported(lake, "sea", "main", listing, left_out=tmp_path / "left-out.parquet")
-    left = pq.read_table(tmp_path / "left-out.parquet")
-    assert sorted(left["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
-    assert Counter(left["reason"].to_pylist())["no path"] == 2
+        import_unverified(lake, "sea", "main", listing, left_out=tmp_path / "rejected-out.parquet")
+    rejected = pq.read_table(tmp_path / "rejected-out.parquet")
+    assert sorted(rejected["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
+    assert Counter(rejected["reason"].to_pylist())["no path"] == 2
     assert "2 with a path that came before" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
-    made = imported(lake, "sea", "main", listing, unfit="skip")
+    made = import_unverified(lake, "sea", "main", listing, unfit="skip")
     assert made.skipped == {
         "a path that came before": 2,
         "no path": 2,
@@ -187,10 +187,10 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(spark, lake, tmp_pat
         "no physical address": 1,
     }
     assert ("negative", "a negative size") in made.shown
-    assert made.commit.metarange_id == by_staging(lake, good)
+    assert made.commit.metarange_id == staged_tree(lake, good)
 
 
-def test_rows_with_other_addresses_are_left_out(spark, lake, tmp_path):
+def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
     lake.blocks.put("local://raw/a", [b"1"])
     address = lake.blocks.qualify("local://raw/a")
     rows = [row("a", address=address), row("b", address="s3://other/bucket")]
@@ -198,17 +198,17 @@ def test_rows_with_other_addresses_are_left_out(spark, lake, tmp_path):
     listing = spark.createDataFrame(rows, SCHEMA).repartition(2)
     with pytest.raises(Invalid, match="1 with an address of another store"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
-    left = tmp_path / "left.csv"
+    rejected = tmp_path / "rejected.csv"
     made = anabranch.spark.import_listing(
         lake,
         "sea",
         "main",
         listing.drop("checksum"),
         unfit="skip",
-        left_out=left,
+        left_out=rejected,
     )
     assert (made.objects, sum(made.skipped.values())) == (1, 3)
-    reasons = {each["path"]: each["reason"] for each in pa_csv.read_csv(left).to_pylist()}
+    reasons = {each["path"]: each["reason"] for each in pa_csv.read_csv(rejected).to_pylist()}
     assert reasons == {
         "b": "an address of another store",
         "c": "an address outside the folders that imports may read",
@@ -228,16 +228,16 @@ def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     assert caught.value.kind == "unverified_rows"
     assert "'b' (local://raw/b): is 2 bytes, the listing says 1" in caught.value.message
     assert lake.branches.get("sea", "main") == before
-    left = tmp_path / "left.parquet"
+    rejected = tmp_path / "rejected.parquet"
     made = anabranch.spark.import_listing(
-        *(lake, "sea", "main", listing), verify="all", unfit="skip", left_out=left
+        *(lake, "sea", "main", listing), verify="all", unfit="skip", left_out=rejected
     )
     assert made.objects == 1
     assert made.skipped == {
         "a size that is not the object's": 1,
         "an object that is not stored": 1,
     }
-    reasons = {each["path"]: each["reason"] for each in pq.read_table(left).to_pylist()}
+    reasons = {each["path"]: each["reason"] for each in pq.read_table(rejected).to_pylist()}
     assert reasons == {"b": "is 2 bytes, the listing says 1", "c": "not stored"}
     good = listing.where("path = 'a'")
     assert anabranch.spark.import_listing(lake, "sea", "main", good).objects == 1
@@ -245,22 +245,22 @@ def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     assert made.objects == 3
 
 
-def test_an_empty_listing_and_a_dirty_branch_are_refused(spark, lake):
+def test_empty_listing_and_dirty_branch_are_refused(spark, lake):
     listing = spark.createDataFrame([row("a")], SCHEMA)
     with pytest.raises(NotFound, match="the listing has no objects"):
-        imported(lake, "sea", "main", listing.where("size < 0"))
+        import_unverified(lake, "sea", "main", listing.where("size < 0"))
     lake.core.changes.put(
         lake.core.repositories.get("sea"), "main", "staged", entry_of(row("staged"))
     )
     with pytest.raises(DirtyBranch):
-        imported(lake, "sea", "main", listing)
+        import_unverified(lake, "sea", "main", listing)
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
-        imported(lake, "sea", "empty", listing, unfit="ignore")
+        import_unverified(lake, "sea", "empty", listing, unfit="ignore")
 
 
 @pytest.fixture
 def importing(tmp_path):
-    """A lake that may import from where the fixture's objects were, with the repository `sea`."""
+    """A lake with the repository `sea`, which may import from the fixture's source folder."""
     blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=["/tmp/source"])
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
@@ -269,12 +269,12 @@ def importing(tmp_path):
         yield lake
 
 
-def test_the_tree_of_a_real_lakefs_commit(spark, importing):
-    """The objects that a lakeFS 1.84 server committed give a tree that differs in none from its
-    own, and is cut as that is. (Of metadata with two keys, lakeFS writes either first.)
+def test_tree_equals_that_of_a_lakefs_commit(spark, importing):
+    """The tree has the same entries and range boundaries as that of lakeFS 1.84 for the same
+    objects. Ids may differ, because lakeFS writes the keys of metadata in random order.
     """
     if not FIXTURE.exists():
-        pytest.skip(f"what lakeFS wrote is not at {FIXTURE}")
+        pytest.skip(f"the fixture {FIXTURE} does not exist")
     listing = spark.read.json(
         str(FIXTURE / "first-commit-objects.jsonl.gz"),
         schema="path STRING, physical_address STRING, size_bytes BIGINT, checksum STRING, "
@@ -284,23 +284,23 @@ def test_the_tree_of_a_real_lakefs_commit(spark, importing):
         "timestamp_seconds(mtime) AS last_modified",
         "coalesce(content_type, 'application/octet-stream') AS content_type",
     )
-    made = imported(importing, "sea", "main", listing.repartition(3))
+    made = import_unverified(importing, "sea", "main", listing.repartition(3))
     assert made.objects == 120_000
     repository = importing.core.repositories.get("sea")
     ours = importing.core.trees.open(repository, made.commit.metarange_id)
-    told = json.loads((FIXTURE / "commits.json").read_text())
+    recorded = json.loads((FIXTURE / "commits.json").read_text())
     theirs = kernel.Tables().tree(
-        next(each["meta_range_id"] for each in told["commits"] if each["message"] == "first"),
+        next(each["meta_range_id"] for each in recorded["commits"] if each["message"] == "first"),
         lambda table_id: str(FIXTURE / "_lakefs" / table_id),
     )
     assert ours.diff(theirs, amount=1).rows == []
-    borders = [(each.min_key, each.max_key, each.count) for each in theirs.ranges()]
-    assert [(each.min_key, each.max_key, each.count) for each in ours.ranges()] == borders
+    boundaries = [(each.min_key, each.max_key, each.count) for each in theirs.ranges()]
+    assert [(each.min_key, each.max_key, each.count) for each in ours.ranges()] == boundaries
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path):
+def test_ranges_of_many_tasks_equal_those_of_a_single_writer(spark, lake, tmp_path):
     listing = spark.range(400_000).selectExpr(
         "concat('p', lpad(pmod(id * 7919, 1000), 4, '0'), '/f', lpad(id, 9, '0')) AS path",
         "concat('local://bucket/', md5(string(id))) AS physical_address",
@@ -308,9 +308,9 @@ def test_many_ranges_of_many_tasks_are_those_of_one_writer(spark, lake, tmp_path
         "md5(string(id + 1)) AS checksum",
         "timestamp_seconds(1700000000 + id) AS last_modified",
     )
-    made = imported(lake, "sea", "main", listing.repartitionByRange(7, "path"))
+    made = import_unverified(lake, "sea", "main", listing.repartitionByRange(7, "path"))
     assert made.objects == 400_000
-    whole = _sorted(listing).coalesce(1).sort("path").toArrow()
-    listed = map(to_listed, whole.to_batches())
+    single = _sort(listing).coalesce(1).sort("path").toArrow()
+    listed = map(to_listed, single.to_batches())
     reader = pa.RecordBatchReader.from_batches(WRITTEN, RowValidator("").batches(listed))
     assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

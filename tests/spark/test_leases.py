@@ -1,4 +1,4 @@
-"""Jobs on Spark keep the objects of the commits that they read."""
+"""Jobs on Spark pin the commits that they read, so that sweeps keep their objects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def served(data):
 
 @pytest.fixture(params=["lake", "server"])
 def sea(request, data, served, tmp_path):
-    """A repository of a lake, or of a server whose lake is open here as well."""
+    """A repository of a lake, or of a server whose lake is also open in this process."""
     with anabranch.open(data if request.param == "server" else tmp_path / "lake") as lake:
         sea = Sea(lake, served if request.param == "server" else None, tmp_path)
         yield sea
@@ -56,7 +56,7 @@ def sea(request, data, served, tmp_path):
 
 
 class Sea:
-    """A repository whose head has objects. `source` is what Spark reads it from."""
+    """A repository whose head has objects. `source` is the lake or the server for Spark."""
 
     def __init__(self, lake, server, folder):
         self.lake, self.server, self.folder = lake, server, folder
@@ -74,18 +74,18 @@ class Sea:
             self.options = {"store": partial(LocalBlocks, root)}
 
     def commit(self, date):
-        made = self.lake.commits.commit(self.name, "main", message="m", committer="c", date=date)
-        return made.id
+        options = {"message": "m", "committer": "c", "date": date}
+        return self.lake.commits.commit(self.name, "main", **options).id
 
     def expire_head(self):
-        """Replaces the head, long ago, by a commit without its objects."""
+        """Replaces the head by a commit without its objects, with an old date."""
         for path in PATHS:
             self.lake.objects.delete(self.name, "main", path)
         put(self.lake, "other", repository=self.name)
         self.commit(LONG_AGO + 1)
 
     def sweep(self):
-        """Sweeps all that is dead, and returns how much that was."""
+        """Sweeps all dead objects and returns their number."""
         folder = self.folder / "gc"
         collector = Collector(self.lake.core, self.lake.blocks, folder, clock=time.time)
         with collector.mark(self.name, **NOW) as run:
@@ -96,16 +96,16 @@ class Sea:
         return self.lake.core.pins.commits(self.repository)
 
     def lose_pins(self):
-        """Removes all pins, as a collector does long after they were renewed."""
+        """Removes all pins, as a collector does when they have expired."""
         for key, _ in list(self.lake.keyvalue.scan(PINS)):
             self.lake.keyvalue.apply([Write(PINS, key, None)])
 
     def export(self, spark, act):
-        """Exports the head, and acts when the export has begun."""
-        acts = iter([act])
+        """Exports the head, and calls `act` when the export has begun."""
+        pending = iter([act])
 
         def clock():
-            next(acts, lambda: None)()
+            next(pending, lambda: None)()
             return time.time()
 
         return anabranch.spark.export(
@@ -115,7 +115,7 @@ class Sea:
         )
 
 
-def test_an_export_keeps_its_commit(spark, sea):
+def test_export_pins_its_commit(spark, sea):
     def act():
         assert sea.pinned == {sea.head}
         sea.expire_head()
@@ -129,7 +129,7 @@ def test_an_export_keeps_its_commit(spark, sea):
     assert sea.sweep() == len(PATHS)
 
 
-def test_an_export_whose_pin_was_lost_says_so(spark, sea):
+def test_export_that_lost_its_pin_raises_conflict(spark, sea):
     def act():
         sea.expire_head()
         sea.lose_pins()
@@ -142,7 +142,7 @@ def test_an_export_whose_pin_was_lost_says_so(spark, sea):
     assert sea.pinned == set()
 
 
-def test_an_export_of_what_has_expired_is_refused_during_a_sweep(spark, sea):
+def test_export_of_an_expired_commit_is_refused_during_a_sweep(spark, sea):
     sea.expire_head()
     sweep = uuid.uuid4().hex[:20]
     sea.lake.core.sweeps.begin(sweep)
@@ -157,19 +157,19 @@ def test_an_export_of_what_has_expired_is_refused_during_a_sweep(spark, sea):
 
 
 def objects(spark, sea, reference):
-    """Returns a DataFrame that was derived from one that is not there any more."""
-    found = anabranch.spark.objects(spark, sea.source, sea.name, reference)
-    return found.select("path", "physical_address").where("path <> ''")
+    """Returns a DataFrame derived from one that is no longer referenced."""
+    original = anabranch.spark.objects(spark, sea.source, sea.name, reference)
+    return original.select("path", "physical_address").where("path <> ''")
 
 
 def readable(sea, frame):
-    """Returns whether all objects that a DataFrame names can be read."""
+    """Returns whether all objects of a DataFrame can be read."""
     addresses = [row.physical_address for row in frame.collect()]
     assert len(addresses) == len(PATHS)
     return all(sea.lake.blocks.stat(address) is not None for address in addresses)
 
 
-def test_what_a_dataframe_names_is_kept(spark, sea):
+def test_objects_of_a_dataframe_are_kept_by_a_sweep(spark, sea):
     frame = objects(spark, sea, "main")
     gc.collect()
     sea.expire_head()
@@ -184,7 +184,7 @@ def test_what_a_dataframe_names_is_kept(spark, sea):
     assert changes.count() == len(PATHS) + 1
 
 
-def test_reading_asks_for_no_pins(spark, sea):
+def test_reading_a_dataframe_again_does_not_change_the_pin(spark, sea):
     frame = objects(spark, sea, "main")
     (before,) = sea.lake.keyvalue.scan(PINS)
     assert frame.count() == frame.count() == len(PATHS)
@@ -192,7 +192,7 @@ def test_reading_asks_for_no_pins(spark, sea):
     assert list(sea.lake.keyvalue.scan(PINS)) == [before]
 
 
-def test_what_has_expired_is_read_during_a_sweep_with_a_warning(spark, sea):
+def test_dataframe_of_an_expired_commit_during_a_sweep_warns(spark, sea):
     sea.expire_head()
     sweep = uuid.uuid4().hex[:20]
     sea.lake.core.sweeps.begin(sweep)
@@ -206,7 +206,7 @@ def test_what_has_expired_is_read_during_a_sweep_with_a_warning(spark, sea):
     assert sea.pinned == {sea.lake.branches.get(sea.name, "main").commit_id}
 
 
-def test_a_lake_that_is_closed_releases_what_was_held(spark, tmp_path):
+def test_closing_a_lake_releases_its_pins(spark, tmp_path):
     folder = tmp_path / "lake"
     with anabranch.open(folder) as lake:
         sea = Sea(lake, None, tmp_path)
@@ -217,13 +217,13 @@ def test_a_lake_that_is_closed_releases_what_was_held(spark, tmp_path):
 
 
 class Session:
-    """A session that may be stopped."""
+    """A session that can be stopped."""
 
     is_stopped = False
 
 
-def held(sea, monkeypatch):
-    """Holds the head for a session, with a lease of a second; returns the session."""
+def pin_head(sea, monkeypatch):
+    """Pins the head for a session, with a lease of one second; returns the session."""
     monkeypatch.setattr(commit_pins, "Lease", partial(Lease, seconds=1))
     session = Session()
     references = open_references(sea.source, sea.name)
@@ -232,27 +232,25 @@ def held(sea, monkeypatch):
     return session
 
 
-def test_a_commit_is_held_until_the_session_is_stopped(sea, monkeypatch):
-    session = held(sea, monkeypatch)
+def test_commit_is_pinned_until_the_session_is_stopped(sea, monkeypatch):
+    session = pin_head(sea, monkeypatch)
     (before,) = sea.lake.keyvalue.scan(PINS)
     eventually(lambda: list(sea.lake.keyvalue.scan(PINS)) != [before])
     assert sea.pinned == {sea.head}
     session.is_stopped = True
     eventually(lambda: not sea.pinned)
-    held(sea, monkeypatch)
+    pin_head(sea, monkeypatch)
 
 
-def test_a_commit_is_held_for_a_day_at_most(sea, monkeypatch):
+def test_pin_of_a_session_expires(sea, monkeypatch):
     monkeypatch.setattr(commit_pins, "SESSION_PIN_SECONDS", 0.5)
-    held(sea, monkeypatch)
+    pin_head(sea, monkeypatch)
     eventually(lambda: not sea.pinned)
 
 
-def test_a_query_of_the_format_pins_its_commits(spark, sea):
-    place = sea.server or str(sea.lake.blocks.local_path(f"local://{sea.name}"))
-    if sea.server is None:
-        place = place.rpartition("/block/")[0]
-    anabranch.spark.register(spark, place)
+def test_query_of_the_format_pins_its_commits(spark, sea):
+    folder = str(sea.lake.blocks.local_path(f"local://{sea.name}")).rpartition("/block/")[0]
+    anabranch.spark.register(spark, sea.server or folder)
     reader = spark.read.format("anabranch").option("repository", sea.name)
     frame = reader.option("reference", "main").load()
     assert sea.pinned == {sea.head}
@@ -265,8 +263,8 @@ def test_a_query_of_the_format_pins_its_commits(spark, sea):
     assert sea.pinned == {sea.head}
 
 
-class Sweeping(Mapping):
-    """Metadata of a commit: when they are first read, a sweep begins and ends."""
+class SweepWhenRead(Mapping):
+    """Metadata of a commit that run a whole sweep when they are first read."""
 
     def __init__(self, sea):
         self._sea = sea
@@ -284,7 +282,7 @@ class Sweeping(Mapping):
         return 1
 
 
-def import_left(spark, sea, metadata=None):
+def import_object(spark, sea, metadata=None):
     """Imports an object of the head into another repository."""
     address = sea.lake.objects.stat(sea.name, sea.head, "a").physical_address
     listing = spark.createDataFrame(
@@ -295,13 +293,13 @@ def import_left(spark, sea, metadata=None):
     )
 
 
-def test_an_import_of_what_is_swept_meanwhile_is_refused(spark, sea):
+def test_import_of_concurrently_swept_objects_is_refused(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")
     sea.expire_head()
-    metadata = Sweeping(sea)
+    metadata = SweepWhenRead(sea)
     with pytest.raises(Conflict) as refused:
-        import_left(spark, sea, metadata)
+        import_object(spark, sea, metadata)
     assert metadata.swept == len(PATHS)
     assert refused.value.kind == "swept_meanwhile"
     assert refused.value.hint
@@ -309,16 +307,16 @@ def test_an_import_of_what_is_swept_meanwhile_is_refused(spark, sea):
     assert len(sea.lake.branches.list(sea.land, amount=9).items) == 1
 
 
-def test_an_import_keeps_what_a_later_sweep_would_remove(spark, sea):
+def test_imported_objects_are_kept_by_a_later_sweep(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")
     sea.expire_head()
-    import_left(spark, sea)
+    import_object(spark, sea)
     assert sea.sweep() == len(PATHS) - 1
     assert sea.lake.objects.open(sea.land, "main", "a").read_bytes() == b"a"
 
 
-def test_an_import_during_a_sweep_is_refused(spark, sea):
+def test_import_during_a_sweep_is_refused(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")
     sea.expire_head()
@@ -326,15 +324,15 @@ def test_an_import_during_a_sweep_is_refused(spark, sea):
     sea.lake.core.sweeps.begin(sweep)
     try:
         with pytest.raises(Conflict) as refused:
-            import_left(spark, sea)
+            import_object(spark, sea)
     finally:
         sea.lake.core.sweeps.end(sweep)
     assert refused.value.kind == "sweep_under_way"
-    assert import_left(spark, sea).objects == 1
+    assert import_object(spark, sea).objects == 1
 
 
 class WithoutPins(BaseHTTPRequestHandler):
-    """A server that has no pins, as lakeFS."""
+    """A server that does not support pins, such as lakeFS."""
 
     def do_PUT(self):
         type(self).requests += 1
@@ -350,7 +348,7 @@ class WithoutPins(BaseHTTPRequestHandler):
     requests = 0
 
 
-def test_a_server_that_has_no_pins_is_used_without(caplog):
+def test_server_without_pins_is_read_with_a_warning(caplog):
     with ThreadingHTTPServer(("127.0.0.1", 0), WithoutPins) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"

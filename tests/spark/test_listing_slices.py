@@ -1,4 +1,4 @@
-"""Slices of names are all of them, and share out what a bucket is likely to hold."""
+"""Slices of a listing: they cover all names, and divide the names of typical buckets evenly."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.listed_names import asked_of
+from support.listed_names import first_after_of
 
 from anabranch.spark.planning.listing_slices import cut_names
 
-LETTERS = st.text(st.sampled_from("ab/0\ud7ff\ue000\U0010ffff"), min_size=1, max_size=8)
-NAMES = LETTERS | st.text(min_size=1, max_size=20) | LETTERS.map("same/folder=".__add__)
+CHARACTERS = st.text(st.sampled_from("ab/0\ud7ff\ue000\U0010ffff"), min_size=1, max_size=8)
+NAMES = CHARACTERS | st.text(min_size=1, max_size=20) | CHARACTERS.map("same/folder=".__add__)
 
 
 def lengths(slices, names):
-    """Returns how many names are in each slice."""
+    """Returns the number of names in each slice."""
     ends = [part.last.encode() for part in slices[:-1]]
-    found = Counter()
+    counts = Counter()
     for name in names:
-        place = sum(end < name.encode() for end in ends)
-        found[place] += 1
-        assert name.encode() > slices[place].after.encode()
-    return [found[place] for place in range(len(slices))]
+        index = sum(end < name.encode() for end in ends)
+        counts[index] += 1
+        assert name.encode() > slices[index].after.encode()
+    return [counts[index] for index in range(len(slices))]
 
 
 @given(st.sets(NAMES, max_size=60), st.integers(1, 20))
-def test_each_name_is_in_one_slice(names, number):
-    first_after, _ = asked_of(names)
+def test_each_name_is_in_exactly_one_slice(names, number):
+    first_after, _ = first_after_of(names)
     slices = cut_names(first_after, number)
     assert (slices[0].after, slices[-1].last) == ("", "")
-    borders = [part.last for part in slices[:-1]]
-    assert borders == [part.after for part in slices[1:]]
-    assert borders == sorted(set(borders), key=str.encode)
+    boundaries = [part.last for part in slices[:-1]]
+    assert boundaries == [part.after for part in slices[1:]]
+    assert boundaries == sorted(set(boundaries), key=str.encode)
     assert sum(lengths(slices, names)) == len(names)
     assert len(slices) <= len(names) + 1
 
@@ -50,9 +50,9 @@ DAYS = [f"warehouse/day=2024-{month:02}-{day:02}" for month in range(1, 13) for 
     ],
     ids=["partitions", "numbers", "hashes"],
 )
-def test_what_buckets_hold_is_shared_out(names):
-    first_after, asked = asked_of(names)
+def test_names_of_typical_buckets_are_divided_evenly(names):
+    first_after, requests = first_after_of(names)
     slices = cut_names(first_after, 64)
     assert 64 <= len(slices) <= 200
     assert max(lengths(slices, names)) < len(names) / 10
-    assert len(asked) <= 64 * 24 * 2
+    assert len(requests) <= 64 * 24 * 2

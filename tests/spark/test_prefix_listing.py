@@ -1,4 +1,4 @@
-"""Files below a folder, listed by tasks, come onto a branch as the server imports them."""
+"""Listings of folders by tasks: their import equals the server's import of the prefix."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def lake(tmp_path, outside):
         yield lake
 
 
-def test_the_tree_is_that_of_the_servers_import(spark, lake, outside):
+def test_imported_tree_equals_that_of_the_server(spark, lake, outside):
     prefix = f"local://{outside}/"
     listing = anabranch.spark.prefix_listing(spark, lake, prefix)
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="x")
-    assert made.objects == 70
+    imported = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="x")
+    assert imported.objects == 70
     source = ImportSource(type="common_prefix", path=prefix, destination="x")
     request = ImportRequest(branch="other", sources=[source], committer="tester")
     import_id = lake.imports.start("sea", request)
@@ -52,17 +52,17 @@ def test_the_tree_is_that_of_the_servers_import(spark, lake, outside):
     while not (status := lake.imports.status("sea", "main", import_id)).ended:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert status.metarange_id == made.commit.metarange_id
+    assert status.metarange_id == imported.commit.metarange_id
 
 
-def test_names_that_are_not_utf8_are_rows_without_a_path(spark, lake, outside):
+def test_name_that_is_not_utf8_is_a_row_without_a_path(spark, lake, outside):
     (outside / os.fsdecode(b"bad\xff")).write_bytes(b"")
     listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/")
     with pytest.raises(Invalid, match=r"1 row of the listing is invalid: 1 with no path"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
 
 
-def test_what_cannot_be_listed_is_told(spark, lake, outside, tmp_path):
+def test_unreadable_prefix_raises_an_error(spark, lake, outside, tmp_path):
     with pytest.raises(NotFound):
         anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/nowhere/")
     with pytest.raises(Denied):

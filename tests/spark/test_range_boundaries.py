@@ -1,4 +1,4 @@
-"""The ranges of several tasks are joined into those of one writer."""
+"""Ranges that several tasks wrote become those of a single writer."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ENDS = [
 KEYS = sorted([*ENDS, *(b"p%03d/f%05d" % (n, n * 7) for n in range(150))])
 
 SMALL = (b"i" * 32, b"small")
-# so large that five of them fill a range, and nothing that could be compressed
+# incompressible, and so large that five of them fill a range
 LARGE = (b"i" * 32, random.Random(0).randbytes(4 << 20))
 
 
-def test_keys_that_end_ranges_in_lakefs():
+def test_ends_range_agrees_with_lakefs():
     assert [key for key in KEYS if kernel.ends_range(key)] == ENDS
 
 
@@ -37,12 +37,12 @@ def test_keys_that_end_ranges_in_lakefs():
     large=st.sets(st.integers(0, len(KEYS)), max_size=30),
     cuts=st.lists(st.integers(0, len(KEYS)), max_size=8),
 )
-def test_joined_ranges_equal_those_of_one_writer(chosen, large, cuts):
+def test_joined_ranges_equal_those_of_a_single_writer(chosen, large, cuts):
     records = [(key, LARGE if number in large else SMALL) for number, key in enumerate(chosen)]
-    borders = [0, *sorted(cut for cut in cuts if cut <= len(records)), len(records)]
+    boundaries = [0, *sorted(cut for cut in cuts if cut <= len(records)), len(records)]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
         tasks = []
-        for start, end in itertools.pairwise(borders):
+        for start, end in itertools.pairwise(boundaries):
             written = kernel.write_tree(records[start:end], folder)
             tree = kernel.Tables().tree(written.metarange_id, lambda name: f"{folder}/{name}")
             tasks.append(

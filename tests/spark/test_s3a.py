@@ -1,4 +1,4 @@
-"""What S3A must be told: `configure` says what the page says, and leaves alone what is set."""
+"""`configure` sets the settings of docs/spark-s3a.md and keeps existing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = ("AKID", "secret")
 S3A = "spark.hadoop.fs.s3a."
 
 
-def configured(endpoint="http://somewhere:8000", given=None, **options):
+def settings(endpoint="http://somewhere:8000", given=None, **options):
     """Returns the settings of a builder."""
     builder = SparkSession.Builder()
     for name, value in (given or {}).items():
@@ -31,71 +31,72 @@ def configured(endpoint="http://somewhere:8000", given=None, **options):
     return dict(builder._options)
 
 
-def test_it_sets_what_the_page_says():
+def test_configure_sets_the_documented_settings():
     served = SimpleNamespace(
         url="http://somewhere:8000", access_key_id=KEYS[0], secret_access_key=KEYS[1]
     )
     (packages,) = re.findall(
         r"^ *spark.jars.packages (\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )
-    found = configured()
-    if not version("pyspark").startswith("4.1."):  # the page's; others carry another Hadoop
+    actual = settings()
+    if not version("pyspark").startswith(
+        "4.1."
+    ):  # the documented version; others include another Hadoop
         hadoop = re.compile(r"(?<=hadoop-aws:)[^,]+")
-        packages = hadoop.sub(hadoop.search(found["spark.jars.packages"])[0], packages)
-    assert found == settings_of(PAGE, served) | {
+        packages = hadoop.sub(hadoop.search(actual["spark.jars.packages"])[0], packages)
+    assert actual == settings_of(PAGE, served) | {
         f"{S3A}connection.ssl.enabled": "false",
         "spark.jars.packages": packages,
     }
 
 
-def test_it_changes_nothing_that_is_set():
+def test_configure_keeps_existing_settings():
     given = {
         f"{S3A}committer.name": "directory",
         f"{S3A}endpoint.region": "eu-west-1",
         "spark.sql.sources.commitProtocolClass": "mine",
         "spark.driver.extraClassPath": "/jars/*",
     }
-    found = configured(given=given)
-    assert given.items() <= found.items()
-    assert "spark.jars.packages" not in found
-    assert found[f"{S3A}access.key"] == KEYS[0]
+    actual = settings(given=given)
+    assert given.items() <= actual.items()
+    assert "spark.jars.packages" not in actual
+    assert actual[f"{S3A}access.key"] == KEYS[0]
 
 
-def test_more_packages():
-    plain = configured()["spark.jars.packages"]
-    found = configured(packages=["io.delta:delta-spark_4.1_2.13:4.4.0"])
-    assert found["spark.jars.packages"] == f"{plain},io.delta:delta-spark_4.1_2.13:4.4.0"
+def test_configure_adds_packages():
+    plain = settings()["spark.jars.packages"]
+    actual = settings(packages=["io.delta:delta-spark_4.1_2.13:4.4.0"])
+    assert actual["spark.jars.packages"] == f"{plain},io.delta:delta-spark_4.1_2.13:4.4.0"
 
 
-def test_addresses_with_tls():
-    found = configured("https://somewhere/")
-    assert found[f"{S3A}endpoint"] == "https://somewhere"
-    assert found[f"{S3A}connection.ssl.enabled"] == "true"
+def test_configure_enables_tls_for_https():
+    actual = settings("https://somewhere/")
+    assert actual[f"{S3A}endpoint"] == "https://somewhere"
+    assert actual[f"{S3A}connection.ssl.enabled"] == "true"
     with pytest.raises(Invalid):
-        configured("somewhere:8000")
+        settings("somewhere:8000")
 
 
-def test_for_some_repositories_alone():
-    found = configured(repositories=["sea", "rides"])
-    plain = configured()
+def test_configure_for_repositories_sets_only_their_buckets():
+    actual = settings(repositories=["sea", "rides"])
+    plain = settings()
     for name in ("endpoint", "access.key", "secret.key", "path.style.access"):
-        assert f"{S3A}{name}" not in found
+        assert f"{S3A}{name}" not in actual
         for repository in ("sea", "rides"):
-            assert found[f"{S3A}bucket.{repository}.{name}"] == plain[f"{S3A}{name}"]
+            assert actual[f"{S3A}bucket.{repository}.{name}"] == plain[f"{S3A}{name}"]
 
 
-def test_its_keys_are_not_in_spark_s_own_listings():
-    """Spark blots out settings whose names match its pattern; ours must be such names."""
-    hidden = re.compile("(?i)secret|password|token|access[.]?key")
-    assert {name for name, value in configured().items() if value in KEYS} == {
-        name for name in configured() if hidden.search(name)
+def test_spark_redacts_the_keys():
+    """Spark redacts settings whose names match this pattern."""
+    redacted = re.compile("(?i)secret|password|token|access[.]?key")
+    assert {name for name, value in settings().items() if value in KEYS} == {
+        name for name in settings() if redacted.search(name)
     }
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_session_of_its_own(repository, server, tmp_path):
-    """A builder that is told nothing else reaches the server, in a process of its own."""
+def test_session_reads_and_writes_with_these_settings_only(repository, server, tmp_path):
     jars = Path(__file__).parents[2] / ".components" / "jars"
     if not jars.is_dir():
         pytest.skip("Spark needs the jars that `make components` fetches")

@@ -1,4 +1,4 @@
-"""Sessions for commands: what is missing is said before anything is started."""
+"""Spark sessions of commands: missing requirements are reported before a session is started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anabranch.spark.__main__ import main
 from anabranch.spark.sessions import require_spark, session
 
 
-def test_a_java_that_is_not_there_is_missed(tmp_path, monkeypatch):
+def test_missing_java_raises_invalid(tmp_path, monkeypatch):
     monkeypatch.setattr("anabranch.spark.java._PACKAGE", "no_such_package")
     with pytest.raises(Invalid, match=r"Spark needs Java, which was not found$") as caught:
         require_spark({"PATH": str(tmp_path)})
@@ -24,13 +24,13 @@ def test_a_java_that_is_not_there_is_missed(tmp_path, monkeypatch):
     require_spark({"PATH": "", "JAVA_HOME": str(tmp_path)})
 
 
-def test_the_session_that_goes_on_is_used_and_left(spark):
-    with session("local[7]") as found:
-        assert found is spark
+def test_active_session_is_used_and_not_stopped(spark):
+    with session("local[7]") as active:
+        assert active is spark
     assert spark.range(3).count() == 3
 
 
-def test_jobs_have_names(capsys):
+def test_unknown_job_exits_with_usage_error(capsys):
     assert main([]) == 2
     assert main(["merge"]) == 2
     assert "import|gc|export" in capsys.readouterr().err

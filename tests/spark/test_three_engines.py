@@ -1,4 +1,4 @@
-"""One listing, three engines, one tree: the server's import, this process, and Spark."""
+"""Three engines import a listing to the same tree: the server, this process, and Spark."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COLUMNS = ("path", "physical_address", "size", "checksum", "last_modified")
 PATHS = st.text(st.sampled_from("ab/é\U0001f30a\x01"), min_size=1, max_size=8)
 
 
-class Listed:
-    """A store that lists what is in a Parquet file, in order."""
+class ListedStore:
+    """A store whose listing has the rows of a Parquet file, by path."""
 
     def __init__(self, file):
         self.file = file
@@ -42,25 +42,27 @@ class Listed:
                 yield Source(path.encode(), address, size, time * 1000, checksum)
 
 
-def by_the_server(lake, file):
-    """Returns the tree that the server's import of the same objects makes."""
+def server_tree(lake, file):
+    """Returns the tree of the server's import of the same objects."""
     source = ImportSource(type="common_prefix", path=ADDRESS, destination="")
     with lake.core.trees.scratch() as folder:
-        return build_tree([source], Listed(file), lake.core.trees, folder, NO_PROGRESS).metarange_id
+        return build_tree(
+            [source], ListedStore(file), lake.core.trees, folder, NO_PROGRESS
+        ).metarange_id
 
 
 def trees(spark, lake, folder):
-    """Returns the trees of three engines, the server's first."""
+    """Yields the trees of the server, of this process, and of Spark."""
     (file,) = folder.glob("*.parquet")
-    yield by_the_server(lake, file)
+    yield server_tree(lake, file)
     for name in ("local", "spark"):
         if lake.core.branches.find(lake.core.repositories.get("sea"), name) is not None:
             lake.branches.delete("sea", name)
         lake.branches.create("sea", name, "main")
     yield lake.import_listing("sea", "local", folder, verify="none").commit.metarange_id
     rows = spark.read.parquet(str(folder))
-    made = anabranch.spark.import_listing(lake, "sea", "spark", rows, verify="none")
-    yield made.commit.metarange_id
+    imported = anabranch.spark.import_listing(lake, "sea", "spark", rows, verify="none")
+    yield imported.commit.metarange_id
 
 
 @settings(
@@ -69,7 +71,7 @@ def trees(spark, lake, folder):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(sizes=st.dictionaries(PATHS, st.integers(0, 1 << 40), min_size=1, max_size=40))
-def test_random_listings(spark, lake, tmp_path_factory, sizes):
+def test_trees_of_random_listings_are_equal(spark, lake, tmp_path_factory, sizes):
     folder = tmp_path_factory.mktemp("listing")
     when = datetime(2024, 1, 2, 3, 4, 5, 678_901, UTC)
     rows = [
@@ -84,7 +86,7 @@ def test_random_listings(spark, lake, tmp_path_factory, sizes):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("objects", [300_000, 5_000_000])
-def test_large_listings(spark, lake, tmp_path, objects):
+def test_trees_of_large_listings_are_equal(spark, lake, tmp_path, objects):
     folder = tmp_path / "rows"
     spark.range(objects).selectExpr(
         "concat('p', lpad(pmod(id * 7919, 1000), 4, '0'), '/f', lpad(id, 9, '0')) AS path",

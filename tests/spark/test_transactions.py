@@ -1,4 +1,4 @@
-"""Transactions: all of a block's work comes into the branch, or none of it."""
+"""Transactions: the branch gets all changes of a block, or none."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture
 def source(server):
-    """The server, as its administrator sees it."""
+    """The server, with the key pair of its administrator."""
     return anabranch.spark.Server(server.url, *server.auth)
 
 
 def branches(repository):
-    """Returns the names of all branches, hidden ones too."""
+    """Returns the names of all branches, including hidden ones."""
     page = repository._client.sdk_client.branches_api.list_branches(repository.id, show_hidden=True)
-    return [found.id for found in page.results]
+    return [branch.id for branch in page.results]
 
 
 def paths(repository, reference="main"):
-    return [found.path for found in repository.ref(reference).objects()]
+    return [stat.path for stat in repository.ref(reference).objects()]
 
 
-def test_the_work_of_a_block_comes_in_whole(spark, source, repository):
-    """Two tables, one made of the other, are not seen before the end and both after it."""
+def test_changes_of_a_block_are_merged_together(spark, source, repository):
+    """Two tables, one of which is computed from the other, become visible at the end."""
     before = paths(repository)
     with anabranch.spark.transaction(
         spark, source, repository.id, "main", message="Rides", metadata={"night": "1"}
@@ -38,7 +38,7 @@ def test_the_work_of_a_block_comes_in_whole(spark, source, repository):
         by_day = spark.read.parquet(f"{root}/rides").groupBy("day").count()
         by_day.write.parquet(f"{root}/by-day")
         assert paths(repository) == before
-        assert branch not in [found.id for found in repository.branches()]
+        assert branch not in [each.id for each in repository.branches()]
         assert branches(repository) == ["main", branch]
     assert branches(repository) == ["main"]
     assert spark.read.parquet(f"s3a://{repository.id}/main/by-day").count() == 3
@@ -49,7 +49,7 @@ def test_the_work_of_a_block_comes_in_whole(spark, source, repository):
 
 
 @pytest.mark.parametrize("error", [ValueError("stop here"), KeyboardInterrupt()])
-def test_a_block_that_raises_leaves_nothing(spark, source, repository, error):
+def test_changes_of_a_block_that_raises_are_discarded(spark, source, repository, error):
     before = paths(repository), repository.ref("main").get_commit().id
 
     def work():
@@ -66,7 +66,7 @@ def test_a_block_that_raises_leaves_nothing(spark, source, repository, error):
     assert branches(repository) == ["main"]
 
 
-def test_a_block_that_changes_nothing_leaves_no_commit(spark, source, repository):
+def test_block_without_changes_creates_no_commit(spark, source, repository):
     before = repository.ref("main").get_commit().id
     with anabranch.spark.transaction(spark, source, repository.id, "main"):
         pass
@@ -75,7 +75,7 @@ def test_a_block_that_changes_nothing_leaves_no_commit(spark, source, repository
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_conflict_is_told_with_its_paths(spark, source, repository, kept):
+def test_conflict_error_has_the_paths_and_the_hidden_branch(spark, source, repository, kept):
     names = []
 
     def work():
@@ -83,9 +83,9 @@ def test_a_conflict_is_told_with_its_paths(spark, source, repository, kept):
             spark, source, repository.id, "main", keep_conflicting=kept
         ) as branch:
             names.append(branch)
-            for place, content in ((branch, b"ours"), ("main", b"theirs")):
+            for target, content in ((branch, b"ours"), ("main", b"theirs")):
                 for path in ("a/1", "ä"):
-                    repository.branch(place).object(path).upload(content)
+                    repository.branch(target).object(path).upload(content)
             repository.branch(branch).object("only/ours").upload(b"ours")
             repository.branch("main").commit("Meanwhile")
 
@@ -96,13 +96,13 @@ def test_a_conflict_is_told_with_its_paths(spark, source, repository, kept):
     assert "only/ours" not in paths(repository)
     (name,) = names
     assert (name in branches(repository)) == (name in caught.value.hint) == kept
-    if kept:  # as the error says
+    if kept:  # as the hint suggests
         repository.branch(name).merge_into(repository.branch("main"), strategy="source-wins")
         assert repository.ref("main").object("a/1").reader().read() == b"ours"
 
 
-def test_work_that_cannot_be_merged_is_kept_and_named(spark, source, repository):
-    """The branch is deleted meanwhile, to which there is nothing that the block could do."""
+def test_changes_are_kept_if_the_branch_was_deleted(spark, source, repository):
+    """The note of the error names the hidden branch."""
     target = repository.branch("target").create("main")
     names = []
 
@@ -118,8 +118,8 @@ def test_work_that_cannot_be_merged_is_kept_and_named(spark, source, repository)
     assert "new" in paths(repository, names[0])
 
 
-def test_a_hidden_branch_that_cannot_be_deleted_is_named(spark, source, repository):
-    def deleted(branch):
+def test_error_names_a_hidden_branch_that_could_not_be_deleted(spark, source, repository):
+    def delete_hidden(branch):
         repository.branch(branch).object("new").upload(b"new")
         repository.branch(branch).commit("All of it")
         repository.branch("copy").create(branch)
@@ -127,7 +127,7 @@ def test_a_hidden_branch_that_cannot_be_deleted_is_named(spark, source, reposito
 
     def work():
         with anabranch.spark.transaction(spark, source, repository.id, "main") as branch:
-            deleted(branch)
+            delete_hidden(branch)
             raise ValueError(branch)
 
     with pytest.raises(ValueError, match="transaction-") as caught:
@@ -135,11 +135,13 @@ def test_a_hidden_branch_that_cannot_be_deleted_is_named(spark, source, reposito
     assert "could not be deleted" in " ".join(caught.value.__notes__)
 
 
-def test_what_is_not_there_is_told_before_the_work(spark, server, source, repository):
+def test_unknown_repository_or_branch_is_an_error_before_the_block(
+    spark, server, source, repository
+):
     repository.tag("v1").create("main")
 
-    def enter(found, name, branch):
-        with anabranch.spark.transaction(spark, found, name, branch):
+    def enter(server, name, branch):
+        with anabranch.spark.transaction(spark, server, name, branch):
             pytest.fail("the block must not run")
 
     for name, branch in ((repository.id, "nothing"), (repository.id, "v1"), ("nothing", "main")):
@@ -152,9 +154,7 @@ def test_what_is_not_there_is_told_before_the_work(spark, server, source, reposi
     assert branches(repository) == ["main"]
 
 
-def test_in_a_lake(spark, lake):
-    """What a server does, a lake does, of which Spark sees the objects otherwise."""
-
+def test_transactions_in_a_lake(spark, lake):
     def put(branch, path, checksum):
         entry = Entry(address=path, address_type=1, size=1, mtime=1, checksum=checksum)
         lake.core.changes.put(lake.repositories.get("sea"), branch, path, entry)
@@ -163,9 +163,9 @@ def test_in_a_lake(spark, lake):
         with anabranch.spark.transaction(spark, lake, "sea", "main", message="More") as branch:
             put(branch, f"a/{number}", "1")
     page = lake.objects.listing("sea", "main", amount=10)
-    assert [found.path for found in page.items] == ["a/0", "a/1"]
-    shown = lake.branches.list("sea", amount=10, show_hidden=True)
-    assert [found.id for found in shown.items] == ["main"]
+    assert [stat.path for stat in page.items] == ["a/0", "a/1"]
+    all_branches = lake.branches.list("sea", amount=10, show_hidden=True)
+    assert [branch.id for branch in all_branches.items] == ["main"]
     assert lake.commits.log("sea", "main", amount=1).items[0].message == "More"
 
     def collide():

@@ -1,4 +1,4 @@
-"""Workers that die, for tests: killed as the system kills what takes too much memory."""
+"""A store that kills worker processes with SIGKILL, as the kernel does when memory is exhausted."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
 
-__all__ = ["DyingStore"]
+__all__ = ["WorkerKillingStore"]
 
 
-class DyingStore(NamedTuple):
-    """Opens a store by `opener`. The `left`th process but this one, `driver`, that opens it is
-    killed there, and no later one; files in `folder` count them.
+class WorkerKillingStore(NamedTuple):
+    """Opens a store with `opener`, but kills one process that opens it: the one after the first
+    `after` processes other than `driver`. Files in `folder` count the processes.
     """
 
     opener: Callable[[], BlockStore]
     folder: Path
-    left: int
+    after: int
     driver: int
 
     def __call__(self) -> BlockStore:
-        """Returns the store, opened, or never does."""
+        """Returns the opened store, or kills this process."""
         if os.getpid() != self.driver:
-            for number in range(self.left + 1):
+            for number in range(self.after + 1):
                 try:
                     (self.folder / str(number)).touch(exist_ok=False)
                 except FileExistsError:
                     continue
-                if number == self.left:
+                if number == self.after:
                     os.kill(os.getpid(), signal.SIGKILL)
                 break
         return self.opener()

@@ -1,7 +1,7 @@
-"""The copy tasks of an export and their results.
+"""The tasks of an export, which copy and remove objects, and their results.
 
-A permanent error is returned as a row of the task, so that the driver raises the error that an
-export in one process raises. A temporary one is raised in the task, and Spark retries the task.
+A task returns a permanent error as a row, and the driver raises the same error as an export in one
+process. A transient error is raised in the task, and Spark retries the task.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
-__all__ = ["TOLD", "Copies", "Share", "count_rows"]
+__all__ = ["RESULT", "CopyPartition", "ExportTasks", "sum_results"]
 
-TOLD = (
+RESULT = (
     "stored BIGINT, bytes BIGINT, unfit BIGINT, shown ARRAY<STRING>, removed BIGINT, error STRING,"
     " message STRING, kind STRING, hint STRING"
 )
-"""The result of a task, for Spark."""
+"""The schema of the result of a task, for Spark."""
 
-_TOLD = pa.schema(
+_RESULT_ARROW = pa.schema(
     [
         *((name, pa.int64()) for name in ("stored", "bytes", "unfit")),
         ("shown", pa.list_(pa.string())),
@@ -43,22 +43,23 @@ _TOLD = pa.schema(
         *((name, pa.string()) for name in ("error", "message", "kind", "hint")),
     ]
 )
-_PAGE = 1_000
+_BATCH_SIZE = 1_000
 
 
-class Share(NamedTuple):
-    """The share of a task: of the changes in these ranges of both trees, the base first, every
-    `of`th from `number` on, after a key.
+class CopyPartition(NamedTuple):
+    """The input of a task: the changes between ranges of trees, the base tree first, whose keys are
+    after `after`. If `stride` tasks have the same ranges, each copies every `stride`th object,
+    beginning with the one at index `offset`.
     """
 
     trees: tuple[Ranges, ...]
     after: bytes
-    number: int
-    of: int
+    offset: int
+    stride: int
 
 
-class Copies(NamedTuple):
-    """An export as its tasks see it; it can be pickled."""
+class ExportTasks(NamedTuple):
+    """The work of the tasks of an export; it can be pickled."""
 
     store: Opener
     tables: TableFiles
@@ -66,67 +67,71 @@ class Copies(NamedTuple):
     destination: str
     leave_unfit: bool
 
-    def remove(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """Removes the files that the commit no longer has, durably, and returns the result."""
+    def remove(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
+        """Removes the files that the commit no longer has, durably, and yields the result."""
         removed = 0
         with open_store(self.store) as blocks:
-            place = parse_destination(self.destination, blocks)
-            gone = (decode_key(key) for key, value in self._changes(share) if value is None)
-            for paths in chunked(gone, _PAGE):
-                place.remove(paths)
+            destination = parse_destination(self.destination, blocks)
+            changes = self._changes(partition)
+            removals = (decode_key(key) for key, value in changes if value is None)
+            for paths in chunked(removals, _BATCH_SIZE):
+                destination.remove(paths)
                 removed += len(paths)
-            place.sync()
-        yield _row(removed=removed)
+            destination.sync()
+        yield _result(removed=removed)
 
-    def copy(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """Copies the objects of the commit, durably, and returns the result."""
+    def copy(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
+        """Copies the objects of the commit, durably, and yields the result."""
         with open_store(self.store) as blocks:
             try:
-                done = self._copied(share, blocks)
+                done = self._copy(partition, blocks)
             except Busy:
                 raise
             except AnabranchError as error:
-                yield _row(
+                yield _result(
                     error=type(error).__name__,
                     message=error.message,
                     kind=error.kind,
                     hint=error.hint,
                 )
                 return
-        yield _row(stored=done.stored, bytes=done.bytes, unfit=done.unfit, shown=done.shown)
+        yield _result(stored=done.stored, bytes=done.bytes, unfit=done.unfit, shown=done.shown)
 
-    def _copied(self, share: Share, blocks: BlockStore) -> Copied:
-        place = parse_destination(self.destination, blocks)
-        copying = Copier(place, self.repository, blocks, leave_unfit=self.leave_unfit)
-        found = ((key, value) for key, value in self._changes(share) if value is not None)
+    def _copy(self, partition: CopyPartition, blocks: BlockStore) -> Copied:
+        destination = parse_destination(self.destination, blocks)
+        copier = Copier(destination, self.repository, blocks, leave_unfit=self.leave_unfit)
+        changes = self._changes(partition)
+        records = ((key, value) for key, value in changes if value is not None)
+        own = islice(records, partition.offset, None, partition.stride)
         done = Copied()
         with ThreadPoolExecutor(THREADS) as pool:
-            for page in chunked(islice(found, share.number, None, share.of), _PAGE):
-                done.add(copying.store(pool, page))
+            for batch in chunked(own, _BATCH_SIZE):
+                done.add(copier.store(pool, batch))
         return done
 
-    def _changes(self, share: Share) -> Iterator[Change]:
+    def _changes(self, partition: CopyPartition) -> Iterator[Change]:
         with ExitStack() as stack:
             base, *attempts = [
-                stack.enter_context(open_range_tables(self.tables, cut)) for cut in share.trees
+                stack.enter_context(open_range_tables(self.tables, ranges))
+                for ranges in partition.trees
             ]
-            yield from changes(base, attempts, share.after)
+            yield from changes(base, attempts, partition.after)
 
 
-def count_rows(rows: Iterable[Any]) -> tuple[Copied, int]:
-    """Returns the counts of copied objects and removed paths of all tasks. Raises the first error
-    that a task reported.
+def sum_results(rows: Iterable[Any]) -> tuple[Copied, int]:
+    """Returns the totals of copied objects and the number of removed paths, of all tasks. Raises
+    the first error that a task reported.
     """
     done, removed = Copied(), 0
     for row in rows:
         if row["error"] is not None:
-            kind = getattr(errors, row["error"], AnabranchError)
-            raise kind(row["message"], kind=row["kind"], hint=row["hint"])
+            error_class = getattr(errors, row["error"], AnabranchError)
+            raise error_class(row["message"], kind=row["kind"], hint=row["hint"])
         done.add(Copied(row["stored"], row["bytes"], row["unfit"], list(row["shown"])))
         removed += row["removed"]
     return done, removed
 
 
-def _row(**told: Any) -> pa.RecordBatch:
-    nothing = {"stored": 0, "bytes": 0, "unfit": 0, "shown": [], "removed": 0}
-    return pa.RecordBatch.from_pylist([{**nothing, **told}], schema=_TOLD)
+def _result(**values: Any) -> pa.RecordBatch:
+    defaults = {"stored": 0, "bytes": 0, "unfit": 0, "shown": [], "removed": 0}
+    return pa.RecordBatch.from_pylist([{**defaults, **values}], schema=_RESULT_ARROW)

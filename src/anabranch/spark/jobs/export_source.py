@@ -1,4 +1,4 @@
-"""The repository of an export on Spark, in a lake or behind a server."""
+"""The repository of an export on Spark, of a lake or of a server."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ExportSource(Protocol):
     tables: Tables
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means. Raises NotFound."""
+        """Returns the commit that a reference resolves to. Raises NotFound."""
 
     def new_pin(self) -> HeldPin:
-        """Returns a new pin of the repository, which pins nothing yet."""
+        """Returns a new pin without commits."""
 
     def namespaces(self) -> Mapping[str, str]:
         """Returns the storage namespaces of all repositories, by their names."""
@@ -52,7 +52,7 @@ def export_source(
 ) -> Iterator[ExportSource]:
     """Gives a repository. Raises NotFound, and NotSupported if workers cannot reach the store."""
     if not isinstance(source, Server):
-        yield _OfLake(source, name, store)
+        yield _LakeSource(source, name, store)
         return
     if store is None:
         raise NotSupported(
@@ -60,19 +60,19 @@ def export_source(
             hint="Pass it as `store`, such as anabranch.spark.S3Store(…).",
         )
     with open_store(store) as blocks:
-        yield _OfServer(source, name, store, blocks)
+        yield _ServerSource(source, name, store, blocks)
 
 
-def tree_ranges(found: ExportSource, commit_id: str) -> list[Range]:
-    """Returns the ranges of a commit's tree, none without a commit. Raises Gone, Corrupt."""
+def tree_ranges(source: ExportSource, commit_id: str) -> list[Range]:
+    """Returns the ranges of a commit's tree, or none if the id is empty. Raises Gone, Corrupt."""
     if not commit_id:
         return []
-    metarange_id = found.commit(commit_id).metarange_id
-    with found.tables.locator() as locate, translate_errors():
+    metarange_id = source.commit(commit_id).metarange_id
+    with source.tables.locator() as locate, translate_errors():
         return list_ranges(kernel.Tables().tree(metarange_id, locate))
 
 
-class _OfLake:
+class _LakeSource:
     """A repository in stores that the driver has opened."""
 
     def __init__(self, stores: Stores, name: str, store: Opener | None) -> None:
@@ -83,7 +83,7 @@ class _OfLake:
         self.opener = store_opener(stores.blocks, store, self.repository.storage_namespace)
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
+        """Returns the commit that a reference resolves to."""
         return self._core.references.commit(self.repository, reference)
 
     def new_pin(self) -> HeldPin:
@@ -95,7 +95,7 @@ class _OfLake:
         return {each.id: each.storage_namespace for each in self._core.repositories.all()}
 
 
-class _OfServer:
+class _ServerSource:
     """A repository of a server."""
 
     def __init__(self, server: Server, name: str, store: Opener, blocks: BlockStore) -> None:
@@ -114,7 +114,7 @@ class _OfServer:
         )
 
     def commit(self, reference: str) -> Commit:
-        """Returns the commit that a reference means."""
+        """Returns the commit that a reference resolves to."""
         return self._references.commit(reference)
 
     def new_pin(self) -> HeldPin:
@@ -123,8 +123,8 @@ class _OfServer:
 
     def namespaces(self) -> Mapping[str, str]:
         """Returns the storage namespaces of all repositories that the user may see."""
-        found = {
+        namespaces = {
             each["id"]: kept_namespace(each["storage_namespace"], self.blocks)
             for each in self._calls.items()
         }
-        return {**found, self.repository.id: self.repository.storage_namespace}
+        return {**namespaces, self.repository.id: self.repository.storage_namespace}

@@ -1,11 +1,11 @@
-"""Export: what a commit holds is copied to a plain folder or prefix by tasks.
+"""Export of a commit to a folder or a prefix, by tasks.
 
     summary = anabranch.spark.export(spark, lake, "sea", "main", "/data/sea")
 
-It is the export of one process, `anabranch.pipelines.exports`, with another way to copy: what the
-place says, what is left at the end and what is refused are the same, and either continues where the
-other was interrupted. Tasks compare the trees themselves, each its share of the ranges that differ;
-the driver writes down how far all is there, and keeps the commit pinned meanwhile.
+It differs from the export of one process, `anabranch.pipelines.exports`, in how objects are copied.
+Its results, errors and progress records are the same, and either export continues an interrupted
+one of the other. Each task compares a part of the trees' ranges and copies the objects that differ.
+The driver records the progress at the destination and pins the commit during the export.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from anabranch.pipelines.exports.destination_parsing import parse_destination, r
 from anabranch.pipelines.exports.export_run import ExportRun, ExportSummary
 from anabranch.pipelines.jobs.leases import hold_lease
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-from anabranch.spark.jobs.copy_tasks import TOLD, Copies, Share, count_rows
+from anabranch.spark.jobs.copy_tasks import RESULT, CopyPartition, ExportTasks, sum_results
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
 from anabranch.spark.planning.partition_planning import Range, partition_trees
 from anabranch.spark.planning.scan_plan import map_in_tasks
@@ -61,69 +61,74 @@ def export(
 ) -> ExportSummary:
     """Exports the commit of a reference to a destination and returns the summary.
 
-    The destination is a folder that every worker sees at the same path, or an address in the store
-    of the repository. `source` is a lake, or an object with its core and its blocks open in the
-    driver, or a server; `store` is the object store that workers use, which only a lake in a folder
-    does not need. `progress` receives the number of objects copied.
+    `source` is a lake, another object with an open core and block store, or a server. The
+    destination is a folder that every worker sees at the same path, or an address in the store of
+    the repository. `store` gives workers access to the object store; only a lake in a folder does
+    not need it. `progress` receives the number of objects copied. A task has about
+    `entries_per_task` objects; progress is recorded after every `tasks_at_once` tasks.
 
-    The other options and the errors are those of `anabranch.pipelines.exports.export.Exporter`;
-    NotSupported without a store that is needed, and for a version of Spark that is too old.
+    The other options and the errors are those of `anabranch.pipelines.exports.export.Exporter`.
+    Also raises NotSupported if `store` is missing, and for a version of Spark that is too old.
     """
     require_version(spark)
-    with export_source(source, repository, store) as found:
-        place = parse_destination(destination, found.blocks)
-        require_separate(place, found.namespaces(), found.blocks)
-        commit = found.commit(reference)
-        with hold_lease(found.new_pin(), [commit.id]) as lease:
-            attempt = ExportRun(place, repository, commit.id, clock=clock, everything=everything)
-            states = (attempt.state.complete, *attempt.commits)
-            trees = [tree_ranges(found, each) for each in states]
-            copies = Copies(found.opener, found.tables, found.repository, destination, leave_unfit)
+    with export_source(source, repository, store) as opened:
+        target = parse_destination(destination, opened.blocks)
+        require_separate(target, opened.namespaces(), opened.blocks)
+        commit = opened.commit(reference)
+        with hold_lease(opened.new_pin(), [commit.id]) as lease:
+            export_run = ExportRun(
+                target, repository, commit.id, clock=clock, everything=everything
+            )
+            commit_ids = (export_run.state.complete, *export_run.commits)
+            trees = [tree_ranges(opened, each) for each in commit_ids]
+            tasks = ExportTasks(
+                *(opened.opener, opened.tables, opened.repository, destination, leave_unfit)
+            )
 
             def run(
-                read: Callable[[Share], Iterator[pa.RecordBatch]], wave: Sequence[Share]
-            ) -> _Done:
+                work: Callable[[CopyPartition], Iterator[pa.RecordBatch]],
+                wave: Sequence[CopyPartition],
+            ) -> tuple[Copied, int]:
                 lease.check()
-                return count_rows(map_in_tasks(spark, wave, read, TOLD).collect())
+                return sum_results(map_in_tasks(spark, wave, work, RESULT).collect())
 
             progress.begin("copying", 0)
             waves = _Waves(trees, entries_per_task, tasks_at_once)
-            if len(trees) > 2 or trees[0]:  # noqa: PLR2004  else nothing is there that could go
+            if len(trees) > 2 or trees[0]:  # noqa: PLR2004  else nothing was exported
                 for wave in waves.after(b""):
-                    attempt.summary.removed += run(copies.remove, wave)[1]
-            for wave in waves.after(encode_path(attempt.state.after)):
-                done, _ = run(copies.copy, wave)
-                attempt.checkpoint(_range_end(wave), done)
+                    export_run.summary.removed += run(tasks.remove, wave)[1]
+            for wave in waves.after(encode_path(export_run.state.after)):
+                done, _ = run(tasks.copy, wave)
+                export_run.checkpoint(_last_path(wave), done)
                 progress.advance(done.stored + done.unfit)
             if remove_extra:
-                with open_range_tables(found.tables, trees[-1]) as tree, translate_errors():
-                    attempt.remove_extra(tree)
-            return attempt.end()
-
-
-_Done = tuple[Copied, int]
+                with open_range_tables(opened.tables, trees[-1]) as tree, translate_errors():
+                    export_run.remove_extra(tree)
+            return export_run.end()
 
 
 class _Waves:
-    """The shares of all tasks, in order, in waves of concurrent tasks. If the destination is empty,
-    all of a range is copied and several tasks share it; otherwise few of its objects differ.
+    """The partitions of an export, in order of their keys, in waves of about `at_once` tasks, each
+    of which is a Spark job. If the destination has no earlier export of a range, all objects of the
+    range are copied, by several tasks. Otherwise few of its objects are expected to differ, and one
+    task copies them.
     """
 
     def __init__(self, trees: Sequence[Sequence[Range]], entries: int, at_once: int) -> None:
-        self._pieces = partition_trees(trees, entries)
+        self._groups = partition_trees(trees, entries)
         self._entries = entries
         self._at_once = at_once
 
-    def after(self, key: bytes) -> Iterator[list[Share]]:
-        """Yields the shares that remain after a key."""
-        wave: list[Share] = []
-        for piece in self._pieces:
-            base, *attempts = piece
-            if all(cut[-1].max_key <= key for cut in piece if cut):
+    def after(self, key: bytes) -> Iterator[list[CopyPartition]]:
+        """Yields the waves of the partitions that have keys after `key`."""
+        wave: list[CopyPartition] = []
+        for trees in self._groups:
+            base, *attempts = trees
+            if all(ranges[-1].max_key <= key for ranges in trees if ranges):
                 continue
-            number = sum(found.entries for cut in attempts for found in cut)
-            tasks = 1 if base else max(1, ceil(number / self._entries))
-            wave += [Share(piece, key, each, tasks) for each in range(tasks)]
+            entries = sum(each.entries for ranges in attempts for each in ranges)
+            tasks = 1 if base else max(1, ceil(entries / self._entries))
+            wave += [CopyPartition(trees, key, offset, tasks) for offset in range(tasks)]
             if len(wave) >= self._at_once:
                 yield wave
                 wave = []
@@ -131,6 +136,8 @@ class _Waves:
             yield wave
 
 
-def _range_end(wave: Sequence[Share]) -> str:
-    """Returns the last path of the shares of a wave."""
-    return decode_key(max(cut[-1].max_key for share in wave for cut in share.trees if cut))
+def _last_path(wave: Sequence[CopyPartition]) -> str:
+    """Returns the last path of the ranges of a wave."""
+    return decode_key(
+        max(ranges[-1].max_key for partition in wave for ranges in partition.trees if ranges)
+    )

@@ -232,7 +232,7 @@ class SparkEngine:
         """
         frame = self._spark.createDataFrame(table.combine_chunks())
         if frame.count() != table.num_rows:
-            raise Corrupt(f"Spark has taken in other than all of {table.num_rows} rows")
+            raise Corrupt(f"Spark created a DataFrame without all of the {table.num_rows} rows")
         return frame
 
     def _plan(

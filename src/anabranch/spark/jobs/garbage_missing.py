@@ -92,8 +92,8 @@ class _OwnedRange(NamedTuple):
 
 
 class MissingSearch:
-    """A search for missing objects of the run at `place`. `store` is how workers reach the store,
-    `entries` is how many a task reads.
+    """A search for missing objects of a run. `store` gives workers access to the store, and
+    `entries` is the number of entries that a task reads.
     """
 
     def __init__(

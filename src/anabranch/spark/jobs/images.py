@@ -1,10 +1,10 @@
-"""Images of many objects: tasks lay their layers over each other.
+"""Builds of large images: tasks write the overlay of the layers.
 
     image = anabranch.spark.build_image(spark, lake, "v123", Path("Lakefile").read_text())
 
-It is the build of one process, `anabranch.pipelines.images`, with another way to lay layers: what
-is pinned, refused and written of an image are the same, and so is its digest. What is in buckets
-is listed by the driver.
+It differs from the build of one process, `anabranch.pipelines.images`, only in how the overlay is
+written. Pins, errors and the digest of the image are the same. The driver lists objects in buckets
+that the Lakefile names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from anabranch.pipelines.images.layers import Counts, PreparedLayer
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.spark.jobs.overlay_tasks import TOLD, SharedLayer, Work, shares
+from anabranch.spark.jobs.overlay_tasks import RESULT, OverlayTasks, TaskLayer, partition_overlay
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range, Ranges, list_ranges
 from anabranch.spark.planning.range_boundaries import join_ranges
 from anabranch.spark.planning.scan_plan import map_in_tasks
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build_image"]
 
-_NONE: Mapping[str, str] = MappingProxyType({})
-_SHOWN = 10
+_NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
+_MAX_SHOWN_KEYS = 10
 
 
 def build_image(
@@ -50,7 +50,7 @@ def build_image(
     *,
     store: Opener | None = None,
     namespace: str = "",
-    arguments: Mapping[str, str] = _NONE,
+    arguments: Mapping[str, str] = _NO_ARGUMENTS,
     creator: str = "",
     strict: bool = False,
     allow_empty: bool = False,
@@ -58,11 +58,11 @@ def build_image(
 ) -> Image:
     """Builds an image from a Lakefile's text and returns it.
 
-    `source` is a lake, or whatever has its core and its blocks open in the driver; `store` is how
-    workers reach the object store, which only a lake in a folder does without. `namespace` is
-    where the tables of images go, if there are none yet, by default below the store's default
-    prefix. All else, and what is raised, is as `lake.images.build` has it; NotSupported without a
-    store that is needed.
+    `source` is a lake, or another object with an open core and block store. `store` gives workers
+    access to the object store; only a lake in a folder does not need it. `namespace` is the storage
+    namespace of the repository of images if that does not exist yet, by default under the store's
+    default prefix. The other options and the errors are those of `lake.images.build`. Also raises
+    NotSupported if `store` is missing, and for a version of Spark that is too old.
     """
     require_version(spark)
     images = OpenImages(source.core, source.blocks, namespace)
@@ -70,8 +70,8 @@ def build_image(
 
     def overlay(layers: Sequence[PreparedLayer], folder: str, progress: Progress) -> Written:
         try:
-            writer = _LayerWriter(spark, source, images, store, entries_per_task)
-            return writer.lay(layers, folder, progress)
+            writer = _OverlayWriter(spark, source, images, store, entries_per_task)
+            return writer.write(layers, folder, progress)
         except Exception as error:
             failed.append(error)
             raise
@@ -86,14 +86,14 @@ def build_image(
             overlay=overlay,
         )
     except AnabranchError:
-        # the job's state does not contain Spark's own message
+        # the build reports an unexpected error without its message: raise Spark's own error
         if failed and not isinstance(failed[0], AnabranchError):
             raise failed[0] from None
         raise
 
 
-class _LayerWriter(NamedTuple):
-    """Writer of overlays on Spark."""
+class _OverlayWriter(NamedTuple):
+    """Writes the overlay of layers with Spark."""
 
     spark: SparkSession
     source: Stores
@@ -101,44 +101,45 @@ class _LayerWriter(NamedTuple):
     store: Opener | None
     entries: int
 
-    def lay(self, laid: Sequence[PreparedLayer], folder: str, progress: Progress) -> Written:
-        """Lays layers over each other; what is new and not in the repository of images yet goes
-        into a folder.
+    def write(self, layers: Sequence[PreparedLayer], folder: str, progress: Progress) -> Written:
+        """Writes the overlay of layers. Tasks write most tables to the repository of images; the
+        tables that the driver writes are in `folder`.
         """
         core, images = self.source.core, self.images.repository.get_or_create()
         tables = open_tables(self.source.blocks, images.storage_namespace, self.store)
         if isinstance(tables, FolderTables):
-            core.trees.write_folder(images)  # which makes it
-        both = [self._shared(each, images, folder) for each in laid]
-        planned = list(enumerate(shares(both, self.entries)))
-        work = Work([layer for layer, _ in both], tables)
-        rows = map_in_tasks(self.spark, planned, work.lay, TOLD).toArrow().to_pylist()
-        tasks = _by_share(rows)
+            core.trees.write_folder(images)  # creates the folder
+        task_layers = [self._task_layer(each, images, folder) for each in layers]
+        partitions = list(enumerate(partition_overlay(task_layers, self.entries)))
+        work = OverlayTasks([layer for layer, _ in task_layers], tables)
+        rows = map_in_tasks(self.spark, partitions, work.write, RESULT).toArrow().to_pylist()
+        tasks = _ranges_by_task(rows)
         with tables.locator() as locate, translate_errors():
             ranges = join_ranges(tasks, folder, locate)
-            infos = [kernel.RangeInfo(*found) for found in ranges]
+            infos = [kernel.RangeInfo(*each) for each in ranges]
             metarange_id = kernel.write_metarange(infos, folder) if infos else kernel.EMPTY_TREE_ID
-        counts = [_count_rows(rows, number) for number in range(len(laid))]
+        counts = [_layer_counts(rows, number) for number in range(len(layers))]
         progress.advance(sum(each.found for each in counts))
-        return Written(metarange_id, sum(found.entries for found in ranges), counts)
+        return Written(metarange_id, sum(each.entries for each in ranges), counts)
 
-    def _shared(
-        self, laid: PreparedLayer, images: Repository, folder: str
-    ) -> tuple[SharedLayer, Ranges]:
-        """Returns a layer as tasks need it, and its ranges."""
-        core, declared, pinned = self.source.core, laid.pinned.layer, laid.pinned
+    def _task_layer(
+        self, prepared: PreparedLayer, images: Repository, folder: str
+    ) -> tuple[TaskLayer, Ranges]:
+        """Returns a layer for tasks, and its ranges."""
+        core, declared, pinned = self.source.core, prepared.pinned.layer, prepared.pinned
         repository, commit, place = pinned.repository, pinned.commit, pinned.place
         if repository is None or commit is None or place is None:
-            # it was listed into the folder here, which workers do not see
-            tree = core.trees.open_in(folder, laid.digest)
-            names = [laid.digest, *(found.id for found in tree.ranges())]
-            core.trees.adopt(images, folder, _Tables(laid.digest, [name for name in names if name]))
+            # the driver listed it into a local folder: upload its tables for the workers
+            tree = core.trees.open_in(folder, prepared.digest)
+            table_ids = [prepared.digest, *(info.id for info in tree.ranges())]
+            new = _Tables(prepared.digest, [each for each in table_ids if each])
+            core.trees.adopt(images, folder, new)
             tables = open_tables(self.source.blocks, images.storage_namespace, self.store)
-            layer = SharedLayer(tables, b"", b"", False, images.storage_namespace, ())
+            layer = TaskLayer(tables, b"", b"", False, images.storage_namespace, ())
             return layer, list_ranges(tree)
         prefix = encode_path(place.key)
         namespace = repository.storage_namespace
-        layer = SharedLayer(
+        layer = TaskLayer(
             open_tables(self.source.blocks, namespace, self.store),
             prefix,
             encode_path(declared.destination),
@@ -155,26 +156,26 @@ class _Tables(NamedTuple):
     tables: list[str]
 
 
-def _by_share(rows: Iterable[Any]) -> list[list[Range]]:
-    """Returns the ranges that tasks wrote, in order of the shares."""
-    found: dict[int, list[Range]] = {}
+def _ranges_by_task(rows: Iterable[Any]) -> list[list[Range]]:
+    """Returns the ranges that each task wrote, in order of the image's paths."""
+    by_task: dict[int, list[Range]] = {}
     for row in rows:
         if row["range"] is not None:
             keys = bytes(row["min_key"]), bytes(row["max_key"])
-            made = Range(row["range"], *keys, row["entries"], row["size"])
-            found.setdefault(row["share"], []).append(made)
-    return [sorted(found[share], key=lambda each: each.min_key) for share in sorted(found)]
+            written = Range(row["range"], *keys, row["entries"], row["size"])
+            by_task.setdefault(row["task"], []).append(written)
+    return [sorted(by_task[task], key=lambda each: each.min_key) for task in sorted(by_task)]
 
 
-def _count_rows(rows: Iterable[Any], number: int) -> Counts:
+def _layer_counts(rows: Iterable[Any], number: int) -> Counts:
     """Returns the totals of a layer over all tasks."""
-    met = sorted((row for row in rows if row["layer"] == number), key=lambda row: row["share"])
+    of_layer = sorted((row for row in rows if row["layer"] == number), key=lambda row: row["task"])
 
     def total(name: str) -> int:
-        return sum(row[name] for row in met)
+        return sum(row[name] for row in of_layer)
 
     def first(name: str) -> list[bytes]:
-        return [bytes(key) for row in met for key in row[name]][:_SHOWN]
+        return [bytes(key) for row in of_layer for key in row[name]][:_MAX_SHOWN_KEYS]
 
     return Counts(
         found=total("found"),

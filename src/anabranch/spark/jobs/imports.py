@@ -1,8 +1,8 @@
-"""Import of a listing, given as a DataFrame, to a branch by one commit.
+"""Import of a listing, given as a DataFrame, to a branch in one commit.
 
-Spark sorts the listing by path, in as many tasks as it likes. Each task writes its share as ranges,
-with the kernel. The driver joins the ranges at the boundaries, writes the metarange and commits.
-The result has the ids that the server's import and a commit of the same objects have.
+Spark sorts the listing by path, and each task writes its partition as ranges, with the kernel. The
+driver corrects the ranges at the boundaries between tasks, writes the metarange and commits. The
+ids are the same as those of the server's import, and of a commit of the same objects.
 """
 
 from __future__ import annotations
@@ -69,16 +69,17 @@ _COLUMNS = {
     "size": "CAST({} AS BIGINT)",
     "checksum": "CAST({} AS STRING)",
     "last_modified": "CAST({} AS TIMESTAMP)",
-    # a map costs twenty microseconds on its way from Spark to Python, empty or not; a text, one
+    # transferring a map from Spark to Python takes 20 µs for each row, even if it is empty; a
+    # string takes 1 µs
     "metadata": "to_json(CAST({} AS MAP<STRING, STRING>))",
     "content_type": "CAST({} AS STRING)",
 }
-"""How tasks get what a listing has."""
+"""The SQL expressions of the columns that tasks receive."""
 
-_TEXT = "CAST({} AS STRING)"
-"""How they get metadata that are JSON already."""
+_JSON_METADATA = "CAST({} AS STRING)"
+"""The expression of metadata that are JSON already."""
 
-_TOLD = pa.schema(
+_RESULT_ARROW = pa.schema(
     [
         ("task", pa.string()),
         ("reason", pa.string()),
@@ -94,21 +95,23 @@ _TOLD = pa.schema(
         ("hash", pa.int64()),
     ]
 )
-"""What a task tells: its ranges, how many rows it left out for each reason, and some of them; with
-no task's name, a row for the file of all that are left out, or, with a hash, one of its sample.
+"""The results of a task. Rows with its id in `task` are its ranges, the number of rejected rows for
+each reason, and some of the rejected rows. Of the rows without a task, those with a hash are the
+task's sample, and the others are rejected rows for the file `left_out`.
 """
 
-_TOLD_SPARK = (
+_RESULT = (
     "task STRING, reason STRING, path STRING, number BIGINT, range STRING, min_key BINARY, "
     "max_key BINARY, size BIGINT, physical_address STRING, last_modified TIMESTAMP, "
     "checksum STRING, hash BIGINT"
 )
 
-_SAMPLED_ROWS = 200_000
-"""So many rows of samples come to the driver at most, unless there are more tasks than a tenth of
-these.
+_MAX_SAMPLED_ROWS = 200_000
+"""The maximum number of sampled rows that the driver receives, unless the minimum of each task adds
+up to more.
 """
-_SAMPLED_PER_TASK = 10
+
+_MIN_SAMPLED_PER_TASK = 10
 
 
 def import_listing(
@@ -127,26 +130,27 @@ def import_listing(
     verify: Verify = "sample",
     force: bool = False,
 ) -> Imported:
-    """Brings what a listing names onto a branch, in place of all that is under `destination`.
+    """Imports the objects of a listing to a branch in one commit. They replace all objects under
+    `destination`.
 
-    `source` is a lake, or whatever has its core and its blocks open in the driver, or a server.
-    `store` is how workers reach the object store of the repository; a server needs one,
-    and so does a lake that is in no folder. Tables go straight there.
+    `source` is a lake, another object with an open core and block store, or a server. `store` gives
+    workers access to the object store of the repository, to which they write tables; only a lake in
+    a folder does not need it.
 
-    The listing has the columns path (behind the destination and a slash), physical_address and
-    size (bytes), and perhaps checksum, last_modified, metadata and content_type. Rows that can be
-    no objects fail the import, or are skipped: without a path, address or size, with a negative
-    one, over 1,024 bytes of path, with an address that staging by address refuses, or with a path
-    that came before, of which the newest is taken. All of them are written to the file `left_out`,
-    if there is one; they come through the driver.
+    The listing has the columns path (relative to the destination), physical_address and size
+    (bytes), and optionally checksum, last_modified, metadata and content_type. A row is invalid if
+    the path, address or size is missing, the size is negative, the path is longer than 1,024 bytes,
+    staging by address would refuse the address, or a newer row has the same path. Invalid rows fail
+    the import, or with `unfit` = "skip" are left out. All of them are written to the file
+    `left_out`, if it is given; the driver receives them for that.
 
-    `verify` says which rows tasks compare with the store: with "all", every one, and those that do
-    not name an object as it is stored can be no objects; with "sample", some 1,000 that are spread
-    over the listing, of which all must name one.
+    `verify` selects the rows that tasks compare with the store. With "all", all rows are compared,
+    and those without a matching object are invalid. With "sample", about 1,000 rows from the whole
+    listing are compared, and each must have a matching object.
 
-    Raises Invalid for such rows and for columns that are missing, NotFound for an empty listing,
-    NotSupported without a store where one is needed, DirtyBranch, ReadOnlyRepository without
-    `force`. The branch is then as it was.
+    Raises Invalid for invalid rows and missing columns, NotFound for an empty listing, NotSupported
+    if `store` is missing, DirtyBranch, and ReadOnlyRepository without `force`. The branch is not
+    changed then.
     """
     require_version(listing.sparkSession)
     request = ListingRequest(
@@ -160,24 +164,23 @@ def import_listing(
         verify=verify,
         force=force,
     )
-
-    ground: ImportTarget
+    target: ImportTarget
     if isinstance(source, Server):
-        ground = ServerTarget(source, repository, store)
-        tables: FolderTables | StoredTables = ground.tables
-        opener = ground.tables.store
+        target = ServerTarget(source, repository, store)
+        tables: FolderTables | StoredTables = target.tables
+        opener = target.tables.store
     else:
         namespace = source.core.repositories.get(repository).storage_namespace
         tables = open_tables(source.blocks, namespace, store)
         local = isinstance(source.blocks, LocalBlocks)
         opener = store_opener(source.blocks, None if local else store, namespace)
-        ground = LakeTarget(source.core, repository, adopted=isinstance(tables, StoredTables))
+        target = LakeTarget(source.core, repository, adopted=isinstance(tables, StoredTables))
 
     def write(folder: str) -> WrittenListing:
-        place = tables if isinstance(tables, StoredTables) else FolderTables(folder)
-        return _write(listing, request, folder, place, opener)
+        writable = tables if isinstance(tables, StoredTables) else FolderTables(folder)
+        return _write(listing, request, folder, writable, opener)
 
-    return commit_listing(ground, request, write)
+    return commit_listing(target, request, write)
 
 
 def _write(
@@ -187,52 +190,56 @@ def _write(
     tables: WritableTables,
     opener: Opener,
 ) -> WrittenListing:
-    """Writes a listing's tables; `folder` is for the driver's own files."""
+    """Writes the tables of a listing. The driver writes its own tables to `folder`."""
     spark = listing.sparkSession
-    work = _Writing(
+    writer = _ListingWriter(
         request.prefix,
         tables,
         opener,
         request.verify,
         _sampled_rows(spark),
-        tell_all=request.left_out is not None,
+        return_rejected=request.left_out is not None,
     )
     with translate_errors():
-        told = _sorted(listing).mapInArrow(work.run, _TOLD_SPARK).toArrow()
-        of_task, sampled = pc.is_valid(told["task"]), pc.is_valid(told["hash"])
-        sample = smallest(told.filter(sampled).select(SAMPLED.names).cast(SAMPLED))
-        left_out = told.filter(pc.invert(pc.or_(of_task, sampled)))
-        _write_left_out(left_out, request.left_out)
-        rows = told.filter(of_task).to_pylist()
-        skipped, shown = _left_out(rows)
-        tasks = _by_task(rows)
-        if not tasks or (skipped and request.unfit == "fail"):  # the rest would be for nothing
+        results = _sort(listing).mapInArrow(writer.write, _RESULT).toArrow()
+        of_task, sampled = pc.is_valid(results["task"]), pc.is_valid(results["hash"])
+        sample = smallest(results.filter(sampled).select(SAMPLED.names).cast(SAMPLED))
+        rejected = results.filter(pc.invert(pc.or_(of_task, sampled)))
+        _write_rejected(rejected, request.left_out)
+        rows = results.filter(of_task).to_pylist()
+        skipped, shown = _count_rejected(rows)
+        tasks = _ranges_by_task(rows)
+        if not tasks or (skipped and request.unfit == "fail"):  # the import fails anyway
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
         require_stored(sample, stored_problems(spark, opener, sample))
         with tables.locator() as locate:
             ranges = join_ranges(tasks, folder, locate)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
-    made = {*(each.id for each in ranges), metarange_id}
-    here = [table_id for table_id in made if Path(folder, table_id).exists()]
-    return WrittenListing(metarange_id, here, sum(each.entries for each in ranges), skipped, shown)
+    table_ids = {*(each.id for each in ranges), metarange_id}
+    in_folder = [table_id for table_id in table_ids if Path(folder, table_id).exists()]
+    return WrittenListing(
+        metarange_id, in_folder, sum(each.entries for each in ranges), skipped, shown
+    )
 
 
-def _write_left_out(told: pa.Table, path: Path | None) -> None:
+def _write_rejected(rows: pa.Table, path: Path | None) -> None:
     with open_rejected_rows(path) as write:
-        for batch in told.select(LEFT_OUT.names).cast(LEFT_OUT).to_batches():
+        for batch in rows.select(LEFT_OUT.names).cast(LEFT_OUT).to_batches():
             write(batch)
 
 
-def _sorted(listing: DataFrame) -> DataFrame:
-    """Returns a listing sorted by path, the newest row first if a path repeats."""
-    there = parse_columns(listing.columns)
-    read = {name: _COLUMNS[name] for name in there}
-    if "metadata" in there and dict(listing.dtypes)[there["metadata"]] == "string":
-        read["metadata"] = _TEXT
-    columns = [f"{read[name].format(f'`{column}`')} AS {name}" for name, column in there.items()]
-    order = {name: direction == "ascending" for name, direction in ORDER if name in there}
+def _sort(listing: DataFrame) -> DataFrame:
+    """Returns a listing sorted by path, and rows with the same path by time, the newest first."""
+    columns = parse_columns(listing.columns)
+    templates = {name: _COLUMNS[name] for name in columns}
+    if "metadata" in columns and dict(listing.dtypes)[columns["metadata"]] == "string":
+        templates["metadata"] = _JSON_METADATA
+    expressions = [
+        f"{templates[name].format(f'`{column}`')} AS {name}" for name, column in columns.items()
+    ]
+    order = {name: direction == "ascending" for name, direction in ORDER if name in columns}
     return (
-        listing.selectExpr(*columns)
+        listing.selectExpr(*expressions)
         .repartitionByRange("path")
         .sortWithinPartitions(*order, ascending=[*order.values()])
     )
@@ -241,79 +248,85 @@ def _sorted(listing: DataFrame) -> DataFrame:
 def _sampled_rows(spark: SparkSession) -> int:
     """Returns the number of rows that each task contributes to the sample."""
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return max(_SAMPLED_PER_TASK, min(SAMPLE_ROWS, _SAMPLED_ROWS // tasks))
+    return max(_MIN_SAMPLED_PER_TASK, min(SAMPLE_ROWS, _MAX_SAMPLED_ROWS // tasks))
 
 
-class _Writing(NamedTuple):
-    """The work of a task: it validates its rows, writes them as ranges, and reports the results."""
+class _ListingWriter(NamedTuple):
+    """The work of a task: it validates rows and writes them as ranges."""
 
     prefix: str
     tables: WritableTables
     opener: Opener
     verify: Verify
     sampled_rows: int
-    tell_all: bool
+    return_rejected: bool
 
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yields the results, as batches of _TOLD."""
-        left: list[pa.RecordBatch] = []
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Writes rows and yields the results, as batches of _RESULT_ARROW."""
+        rejected: list[pa.RecordBatch] = []
         sample = RowSample(self.sampled_rows if self.verify == "sample" else 0)
         with open_store(self.opener) as blocks:
             checks: list[RowCheck] = [AddressCheck(blocks)]
             if self.verify == "all":
                 checks.append(StoredCheck(blocks))
-            tell = left.append if self.tell_all else _forget
-            fitting = RowValidator(self.prefix, tell, checks=checks)
-            listed = sample.sample_batches(fitting.batches(map(to_listed, batches)))
-            reader = pa.RecordBatchReader.from_batches(WRITTEN, listed)
+            reject = rejected.append if self.return_rejected else _ignore
+            validator = RowValidator(self.prefix, reject, checks=checks)
+            valid = sample.sample_batches(validator.batches(map(to_listed, batches)))
+            reader = pa.RecordBatchReader.from_batches(WRITTEN, valid)
             ranges = self.tables.write_ranges(partial(kernel.write_ranges_arrow, reader))
         rows = [
             {
-                "range": made.id,
-                "min_key": made.min_key,
-                "max_key": made.max_key,
-                "number": made.count,
-                "size": made.estimated_size,
+                "range": info.id,
+                "min_key": info.min_key,
+                "max_key": info.max_key,
+                "number": info.count,
+                "size": info.estimated_size,
             }
-            for made in ranges
+            for info in ranges
         ]
-        rows += [{"reason": reason, "number": number} for reason, number in fitting.counts.items()]
-        rows += [{"reason": reason, "path": path} for path, reason in fitting.shown]
+        rows += [
+            {"reason": reason, "number": number} for reason, number in validator.counts.items()
+        ]
+        rows += [{"reason": reason, "path": path} for path, reason in validator.shown]
         task = uuid.uuid4().hex
-        yield pa.RecordBatch.from_pylist([{"task": task, **row} for row in rows], schema=_TOLD)
-        for batch in (*left, *sample.rows().to_batches()):
-            nothing = {field.name: pa.nulls(batch.num_rows, field.type) for field in _TOLD}
-            columns = {**nothing, **dict(zip(batch.schema.names, batch.columns, strict=True))}
-            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_TOLD)
+        yield pa.RecordBatch.from_pylist(
+            [{"task": task, **row} for row in rows], schema=_RESULT_ARROW
+        )
+        for batch in (*rejected, *sample.rows().to_batches()):
+            nulls = {field.name: pa.nulls(batch.num_rows, field.type) for field in _RESULT_ARROW}
+            columns = {**nulls, **dict(zip(batch.schema.names, batch.columns, strict=True))}
+            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)
 
 
-def _forget(_: pa.RecordBatch) -> None:
+def _ignore(_: pa.RecordBatch) -> None:
     pass
 
 
-def _by_task(told: Iterable[Any]) -> list[list[Range]]:
-    """Returns the ranges of each task, in order."""
+def _ranges_by_task(rows: Iterable[Any]) -> list[list[Range]]:
+    """Returns the ranges that each task wrote, in order of their keys."""
     tasks: dict[str, list[Range]] = {}
-    for row in told:
+    for row in rows:
         if row["range"] is not None:
-            made = Range(
+            written = Range(
                 row["range"],
                 bytes(row["min_key"]),
                 bytes(row["max_key"]),
                 row["number"],
                 row["size"],
             )
-            tasks.setdefault(row["task"], []).append(made)
+            tasks.setdefault(row["task"], []).append(written)
     for ranges in tasks.values():
         ranges.sort(key=lambda each: each.min_key)
     return sorted(tasks.values(), key=lambda ranges: ranges[0].min_key)
 
 
-def _left_out(told: Iterable[Any]) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Returns the number of rejected rows for each reason, and the first of them."""
+def _count_rejected(rows: Iterable[Any]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Returns the number of rejected rows for each reason, and the path and reason of the first
+    ones.
+    """
     counts: Counter[str] = Counter()
     shown: list[tuple[str, str]] = []
-    for row in told:
+    for row in rows:
         if row["reason"] is not None and row["path"] is None:
             counts[row["reason"]] += row["number"]
         elif row["reason"] is not None:

@@ -1,7 +1,9 @@
-"""Layers of an image as tasks lay them over each other: each task a share of the image's paths.
+"""The tasks of an image build on Spark. Each writes the overlay of all layers for an interval of
+the image's paths.
 
-A share is all that lies between two paths of the image, which of every layer is another part of
-its source's keys. Ranges that are in it whole are reused, those at its ends are cut.
+Each layer maps keys of its source to paths of the image, so an interval of paths corresponds to an
+interval of keys in every layer. Ranges that are completely within the interval are reused; ranges
+at its ends are rewritten with only the entries inside.
 """
 
 from __future__ import annotations
@@ -24,17 +26,26 @@ from anabranch.versioning.records.entries import unreadable
 from anabranch.versioning.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
-__all__ = ["TOLD", "Piece", "Share", "SharedLayer", "Work", "shares"]
+__all__ = [
+    "RESULT",
+    "LayerSlice",
+    "OverlayPartition",
+    "OverlayTasks",
+    "TaskLayer",
+    "partition_overlay",
+]
 
-TOLD = (
-    "share BIGINT, range STRING, min_key BINARY, max_key BINARY, entries BIGINT, size BIGINT, "
+RESULT = (
+    "task BIGINT, range STRING, min_key BINARY, max_key BINARY, entries BIGINT, size BIGINT, "
     "layer BIGINT, found BIGINT, left_out BIGINT, shadowed BIGINT, shadowed_keys ARRAY<BINARY>, "
     "unfit BIGINT, unfit_keys ARRAY<BINARY>, bytes BIGINT, shadowed_bytes BIGINT"
 )
-"""What a task tells, for Spark: a row for each range that it wrote, and for each layer."""
+"""The schema of the result of a task, for Spark: a row for each range that it wrote, and one for
+each layer.
+"""
 
-_NUMBERS = ("share", "entries", "size", "layer", "found", "left_out", "shadowed", "unfit", "bytes")
-_TOLD = pa.schema(
+_NUMBERS = ("task", "entries", "size", "layer", "found", "left_out", "shadowed", "unfit", "bytes")
+_RESULT_ARROW = pa.schema(
     [
         *((name, pa.int64()) for name in (*_NUMBERS, "shadowed_bytes")),
         ("range", pa.string()),
@@ -42,11 +53,11 @@ _TOLD = pa.schema(
         *((name, pa.list_(pa.binary())) for name in ("shadowed_keys", "unfit_keys")),
     ]
 )
-_ORDER = [column.split()[0] for column in TOLD.split(", ")]
+_ORDER = [column.split()[0] for column in RESULT.split(", ")]
 
 
-class SharedLayer(NamedTuple):
-    """A layer, as `kernel.Layer` has it, but for its tree, which is in `tables`."""
+class TaskLayer(NamedTuple):
+    """The fields of a `kernel.Layer`, with the tables of its tree instead of the tree."""
 
     tables: TableFiles
     prefix: bytes
@@ -56,17 +67,17 @@ class SharedLayer(NamedTuple):
     exclude: tuple[str, ...]
 
     def bounds(self, key: bytes) -> tuple[bool, bytes | None]:
-        """Returns whether a path of the image comes before all of the layer's, and, if it is in
-        their midst, the source's key that it stands for.
+        """Returns whether a path of the image sorts before all paths of the layer, and, if it is
+        under the layer's target, the key of the source that is mapped to it.
         """
         if key.startswith(self.target):
             return False, self.prefix + key[len(self.target) :]
         return key < self.target, None
 
 
-class Piece(NamedTuple):
-    """Of the layer with this number, the entries in `ranges` whose key is above `after` and at
-    most `upto`; None is no bound.
+class LayerSlice(NamedTuple):
+    """The entries of `ranges` whose keys are greater than `after` and at most `upto`, of the layer
+    with the index `layer`. None means no bound.
     """
 
     layer: int
@@ -74,53 +85,57 @@ class Piece(NamedTuple):
     after: bytes | None
     upto: bytes | None
 
-    def is_whole(self, found: Range) -> bool:
-        """Returns whether a range has nothing but such entries."""
-        begins = self.after is None or found.min_key > self.after
-        return begins and (self.upto is None or found.max_key <= self.upto)
+    def contains(self, candidate: Range) -> bool:
+        """Returns whether all entries of a range are within the bounds."""
+        is_after = self.after is None or candidate.min_key > self.after
+        return is_after and (self.upto is None or candidate.max_key <= self.upto)
 
 
-Share = Sequence[Piece]
-"""What one task lays over each other."""
+OverlayPartition = Sequence[LayerSlice]
+"""The slices of all layers for one task."""
 
 
-def shares(layers: Sequence[tuple[SharedLayer, Ranges]], entries: int) -> list[Share]:
-    """Returns the shares of about so many entries each, in the order of the image's paths."""
-    ends = [None, *_cuts(layers, entries), None]
-    found = [
+def partition_overlay(
+    layers: Sequence[tuple[TaskLayer, Ranges]], entries: int
+) -> list[OverlayPartition]:
+    """Returns partitions of about `entries` entries each, in the order of the image's paths."""
+    boundaries = [None, *_boundaries(layers, entries), None]
+    partitions = [
         [
-            piece
+            part
             for number, (layer, ranges) in enumerate(layers)
-            if (piece := _piece(number, layer, ranges, low, high)) is not None
+            if (part := _layer_slice(number, layer, ranges, low, high)) is not None
         ]
-        for low, high in pairwise(ends)
+        for low, high in pairwise(boundaries)
     ]
-    return [share for share in found if share]
+    return [partition for partition in partitions if partition]
 
 
-def _cuts(layers: Iterable[tuple[SharedLayer, Ranges]], entries: int) -> list[bytes]:
-    """Returns paths of the image, about so many entries apart: ends of ranges."""
-    ends = sorted(
-        (layer.target + found.max_key[len(layer.prefix) :], found.entries)
+def _boundaries(layers: Iterable[tuple[TaskLayer, Ranges]], entries: int) -> list[bytes]:
+    """Returns the paths of the image at which partitions end: ends of ranges, about `entries`
+    entries apart.
+    """
+    range_ends = sorted(
+        (layer.target + each.max_key[len(layer.prefix) :], each.entries)
         for layer, ranges in layers
-        for found in ranges
-        if found.max_key.startswith(layer.prefix)
+        for each in ranges
+        if each.max_key.startswith(layer.prefix)
     )
-    cuts: list[bytes] = []
-    held = 0
-    for key, number in ends:
-        held += number
-        if held >= entries and (not cuts or key > cuts[-1]):
-            cuts.append(key)
-            held = 0
-    return cuts
+    boundaries: list[bytes] = []
+    total = 0
+    for path, number in range_ends:
+        total += number
+        if total >= entries and (not boundaries or path > boundaries[-1]):
+            boundaries.append(path)
+            total = 0
+    return boundaries
 
 
-def _piece(
-    number: int, layer: SharedLayer, ranges: Ranges, low: bytes | None, high: bytes | None
-) -> Piece | None:
-    """Returns what lies of a layer above one path of the image and up to another, None for
-    nothing.
+def _layer_slice(
+    number: int, layer: TaskLayer, ranges: Ranges, low: bytes | None, high: bytes | None
+) -> LayerSlice | None:
+    """Returns the slice of a layer between two paths of the image, `low` exclusive and `high`
+    inclusive, or None if no range is in it.
     """
     after = upto = None
     if low is not None:
@@ -131,62 +146,61 @@ def _piece(
         is_before, upto = layer.bounds(high)
         if is_before:
             return None
-    piece = Piece(number, (), after, upto)
-    inside = [
-        found
-        for found in ranges
-        if (after is None or found.max_key > after) and (upto is None or found.min_key <= upto)
+    overlapping = [
+        each
+        for each in ranges
+        if (after is None or each.max_key > after) and (upto is None or each.min_key <= upto)
     ]
-    return piece._replace(ranges=inside) if inside else None
+    return LayerSlice(number, overlapping, after, upto) if overlapping else None
 
 
-class Work(NamedTuple):
-    """What tasks do, given numbered shares; it can be pickled."""
+class OverlayTasks(NamedTuple):
+    """The work of the tasks of an image build; it can be pickled."""
 
-    layers: Sequence[SharedLayer]
+    layers: Sequence[TaskLayer]
     target: WritableTables
 
-    def lay(self, numbered: tuple[int, Share]) -> Iterator[pa.RecordBatch]:
-        """Writes the ranges of a share and tells of them, and of what was met in each layer."""
-        number, share = numbered
+    def write(self, numbered: tuple[int, OverlayPartition]) -> Iterator[pa.RecordBatch]:
+        """Writes the ranges of a partition. Yields the ranges and the counts of each layer."""
+        task, partition = numbered
         counts: list[kernel.LayerCounts] = []
         with ExitStack() as stack:
-            layers = [stack.enter_context(self._opened(piece)) for piece in share]
+            layers = [stack.enter_context(self._open(part)) for part in partition]
             try:
                 with translate_errors():
-                    made = self.target.write_ranges(_writing(layers, counts))
+                    written = self.target.write_ranges(_range_writer(layers, counts))
             except kernel.KernelError as error:
                 raise unreadable(error) from error
         rows: list[dict[str, Any]] = [
             {
-                "range": found.id,
-                "min_key": found.min_key,
-                "max_key": found.max_key,
-                "entries": found.count,
-                "size": found.estimated_size,
+                "range": info.id,
+                "min_key": info.min_key,
+                "max_key": info.max_key,
+                "entries": info.count,
+                "size": info.estimated_size,
             }
-            for found in made
+            for info in written
         ]
         rows += [
             {
-                "layer": piece.layer,
-                "found": met.found,
-                "left_out": met.left_out,
-                "shadowed": met.shadowed,
-                "shadowed_keys": met.shadowed_keys,
-                "unfit": met.unfit,
-                "unfit_keys": met.unfit_keys,
-                "bytes": met.size,
-                "shadowed_bytes": met.shadowed_size,
+                "layer": part.layer,
+                "found": count.found,
+                "left_out": count.left_out,
+                "shadowed": count.shadowed,
+                "shadowed_keys": count.shadowed_keys,
+                "unfit": count.unfit,
+                "unfit_keys": count.unfit_keys,
+                "bytes": count.size,
+                "shadowed_bytes": count.shadowed_size,
             }
-            for piece, met in zip(share, counts, strict=True)
+            for part, count in zip(partition, counts, strict=True)
         ]
-        told = pa.RecordBatch.from_pylist([{"share": number, **row} for row in rows], schema=_TOLD)
-        yield told.select(_ORDER)
+        rows = [{"task": task, **row} for row in rows]
+        yield pa.RecordBatch.from_pylist(rows, schema=_RESULT_ARROW).select(_ORDER)
 
     @contextmanager
-    def _opened(self, piece: Piece) -> Iterator[kernel.Layer]:
-        layer = self.layers[piece.layer]
+    def _open(self, part: LayerSlice) -> Iterator[kernel.Layer]:
+        layer = self.layers[part.layer]
         with (
             WorkFolder("spark") as folder,
             layer.tables.locator() as locate,
@@ -194,20 +208,21 @@ class Work(NamedTuple):
         ):
 
             def path(table_id: str) -> str:
-                own = f"{folder}/{table_id}"
-                return own if Path(own).exists() else locate(table_id)
+                temporary = f"{folder}/{table_id}"
+                return temporary if Path(temporary).exists() else locate(table_id)
 
             def tree(ranges: Iterable[kernel.RangeInfo]) -> kernel.Tree:
                 metarange_id = kernel.write_metarange(list(ranges), folder)
                 return kernel.Tables().tree(metarange_id, path)
 
             ranges: list[kernel.RangeInfo] = []
-            for found in piece.ranges:
-                info = kernel.RangeInfo(*found)
-                if piece.is_whole(found):
+            for each in part.ranges:
+                info = kernel.RangeInfo(*each)
+                if part.contains(each):
                     ranges.append(info)
                 else:
-                    ranges += kernel.write_ranges_arrow(_cut(tree([info]), piece), folder)
+                    inside = _records_within(tree([info]), part)
+                    ranges += kernel.write_ranges_arrow(inside, folder)
             yield kernel.Layer(
                 tree(ranges),
                 prefix=layer.prefix,
@@ -218,35 +233,36 @@ class Work(NamedTuple):
             )
 
 
-def _cut(tree: kernel.Tree, piece: Piece) -> pa.RecordBatchReader:
-    """Returns the records of a tree that are in a piece."""
-    reader = pa.RecordBatchReader.from_stream(tree.scan(after=piece.after or b"", decoded=False))
+def _records_within(tree: kernel.Tree, part: LayerSlice) -> pa.RecordBatchReader:
+    """Returns the records of a tree whose keys are within the bounds of a slice."""
+    reader = pa.RecordBatchReader.from_stream(tree.scan(after=part.after or b"", decoded=False))
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            if piece.upto is None:
+            if part.upto is None:
                 yield batch
             else:
                 keys = batch.column("key")
-                yield batch.filter(pc.less_equal(keys, pa.scalar(piece.upto, keys.type)))
+                yield batch.filter(pc.less_equal(keys, pa.scalar(part.upto, keys.type)))
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
-def _writing(
+def _range_writer(
     layers: Sequence[kernel.Layer], counts: list[kernel.LayerCounts]
 ) -> Callable[[str], Sequence[kernel.RangeInfo]]:
-    """Returns what writes the ranges of layers into a folder. The metarange of a share is none of
-    the image's, so they are laid elsewhere first.
+    """Returns a function that writes the ranges of the overlay to a folder and adds to `counts`.
+    The overlay is first written to a temporary folder, because the metarange of a partition must
+    not become a table of the repository.
     """
 
     def write(folder: str) -> Sequence[kernel.RangeInfo]:
-        with WorkFolder("spark") as own:
-            written, met = kernel.write_layers(layers, own, longest_key=MAX_PATH_BYTES)
-            counts.extend(met)
+        with WorkFolder("spark") as temporary:
+            written, new_counts = kernel.write_layers(layers, temporary, longest_key=MAX_PATH_BYTES)
+            counts.extend(new_counts)
             if not written.count:
                 return []
-            tree = kernel.Tables().tree(written.metarange_id, lambda each: f"{own}/{each}")
+            tree = kernel.Tables().tree(written.metarange_id, lambda each: f"{temporary}/{each}")
             return kernel.write_ranges_arrow(tree.scan(decoded=False), folder)
 
     return write

@@ -1,8 +1,9 @@
-"""A server's repository as the target of an import, which sends it a complete tree.
+"""A server's repository as the target of an import.
 
-The tables are already in the repository's store. A hidden branch gets the tree, and a squash merge
-brings it onto the branch as one commit. A concurrent commit is not lost: the tree is rebuilt from
-that commit, or, if it happened during the merge, a second merge follows.
+The import has already written the tables of the new tree to the repository's store. The tree is
+committed to a hidden branch, and a squash merge makes it one commit of the branch. If another
+commit was made to the branch meanwhile, the tree is rebuilt from that commit; if it was made during
+the merge, a second merge follows.
 """
 
 from __future__ import annotations
@@ -32,18 +33,17 @@ __all__ = ["ServerTarget"]
 
 
 class ServerTarget:
-    """A server's repository, whose `store` the driver and the workers can access; `tables` are in
-    that store. Raises NotFound, NotSupported without a store, and Invalid for a store other than
-    the server's.
+    """A repository of a server. The driver and the workers access its tables in `store`. Raises
+    NotFound, NotSupported without a store, and Invalid for a store that is not the server's.
     """
 
     def __init__(self, server: Server, repository: str, store: Opener | None) -> None:
         namespace = server.storage_namespace(repository)
         if store is None:
             raise NotSupported(
-                f"{namespace}: workers must reach this store to import",
-                hint="Pass it as `store`, such as anabranch.spark.S3Store(…); or have the server"
-                " import, by prefix: the command `import`.",
+                f"{namespace}: workers need access to this store for an import",
+                hint="Pass it as `store`, such as anabranch.spark.S3Store(…), or import a prefix"
+                " on the server with the command `import`.",
             )
         _require_same_store(server, store, namespace)
         self._calls = server.calls
@@ -53,11 +53,11 @@ class ServerTarget:
         self.tables = StoredTables(store, namespace)
 
     def require_clean(self, request: ListingRequest) -> None:
-        """Raises DirtyBranch for uncommitted changes, NotFound, and Invalid for a committer. It is
-        called before any row is read.
+        """Raises DirtyBranch if the branch has uncommitted changes, NotFound, and Invalid if the
+        request has a committer. Called before any row is read.
         """
         if request.committer:
-            raise Invalid("the committer is the user of the server's key pair")
+            raise Invalid("a committer cannot be set: it is the user of the server's key pair")
         location = (self._repository, "branches", request.branch, "diff")
         if self._calls.get(*location, amount="1")["results"]:
             raise DirtyBranch("uncommitted changes (dirty branch)")
@@ -68,7 +68,7 @@ class ServerTarget:
                 raise
 
     def folder(self) -> AbstractContextManager[str]:
-        """Gives a folder of this machine."""
+        """Gives a local folder."""
         return WorkFolder("spark")
 
     def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
@@ -83,13 +83,12 @@ class ServerTarget:
             if merged and tree == before:
                 return merged
             with self._hidden(head) as name:
-                self._take(name, tree, request)
+                self._commit_tree(name, tree, request)
                 if merged or self._references.branch(request.branch).commit_id == head:
                     merged = self._merge(name, request)
                     if merged.parents[0] == head:
                         return merged
-                    # a concurrent commit was merged: replace its content under the destination as
-                    # well
+                    # a concurrent commit was merged: replace its objects under the destination, too
 
     @contextmanager
     def _hidden(self, head: str) -> Iterator[str]:
@@ -115,12 +114,12 @@ class ServerTarget:
             pool = kernel.Tables()
             tree = pool.tree(head, locate)
             changes = replacement_changes(tree, pool.tree(imported, locate), [prefix])
-            made = tree.apply(changes, folder)
-            self.tables.put(folder, made.tables)
-        return made.metarange_id
+            written = tree.apply(changes, folder)
+            self.tables.put(folder, written.tables)
+        return written.metarange_id
 
-    def _take(self, name: str, tree: str, request: ListingRequest) -> None:
-        """Commits a tree of the store to a branch."""
+    def _commit_tree(self, name: str, tree: str, request: ListingRequest) -> None:
+        """Commits a tree to a branch."""
         query = {"source_metarange": tree}
         if self._sweeps_begun is not None:
             query["sweeps_begun"] = str(self._sweeps_begun)
@@ -132,8 +131,8 @@ class ServerTarget:
         )
 
     def _merge(self, name: str, request: ListingRequest) -> Commit:
-        """Returns the commit that merges a branch's tree into that of the import."""
-        made = self._calls.change(
+        """Merges a hidden branch into the branch of the import and returns the new commit."""
+        response = self._calls.change(
             "POST",
             *(self._repository, "refs", name, "merge", request.branch),
             body={
@@ -143,12 +142,12 @@ class ServerTarget:
                 "allow_empty": True,
             },
         )
-        return self._references.commit(json.loads(made)["reference"])
+        return self._references.commit(json.loads(response)["reference"])
 
 
 def _require_same_store(server: Server, store: Opener, namespace: str) -> None:
-    """Raises Invalid unless a store has the type of the server's store and accepts the namespace,
-    because rows are validated by its rules instead of the server's.
+    """Raises Invalid unless the store has the same type as the server's and accepts the namespace,
+    because it validates the addresses of the listing in place of the server's store.
     """
     with open_store(store) as blocks:
         ours = blocks.config.blockstore_type
@@ -156,10 +155,10 @@ def _require_same_store(server: Server, store: Opener, namespace: str) -> None:
     theirs = server.calls.storage_config().get("blockstore_type", ours)
     if ours != theirs or not accepted:
         raise Invalid(
-            f"{namespace}: the server's store is {theirs}, the one that is given is {ours}"
-            + ("" if accepted else ", which cannot hold this"),
+            f"{namespace}: the server's store is {theirs}, but the given store is {ours}"
+            + ("" if accepted else " and does not accept this namespace"),
             kind="other_store",
-            hint="Pass the store of the server's settings (blockstore).",
+            hint="Pass the store of the server's `blockstore` settings.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Compares a sample of a listing with the store, by tasks."""
+"""Tasks that compare a sample of a listing with the store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["stored_problems"]
 
-_ROWS = 250
-"""The number of rows that each task looks up."""
+_ROWS_PER_TASK = 250
+"""The number of rows that each task compares."""
 
-_COLUMNS = "path STRING, physical_address STRING, problem STRING"
-_ARROW = pa.schema(
+_PROBLEMS = "path STRING, physical_address STRING, problem STRING"
+_PROBLEMS_ARROW = pa.schema(
     [("path", pa.string()), ("physical_address", pa.string()), ("problem", pa.string())]
 )
 
@@ -29,20 +29,20 @@ _ARROW = pa.schema(
 def stored_problems(
     spark: SparkSession, opener: Opener, sample: pa.Table
 ) -> list[tuple[str, str, str]]:
-    """Returns the rows of a table of SAMPLED that do not match an object in the store, as (path,
-    address, problem).
+    """Returns the path, the address and the problem of each sampled row that does not match an
+    object in the store. `sample` has the schema SAMPLED.
     """
-    shares = sample.to_batches(max_chunksize=_ROWS)
-    if not shares:
+    partitions = sample.to_batches(max_chunksize=_ROWS_PER_TASK)
+    if not partitions:
         return []
-    found = map_in_tasks(spark, shares, partial(_looked_up, opener), _COLUMNS).toArrow()
-    return [(row["path"], row["physical_address"], row["problem"]) for row in found.to_pylist()]
+    problems = map_in_tasks(spark, partitions, partial(_find_problems, opener), _PROBLEMS).toArrow()
+    return [(row["path"], row["physical_address"], row["problem"]) for row in problems.to_pylist()]
 
 
-def _looked_up(opener: Opener, share: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _find_problems(opener: Opener, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     with open_store(opener) as blocks:
-        problems = sample_problems(pa.Table.from_batches([share]), blocks)
-    columns = list(zip(*problems, strict=True)) or [()] * len(_ARROW)
+        problems = sample_problems(pa.Table.from_batches([rows]), blocks)
+    columns = list(zip(*problems, strict=True)) or [()] * len(_PROBLEMS_ARROW)
     yield pa.RecordBatch.from_arrays(
-        [pa.array(column, pa.string()) for column in columns], schema=_ARROW
+        [pa.array(column, pa.string()) for column in columns], schema=_PROBLEMS_ARROW
     )

@@ -1,4 +1,4 @@
-"""The page about the format `anabranch`: its examples run, and its table tells all."""
+"""docs/spark-format.md: its examples run, and its table has all tables and columns."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encodi
 STREAM = EXAMPLE.index("steps = (")
 
 
-def printed(example, spark, server, repository, capfd):
-    """Returns what an example prints, without the lines of its tables."""
+def output_of(example, spark, server, repository, capfd):
+    """Returns the output of an example, without the lines that Spark draws around tables."""
     repository.tag("v1").create("main~1")
     for old, new in (
         ("http://HOST:8000", server.url),
@@ -29,32 +29,32 @@ def printed(example, spark, server, repository, capfd):
     ):
         assert old in example
         example = example.replace(old, new)
-    exec(example, {"spark": spark})  # noqa: S102  the point of the test
+    exec(example, {"spark": spark})  # noqa: S102
     return re.sub(r"[ +|-]+", " ", capfd.readouterr().out)
 
 
-def test_its_example_runs(spark, server, repository, capfd):
-    told = printed(EXAMPLE[:STREAM], spark, server, repository, capfd)
-    assert re.search(r"text/plain 2 *$", told, re.MULTILINE)
+def test_example_runs(spark, server, repository, capfd):
+    output = output_of(EXAMPLE[:STREAM], spark, server, repository, capfd)
+    assert re.search(r"text/plain 2 *$", output, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_its_stream_runs(spark, server, repository, capfd):
-    """Slow: Spark gives its worker ten seconds to start, which a machine at work may not do."""
+def test_streaming_example_runs(spark, server, repository, capfd):
+    """Spark gives its worker ten seconds to start, which may be too short on a busy machine."""
     for _ in range(20):
         try:
-            told = printed(EXAMPLE, spark, server, repository, capfd)
+            output = output_of(EXAMPLE, spark, server, repository, capfd)
             break
         except StreamingQueryException as error:
             if "worker failed to connect back" not in str(error):
                 raise
             repository.tag("v1").delete()
-    assert f"{repository.ref('main').get_commit().id} added 1" in told
+    assert f"{repository.ref('main').get_commit().id} added 1" in output
 
 
 @pytest.mark.parametrize("what", READERS)
-def test_its_table_tells_all(what):
+def test_table_has_all_columns(what):
     (line,) = re.findall(rf"^\| [^|]*`{what}`[^|]*\|.*$", PAGE, re.MULTILINE)
-    if "as the function" not in line and "those of `changes`" not in line:
+    if "Same as the function" not in line and "the columns of `changes`" not in line:
         names = re.findall(r"(\w+) (?:STRING|BIGINT|TIMESTAMP|ARRAY|MAP)", READERS[what].schema)
         assert [name for name in names if name not in line] == []

@@ -1,4 +1,4 @@
-"""Steps: a stream gives each change of a branch once, and tells when its history is another."""
+"""Streams of a branch: each change is delivered once, and a reset of the branch is an error."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def put(lake, paths, version, branch="main"):
     return lake.commits.commit("sea", branch, message=f"Version {version}", committer="c").id
 
 
-def patiently(run):
-    """Calls a function until Spark's worker has started in the ten seconds that Spark gives it."""
+def retry_worker_start(run):
+    """Calls a function, again if Spark's worker did not start within ten seconds."""
     for _ in range(20):
         try:
             return run()
@@ -39,11 +39,11 @@ def patiently(run):
 
 @pytest.fixture
 def stream(spark, tmp_path):
-    """Returns a function that reads what has come since it last did, until now."""
+    """Returns a function that processes new commits and returns all changes delivered so far."""
     anabranch.spark.register(spark, tmp_path / "lake")
 
     def stream(name="stream", **options):
-        return patiently(lambda: run(name, **options))
+        return retry_worker_start(lambda: run(name, **options))
 
     def run(name, **options):
         options = {"repository": "sea", "branch": "main", **options}
@@ -56,28 +56,28 @@ def stream(spark, tmp_path):
             .start(f"{tmp_path}/{name}")
         )
         query.awaitTermination()
-        found = spark.read.schema("commit string, change string, path string, size bigint")
-        return sorted(tuple(row) for row in found.parquet(f"{tmp_path}/{name}").collect())
+        output = spark.read.schema("commit string, change string, path string, size bigint")
+        return sorted(tuple(row) for row in output.parquet(f"{tmp_path}/{name}").collect())
 
     return stream
 
 
-def streamed(lake_folder, offset=None, **options):
-    """Returns what a stream's reader gives from an offset on, and the next offset."""
-    asked = parse_options({"repository": "sea", "branch": "main", **options}, str(lake_folder))
-    reader = StreamReader(asked)
+def read_batch(lake_folder, offset=None, **options):
+    """Returns the changes that a stream's reader yields after an offset, and the next offset."""
+    parsed = parse_options({"repository": "sea", "branch": "main", **options}, str(lake_folder))
+    reader = StreamReader(parsed)
     start, end = offset or reader.initialOffset(), reader.latestOffset()
     rows = [
         (row["commit"], row["change"], row["path"], row["right"] and row["right"]["size"])
-        for piece in pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301  ours
-        for batch in pickle.loads(pickle.dumps(reader)).read(piece)  # noqa: S301  ours
+        for partition in pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301
+        for batch in pickle.loads(pickle.dumps(reader)).read(partition)  # noqa: S301
         for row in batch.to_pylist()
     ]
     return sorted(rows), end
 
 
 def history(lake):
-    """Makes commits and a merge; returns what each has changed."""
+    """Creates commits and a merge; yields the changes of the new commits."""
     first = put(lake, ["a", "b"], 1)
     yield [(first, "added", "a", 1), (first, "added", "b", 1)]
     second = put(lake, ["a"], 2)
@@ -95,80 +95,82 @@ def history(lake):
     ]
 
 
-def test_each_change_once(lake, tmp_path):
-    """From offset to offset; a merge is one step."""
+def test_each_change_is_delivered_once(lake, tmp_path):
+    """The changes of a merge are those of its first parent to it."""
     offset = None
-    for wanted in history(lake):
-        found, offset = streamed(tmp_path / "lake", offset, history="true")
-        assert found == sorted(wanted)
-        assert streamed(tmp_path / "lake", offset) == ([], offset)
+    for expected in history(lake):
+        rows, offset = read_batch(tmp_path / "lake", offset, history="true")
+        assert rows == sorted(expected)
+        assert read_batch(tmp_path / "lake", offset) == ([], offset)
 
 
 @pytest.mark.slow
-def test_each_change_once_across_restarts_of_spark(lake, stream):
-    wanted = []
-    for more in history(lake):
-        wanted += more
-        assert stream(history="true") == sorted(wanted)
-    assert stream(history="true") == sorted(wanted)
+def test_each_change_is_delivered_once_across_restarts(lake, stream):
+    expected = []
+    for changes in history(lake):
+        expected += changes
+        assert stream(history="true") == sorted(expected)
+    assert stream(history="true") == sorted(expected)
 
 
-def test_where_a_stream_begins(lake, tmp_path):
+def test_stream_begins_at_the_head_or_at_since(lake, tmp_path):
     first = put(lake, ["a", "b/1"], 1)
     second = put(lake, ["a", "b/2", "b/3"], 2)
-    assert streamed(tmp_path / "lake") == ([], {"commit": second})
-    found, _ = streamed(tmp_path / "lake", since=first, prefix="b/")
-    assert found == [(second, "added", "b/2", 2), (second, "added", "b/3", 2)]
+    assert read_batch(tmp_path / "lake") == ([], {"commit": second})
+    rows, _ = read_batch(tmp_path / "lake", since=first, prefix="b/")
+    assert rows == [(second, "added", "b/2", 2), (second, "added", "b/3", 2)]
     with pytest.raises(NotFound):
-        streamed(tmp_path / "lake", since="nothing")
+        read_batch(tmp_path / "lake", since="nothing")
 
 
-def test_a_branch_that_was_reset_is_told(lake, tmp_path):
+def test_reader_of_a_reset_branch_raises_conflict(lake, tmp_path):
     first, second = put(lake, ["a"], 1), put(lake, ["b"], 2)
-    _, offset = streamed(tmp_path / "lake")
+    _, offset = read_batch(tmp_path / "lake")
     lake.branches.hard_reset("sea", "main", first)
     put(lake, ["c"], 3)
     with pytest.raises(Conflict, match=f"main: the branch was reset: the commit {second}"):
-        streamed(tmp_path / "lake", offset)
+        read_batch(tmp_path / "lake", offset)
 
 
 @pytest.mark.slow
-def test_spark_tells_of_a_branch_that_was_reset(lake, stream):
+def test_query_on_a_reset_branch_fails(lake, stream):
     first, second = put(lake, ["a"], 1), put(lake, ["b"], 2)
     assert len(stream(history="true")) == 2
     lake.branches.hard_reset("sea", "main", first)
     put(lake, ["c"], 3)
-    with pytest.raises(StreamingQueryException, match=f"main: the branch was reset: the commit {second}"):
+    with pytest.raises(
+        StreamingQueryException, match=f"main: the branch was reset: the commit {second}"
+    ):
         stream(history="true")
 
 
 @pytest.mark.slow
-def test_only_branches_are_streamed(spark, lake, stream):  # noqa: ARG001  these make the lake
+def test_streaming_anything_but_a_branch_fails(spark, lake, stream):  # noqa: ARG001  fixtures
     changes = spark.readStream.format("anabranch").options(repository="sea", reference="main")
 
     def run():
         changes.load().writeStream.format("noop").start().awaitTermination()
 
     with pytest.raises(StreamingQueryException, match="objects cannot be streamed"):
-        patiently(run)
+        retry_worker_start(run)
 
 
-def test_steps_between_commits(lake):
+def test_commits_between_two_commits_follow_first_parents(lake):
     commits = [put(lake, ["a"], number) for number in range(4)]
     references = open_references(lake, "sea")
 
     def between(start, end):
-        return [found.id for found in commits_between(references, "main", start, end)]
+        return [commit.id for commit in commits_between(references, "main", start, end)]
 
     assert between(commits[0], commits[3]) == commits
     assert between(commits[2], commits[2]) == commits[2:3]
     lake.branches.create("sea", "dev", commits[1])
-    aside = put(lake, ["b"], 9, "dev")
-    for start, end in ((commits[3], commits[1]), (aside, commits[3]), (commits[3], aside)):
+    unrelated = put(lake, ["b"], 9, "dev")
+    for start, end in ((commits[3], commits[1]), (unrelated, commits[3]), (commits[3], unrelated)):
         with pytest.raises(Conflict) as caught:
             between(start, end)
         assert caught.value.kind == "branch_was_reset"
     merge = lake.refs.merge("sea", "dev", "main", committer="c")
     assert between(commits[1], merge) == [*commits[1:], merge]
     with pytest.raises(Conflict):
-        between(aside, merge)
+        between(unrelated, merge)

@@ -1,4 +1,4 @@
-"""The page about DataFrames of commits: its example runs, and its tables tell all."""
+"""docs/spark.md: its examples run, and its tables have all functions and columns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from anabranch.testing.server import running_server
 pytestmark = pytest.mark.timeout(600)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
-OTHER_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
+S3A_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
 FORMAT_PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
-def test_its_example_of_an_import_runs(spark, emulated_s3, tmp_path, capsys):
+def test_import_example_runs(spark, emulated_s3, tmp_path, capsys):
     _, example = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     bucket = f"bucket-{uuid.uuid4()}"
     emulated_s3.make_bucket(bucket)
@@ -51,14 +51,14 @@ def test_its_example_of_an_import_runs(spark, emulated_s3, tmp_path, capsys):
         body = {"name": "sea", "storage_namespace": f"s3://{bucket}/sea"}
         server.calls.change("POST", body=body)
         capsys.readouterr()
-        exec(example, {"spark": spark, "server": server, "options": options})  # noqa: S102  the point of the test
+        exec(example, {"spark": spark, "server": server, "options": options})  # noqa: S102
         assert capsys.readouterr().out == "5 {}\n"
         table = anabranch.spark.objects(spark, server, "sea", "main").orderBy("path").toArrow()
     paths = table["path"].to_pylist()
     assert paths == [f"archive/2024/{number}" for number in range(5)]
 
 
-def test_its_example_runs(spark, server, repository, capfd):
+def test_example_runs(spark, server, repository, capfd):
     example, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     for old, new in (
         ("http://HOST:8000", server.url),
@@ -70,28 +70,28 @@ def test_its_example_runs(spark, server, repository, capfd):
     ):
         assert old in example
         example = example.replace(old, new)
-    exec(example, {"spark": spark})  # noqa: S102  the point of the test
+    exec(example, {"spark": spark})  # noqa: S102
     printed = re.sub(r"[ +|-]+", " ", capfd.readouterr().out)
     assert "text/plain 28" in printed
     assert "added 1" in printed
     assert "changed 1" in printed
 
 
-def test_its_table_has_all_functions_and_columns(spark, server, repository):
+def test_pages_have_all_functions_and_columns(spark, server, repository):
     source = anabranch.spark.Server(server.url, *server.auth)
     functions = {
         "objects": anabranch.spark.objects(spark, source, repository.id, "main"),
         "changes": anabranch.spark.changes(spark, source, repository.id, "main", "main"),
     }
-    pages = PAGE + OTHER_PAGE + FORMAT_PAGE
+    pages = PAGE + S3A_PAGE + FORMAT_PAGE
     assert [x for x in anabranch.spark.__all__ if f"anabranch.spark.{x}(" not in pages] == []
     for name, table in functions.items():
         (line,) = re.findall(rf"^\| `{name}\(.*$", PAGE, re.MULTILINE)
         assert [column for column in table.columns if column not in line] == []
 
 
-def test_neither_pyspark_is_imported_nor_spark_s_room_by_another():
-    """Whatever imports all rooms has not imported PySpark."""
+def test_other_packages_import_neither_pyspark_nor_anabranch_spark():
+    """And importing `anabranch.spark` does not import PySpark."""
     program = (
         "import sys, anabranch.cli.main, anabranch.server.composition; "
         "assert not {'anabranch.spark', 'pyarrow', 'pyspark'} & set(sys.modules); "
