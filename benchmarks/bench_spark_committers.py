@@ -1,11 +1,11 @@
-"""Benchmarks the S3A committers, by which Spark writes its results to a branch, with many files.
+"""Benchmarks the S3A committers, with which Spark writes files to a branch.
 
     python benchmarks/bench_spark_committers.py                  200 files, a minute
     python benchmarks/bench_spark_committers.py --files 1000
 
-For each committer: how long Spark writes, how long the commit of the branch takes after it, and the
-processor time of the server for both. Spark, server and this program share the machine, and most of
-the time is Spark's. Needs Java and the jars that `make components` fetches.
+Prints for each committer the wall time of the write in Spark and of the commit of the branch, and
+the processor time of the server for both. Spark, the server and this program share the machine;
+Spark takes most of the time. Needs Java and the jars that `make components` downloads.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ COMMITTERS = {
     "file": {"fs.s3a.committer.name": "file"},
 }
 ROWS_PER_FILE = 1000
-WARMING_FILES = 10
+WARMUP_FILES = 10
 
 
 class Measured(NamedTuple):
-    """Seconds that writing and committing took, and of processor time in the server."""
+    """Wall times of the write and the commit, and processor time of the server, in seconds."""
 
     write: float
     commit: float
@@ -50,8 +50,8 @@ class Measured(NamedTuple):
 def measure(
     spark: SparkSession, server: Server, client: Client, committer: str, files: int
 ) -> Measured:
-    """Writes so many files of Parquet to a new repository and commits them."""
-    # Hadoop keeps a file system, with the settings it was made with, for each repository
+    """Writes Parquet files to a new repository and commits them."""
+    # a new repository, because Hadoop caches the settings of each bucket
     name = f"repository-{uuid.uuid4().hex}"
     repository = lakefs.Repository(name, client=client).create(f"local://{name}")
     branch = repository.branch("main")
@@ -61,8 +61,8 @@ def measure(
     written = time.perf_counter()
     branch.commit("A table")
     end = time.perf_counter()
-    found = sum(1 for item in branch.objects() if item.path.endswith(".parquet"))
-    assert found == files, f"{committer} wrote {found} files"
+    stored = sum(1 for item in branch.objects() if item.path.endswith(".parquet"))
+    assert stored == files, f"{committer} wrote {stored} files"
     return Measured(written - start, end - written, cpu_seconds(server.pid) - cpu)
 
 
@@ -78,11 +78,11 @@ def main() -> None:
         jars = PROJECT / ".components" / "jars"
         with spark_session(settings, jars=jars, folder=Path(folder)) as spark:
             for committer in COMMITTERS:
-                measure(spark, server, client, committer, WARMING_FILES)
+                measure(spark, server, client, committer, WARMUP_FILES)
             print(f"{files} files             write   commit  CPU of the server")
             for committer in COMMITTERS:
-                took = measure(spark, server, client, committer, files)
-                seconds = f"{took.write:6.1f} s {took.commit:6.2f} s {took.cpu:6.2f} s"
+                measured = measure(spark, server, client, committer, files)
+                seconds = f"{measured.write:6.1f} s {measured.commit:6.2f} s {measured.cpu:6.2f} s"
                 print(f"{committer:16} {seconds}", flush=True)
 
 

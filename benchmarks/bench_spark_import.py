@@ -1,11 +1,11 @@
-"""Benchmarks imports by Spark: a shuffled listing of many objects, onto an empty branch.
+"""Benchmarks imports by Spark: a shuffled listing of many objects, to an empty branch.
 
     python benchmarks/bench_spark_import.py                        1,000,000 objects, a minute
     python benchmarks/bench_spark_import.py --objects 20000000
 
-For each: wall time, processor time of Spark, its Python workers and this program, objects a second
-of both, and the peak memory of all of them. The first import includes the warm-up of Java.
-Spark runs with two threads in the Java process of this program. Needs Java.
+Prints for each import the wall time, the processor time of Spark, its Python workers and this
+program, the objects a second of both times, and the peak memory of all processes. The first import
+includes the warm-up of Java. Spark runs with two threads in one Java process. Needs Java.
 """
 
 from __future__ import annotations
@@ -26,32 +26,33 @@ import anabranch.spark
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TURNS = 2
-BETWEEN_LOOKS = 0.5
+IMPORTS = 2
+SAMPLING_INTERVAL = 0.5
+"""The seconds between measurements of memory."""
 
 
 class Peak:
-    """The most memory that this process and all below it have at a time, in MiB."""
+    """The peak memory of this process and its descendants, in MiB."""
 
     def __init__(self) -> None:
         self.resident = 0.0
         self._done = threading.Event()
-        self._looking = threading.Thread(target=self._look)
+        self._sampler = threading.Thread(target=self._sample)
 
-    def _look(self) -> None:
-        while not self._done.wait(BETWEEN_LOOKS):
+    def _sample(self) -> None:
+        while not self._done.wait(SAMPLING_INTERVAL):
             try:
                 self.resident = max(self.resident, memory_mib(os.getpid())[0])
             except OSError:
-                continue  # a worker ended while it was looked at
+                continue  # a worker ended during the measurement
 
     def __enter__(self) -> Self:
-        self._looking.start()
+        self._sampler.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
-        self._looking.join()
+        self._sampler.join()
 
 
 def measure(name: str, objects: int, work: Callable[[], object]) -> None:
@@ -64,17 +65,17 @@ def measure(name: str, objects: int, work: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    """Prints a line for each."""
+    """Prints a line for each import."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--objects", type=int, default=1_000_000)
-    parser.add_argument("--memory", default="3g", help="Java's, for its heap")
-    asked = parser.parse_args()
+    parser.add_argument("--memory", default="3g", help="the heap size of Java")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        # those of tests are for short runs
+        # overrides settings for short tests
         settings = {
             "spark.driver.extraJavaOptions": "",
-            "spark.driver.memory": asked.memory,
+            "spark.driver.memory": arguments.memory,
             "spark.sql.shuffle.partitions": "200",
         }
         with (
@@ -84,7 +85,7 @@ def main() -> None:
             lake.repositories.create("events", "local://events")
             lake.branches.create("events", "empty", "main")
             file = str(folder / "listing")
-            spark.range(asked.objects).selectExpr(
+            spark.range(arguments.objects).selectExpr(
                 "concat('warehouse/day=', lpad(pmod(id * 7919, 997), 5, '0'), '/part-', "
                 "lpad(id, 9, '0'), '.parquet') AS path",
                 "concat('local://raw/', md5(string(id))) AS physical_address",
@@ -93,11 +94,11 @@ def main() -> None:
                 "timestamp_seconds(1700000000 + id) AS last_modified",
             ).orderBy("checksum").write.parquet(file)
             print(f"{'':34}      time       CPU    objects/s  objects/s CPU      memory")
-            for turn in range(1, TURNS + 1):
-                name = lake.branches.create("events", f"listed-{turn}", "empty").id
+            for number in range(1, IMPORTS + 1):
+                name = lake.branches.create("events", f"listed-{number}", "empty").id
                 measure(
-                    f"import {turn}",
-                    asked.objects,
+                    f"import {number}",
+                    arguments.objects,
                     lambda name=name: anabranch.spark.import_listing(
                         *(lake, "events", name, spark.read.parquet(file)), verify="none"
                     ),

@@ -1,10 +1,10 @@
-"""Benchmarks commits as DataFrames: all objects of a commit, and few or many changes of two.
+"""Benchmarks DataFrames: all objects of a commit, and few or many changes between two commits.
 
     python benchmarks/bench_spark_tables.py                        2,000,000 objects, two minutes
     python benchmarks/bench_spark_tables.py --objects 10000000
 
-For each: wall time, processor time of Spark, its Python workers and this program, and objects a
-second. Spark runs with two threads in the Java process of this program. Needs Java.
+Prints for each query the wall time, the processor time of Spark, its Python workers and this
+program, and the objects a second. Spark runs with two threads in one Java process. Needs Java.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from anabranch.library import Lake
 
 CHANGES = 1000
-TURNS = 3
+REPETITIONS = 3
 
 
 def records(objects: int) -> Iterator[tuple[bytes, Value]]:
@@ -46,8 +46,8 @@ def records(objects: int) -> Iterator[tuple[bytes, Value]]:
 
 
 def fill(lake: Lake, objects: int) -> int:
-    """Commits objects, tagged `before`, and changes of neighbours to them, tagged `after`; returns
-    how many ranges the first commit has.
+    """Creates a commit with the tag `before`, and one with changes of adjacent paths and the tag
+    `after`. Returns the number of ranges of the first commit.
     """
     namespace = lake.repositories.create("events", "local://events").storage_namespace
     folder = lake.blocks.local_path(tables_address(namespace))
@@ -77,9 +77,9 @@ def fill(lake: Lake, objects: int) -> int:
 
 
 def measure(name: str, objects: int, make: Callable[[], DataFrame]) -> None:
-    """Prints the best of some turns; rows are made whole and thrown away."""
+    """Prints the best of several executions of a query, whose rows are computed and discarded."""
     best, cpu = float("inf"), float("inf")
-    for _ in range(TURNS):
+    for _ in range(REPETITIONS):
         used, start = cpu_seconds(os.getpid()), time.perf_counter()
         make().write.format("noop").mode("overwrite").save()
         best = min(best, time.perf_counter() - start)
@@ -88,14 +88,14 @@ def measure(name: str, objects: int, make: Callable[[], DataFrame]) -> None:
 
 
 def main() -> None:
-    """Prints a line for each."""
+    """Prints a line for each query."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--objects", type=int, default=2_000_000)
     objects = parser.parse_args().objects
     with tempfile.TemporaryDirectory() as folder, anabranch.open(Path(folder, "lake")) as lake:
         ranges = fill(lake, objects)
         print(f"{objects:,} objects, {ranges} ranges    time       CPU    objects/s  objects/s CPU")
-        # the options that tests give to Java are for short runs
+        # overrides settings for short tests
         settings = {"spark.driver.extraJavaOptions": "", "spark.driver.memory": "2g"}
         with spark_session(settings, jars=Path(folder, "none"), folder=Path(folder)) as spark:
             source = (spark, lake, "events")
@@ -106,7 +106,7 @@ def main() -> None:
                 lambda: anabranch.spark.objects(*source, "before").select("path", "size"),
             )
             measure(
-                f"changes, {CHANGES} neighbours",
+                f"changes, {CHANGES} adjacent",
                 CHANGES,
                 lambda: anabranch.spark.changes(*source, "before", "after"),
             )

@@ -1,4 +1,4 @@
-"""Jobs by the command line on three engines: one tree, and summaries with the same keys."""
+"""Jobs of the command line with three engines: equal trees, and summaries with the same keys."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def raw(tmp_path):
         path = folder / f"day={number % 3}" / f"part é {number}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * number)
-        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark's times are of microseconds
+        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark's precision is microseconds
     return folder
 
 
 @pytest.fixture
-def data(tmp_path, raw, run, monkeypatch):  # noqa: ARG001  its environment
-    """The data folder of a server that may import from there, and that runs."""
+def data(tmp_path, raw, run, monkeypatch):  # noqa: ARG001  sets its environment
+    """The data folder of a running server that may import from the folder `raw`."""
     settings = {
         "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
         "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(raw),
@@ -49,7 +49,7 @@ def data(tmp_path, raw, run, monkeypatch):  # noqa: ARG001  its environment
 
 
 def write_listing(data, path):
-    """Writes what main holds as a listing of rows, in another order."""
+    """Writes a listing of the objects on main, in reverse order."""
     with anabranch.open(data) as lake:
         repository = lake.core.repositories.get("sea")
         tree = lake.core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
@@ -58,15 +58,15 @@ def write_listing(data, path):
     return path
 
 
-@pytest.mark.usefixtures("spark")  # whose session goes on
-def test_three_engines_make_one_tree_and_tell_the_same(run, data, raw, tmp_path):
+@pytest.mark.usefixtures("spark")  # jobs use its session
+def test_three_engines_import_equal_trees(run, data, raw, tmp_path):
     run.ok("repo", "create", "lakefs://sea", "local://sea")
     source = ("--from", f"local://{raw}/")
     first = run.ok("import", *source, "--to", "lakefs://sea/main/x", "--summary", "-").json
     listing = write_listing(data, tmp_path / "l.parquet")
-    told = {"server": first}
+    summaries = {"server": first}
     inner = ("--data", data, "--summary", "-", "--no-progress")
-    for number, (engine, words, folder) in enumerate(
+    for number, (engine, arguments, folder) in enumerate(
         (
             ("local", source, "/x"),
             ("local", ("--listing", listing), ""),
@@ -76,19 +76,21 @@ def test_three_engines_make_one_tree_and_tell_the_same(run, data, raw, tmp_path)
         branch = f"lakefs://sea/b{number}"
         run.ok("branch", "create", branch, "--source", "lakefs://sea/main~1")
         to = f"{branch}{folder}"
-        told[branch] = run.ok("import", *words, "--to", to, "--engine", engine, *inner).json
-    assert {name: each["result"]["objects"] for name, each in told.items()} == dict.fromkeys(
-        told, 30
+        summaries[branch] = run.ok(
+            "import", *arguments, "--to", to, "--engine", engine, *inner
+        ).json
+    assert {name: each["result"]["objects"] for name, each in summaries.items()} == dict.fromkeys(
+        summaries, 30
     )
-    trees = {each["result"]["metarange_id"] for each in told.values()}
+    trees = {each["result"]["metarange_id"] for each in summaries.values()}
     assert trees == {first["result"]["metarange_id"]}
-    assert len({tuple(each) for each in told.values()}) == 1
-    assert len({tuple(sorted(each["result"])) for each in told.values()}) == 1
-    assert [each["engine"] for each in told.values()] == ["server", "local", "local", "spark"]
+    assert len({tuple(each) for each in summaries.values()}) == 1
+    assert len({tuple(sorted(each["result"])) for each in summaries.values()}) == 1
+    assert [each["engine"] for each in summaries.values()] == ["server", "local", "local", "spark"]
 
 
 @pytest.mark.usefixtures("spark")
-def test_garbage_is_found_by_both_engines(run, data):
+def test_both_engines_find_the_same_garbage(run, data):
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"old"])
@@ -96,20 +98,22 @@ def test_garbage_is_found_by_both_engines(run, data):
     for file in stored_files(data / "block"):
         os.utime(file, (1_700_000_000,) * 2)
     wait_a_second()
-    words = ("gc", "lakefs://sea", "--data", data, "--grace=0", "--window=0", "--summary", "-")
-    found = {}
+    arguments = ("gc", "lakefs://sea", "--data", data, "--grace=0", "--window=0", "--summary", "-")
+    results = {}
     for engine in ("local", "spark"):
-        ran = run.ok(*words, "--engine", engine).json
+        ran = run.ok(*arguments, "--engine", engine).json
         assert (ran["job"], ran["engine"], ran["state"]) == ("gc", engine, "done")
-        found[engine] = ran["result"]
-    assert found["local"].keys() == found["spark"].keys()
-    same = ("listed", "candidates", "due", "young", "missing")
-    assert [found["local"][name] for name in same] == [found["spark"][name] for name in same]
+        results[engine] = ran["result"]
+    assert results["local"].keys() == results["spark"].keys()
+    compared = ("listed", "candidates", "due", "young", "missing")
+    assert [results["local"][name] for name in compared] == [
+        results["spark"][name] for name in compared
+    ]
 
 
 @pytest.mark.usefixtures("spark")
 def test_missing_objects_fail_the_command_with_both_engines(run, data):
-    lost = f"data/{'c' * 20}/{'c' * 20}"  # named in 2022
+    lost = f"data/{'c' * 20}/{'c' * 20}"  # an address of 2022
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
         stage = {"address": f"local://sea/{lost}", "checksum": "0" * 32, "size": 1}
@@ -117,15 +121,15 @@ def test_missing_objects_fail_the_command_with_both_engines(run, data):
         lake.commits.commit("sea", "main", message="m", committer="c")
         lake.staging.stage("sea", "main", "lost/b", **stage)
     for engine in ("local", "spark"):
-        words = ("gc", "lakefs://sea", "--data", data, "--check-only", "--engine", engine)
-        ran = run(*words)
+        arguments = ("gc", "lakefs://sea", "--data", data, "--check-only", "--engine", engine)
+        ran = run(*arguments)
         assert ran.code == 1
         assert f"Missing: {lost}, at lakefs://sea: lost/b, needed by staged on main\n" in ran.out
         assert f"Missing: {lost}, at lakefs://sea: lost/a, needed by branch main, commit" in ran.out
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_job_for_spark_submit(run, data, raw, tmp_path, capsys):
+def test_job_of_spark_submit_imports_a_listing(run, data, raw, tmp_path, capsys):
     run.ok("repo", "create", "lakefs://sea", "local://sea")
     address = f"local://{raw}/day=1/part é 1"
     rows = {
@@ -134,31 +138,31 @@ def test_a_job_for_spark_submit(run, data, raw, tmp_path, capsys):
         "size": [1, 2, 3],
     }
     pa.csv.write_csv(pa.table(rows), tmp_path / "l.csv")
-    words = ["import", "--listing", str(tmp_path / "l.csv"), "--to", "lakefs://sea/main"]
-    words += ["--data", str(data), "--summary", str(tmp_path / "s.json")]
-    assert main([*words, "--unfit=skip"]) == 0
-    told = json.loads((tmp_path / "s.json").read_text())
-    assert (told["engine"], told["state"]) == ("spark", "done")
-    result = told["result"]
+    arguments = ["import", "--listing", str(tmp_path / "l.csv"), "--to", "lakefs://sea/main"]
+    arguments += ["--data", str(data), "--summary", str(tmp_path / "s.json")]
+    assert main([*arguments, "--unfit=skip"]) == 0
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert (summary["engine"], summary["state"]) == ("spark", "done")
+    result = summary["result"]
     skipped = {"no physical address": 1, "an address of another store": 1}
     assert (result["objects"], result["skipped"]) == (1, skipped)
     assert "Imported 1 object" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("spark")
-def test_both_engines_export_the_same(run, data, tmp_path):
+def test_both_engines_export_the_same_files(run, data, tmp_path):
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
         for path in ("a", "b/c", "b/d"):
             lake.objects.upload("sea", "main", path, [path.encode()])
         lake.commits.commit("sea", "main", message="m", committer="me")
-    told = {}
+    summaries = {}
     for engine in ("local", "spark"):
         out = tmp_path / engine
-        words = ("export", "lakefs://sea/main", out, "--data", data, "--engine", engine)
-        told[engine] = run.ok(*words, "--summary", "-").json
+        arguments = ("export", "lakefs://sea/main", out, "--data", data, "--engine", engine)
+        summaries[engine] = run.ok(*arguments, "--summary", "-").json
         assert (out / "b/d").read_text() == "b/d"
-    results = [each["result"] for each in told.values()]
+    results = [each["result"] for each in summaries.values()]
     assert results[0].keys() == results[1].keys()
     assert [each["stored"] for each in results] == [3, 3]
-    assert [each["engine"] for each in told.values()] == ["local", "spark"]
+    assert [each["engine"] for each in summaries.values()] == ["local", "spark"]

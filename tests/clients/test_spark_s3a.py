@@ -1,4 +1,4 @@
-"""Spark on branches, through S3A: what is written is committed, merged and read back as it was."""
+"""Spark through S3A: tables written to a branch are committed, merged and read back unchanged."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PROJECT = Path(__file__).parent.parent.parent
 PAGE = (PROJECT / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
-# good for a write only because each test has a repository, and so a file system of Hadoop's, of
-# its own
+# as an option of a write it works only because each test has its own repository, and therefore a
+# new file system object in Hadoop
 IN_MEMORY = "fs.s3a.committer.magic.track.commits.in.memory.enabled"
 COMMITTERS = {
     "magic": {"fs.s3a.committer.name": "magic", IN_MEMORY: "false"},
@@ -39,28 +39,28 @@ COMMITTERS = {
     "file": {"fs.s3a.committer.name": "file"},
 }
 
-# rows of a part that waits, 50 ms with each
-SLEEPS = 2000
+# rows of a partition that waits 50 ms at each row
+WAITING_ROWS = 2000
 ATTEMPTS = 5
 
 
-class Broken(NamedTuple):
-    """A table that cannot be written whole, and whether its last part broke off last."""
+class FailingTable(NamedTuple):
+    """A table whose last partition fails, and whether it failed after the others were written."""
 
     table: DataFrame
-    in_time: Callable[[], bool]
+    failed_last: Callable[[], bool]
 
 
 @pytest.fixture
 def root(repo):
-    """Where the branch `dev` of a new repository is."""
+    """The path of the branch `dev` of a new repository."""
     repo.branch("dev")
     return f"s3a://{repo.id}/dev"
 
 
 @pytest.fixture(scope="module")
 def rides(spark):
-    """A table with columns of many kinds, in two parts; the names of its cities are odd."""
+    """A table with columns of many types and special characters, in two partitions."""
     cities = f.array(*(f.lit(name) for name in ("a b", "é/漢=%", "plain", None)))
     return (
         spark.range(0, 2000, 1, 2)
@@ -78,31 +78,31 @@ def rides(spark):
 
 
 def rows(table):
-    """Returns the rows in an order that two equal tables share."""
+    """Returns the sorted rows of a table."""
     names = ("id", "city", "day", "distance", "price", "at", "words")
     return sorted(map(tuple, table.select(*names).collect()))
 
 
 def files(repo, ref, path):
-    """Returns the paths of data below a path."""
+    """Returns the paths of the Parquet files under a path."""
     return [name for name in repo.paths(ref) if name.startswith(path) and ".parquet" in name]
 
 
 def uploads(server, repo):
-    """Returns the multipart uploads that are in progress."""
+    """Returns the unfinished multipart uploads."""
     boto = s3_client(server, s3={"addressing_style": "path"})
     return boto.list_multipart_uploads(Bucket=repo.id).get("Uploads", [])
 
 
-def test_the_jars_are_of_the_hadoop_that_spark_carries():
-    carried = next((Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
-    version = carried.stem.removeprefix("hadoop-client-api-")
+def test_jars_have_the_version_of_sparks_hadoop():
+    jar = next((Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
+    version = jar.stem.removeprefix("hadoop-client-api-")
     assert f"<hadoop>{version}</hadoop>" in (PROJECT / "tools" / "spark" / "pom.xml").read_text()
     assert f"org.apache.hadoop:hadoop-aws:{version}," in PAGE
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_of_the_page_runs(spark, server, client, repo, example):
+def test_example_of_the_page_runs(spark, server, client, repo, example):
     for old, new in (
         ("rides-of-the-city", repo.id),
         ("http://HOST:8000", server.url),
@@ -113,7 +113,7 @@ def test_an_example_of_the_page_runs(spark, server, client, repo, example):
     exec(example, {"spark": spark, "client": client, "anabranch": anabranch})  # noqa: S102
 
 
-def test_a_partitioned_table_comes_from_a_branch_to_main_and_a_tag(spark, lake, repo, root, rides):
+def test_partitioned_table_is_merged_to_main_and_tagged(spark, lake, repo, root, rides):
     rides.write.partitionBy("city").parquet(f"{root}/rides")
     assert repo.paths("main") == []
     written = files(repo, "dev", "rides/")
@@ -128,9 +128,9 @@ def test_a_partitioned_table_comes_from_a_branch_to_main_and_a_tag(spark, lake, 
     lake.tag("v1").create("main")
     assert files(repo, "main", "rides/") == written
 
-    # what was read stays what it is, whatever becomes of the branches
+    # later changes of the branches do not change the tag
     rides.limit(1).write.mode("overwrite").parquet(f"{root}/rides")
-    lake.branch("dev").commit("Spoilt")
+    lake.branch("dev").commit("Overwritten")
     lake.branch("dev").merge_into(lake.branch("main"))
     assert spark.read.parquet(f"s3a://{repo.id}/main/rides").count() == 1
     table = spark.read.parquet(f"s3a://{repo.id}/v1/rides")
@@ -140,7 +140,7 @@ def test_a_partitioned_table_comes_from_a_branch_to_main_and_a_tag(spark, lake, 
     )
 
 
-def test_appending(spark, root, rides):
+def test_append_adds_rows_and_a_second_write_without_mode_fails(spark, root, rides):
     for part in (rides.where("id < 500"), rides.where("id >= 500")):
         part.write.mode("append").partitionBy("day").parquet(f"{root}/rides")
     assert rows(spark.read.parquet(f"{root}/rides")) == rows(rides)
@@ -163,22 +163,22 @@ def test_appending(spark, root, rides):
     ],
     ids=["partitioned", "file"],
 )
-def test_overwriting_the_partitions_that_are_written(spark, repo, root, rides, mode, options):
+def test_only_written_partitions_are_overwritten(spark, repo, root, rides, mode, options):
     rides.write.partitionBy("day").parquet(f"{root}/rides")
     before = files(repo, "dev", "rides/")
     newer = rides.where("day = 1").withColumn("distance", f.lit(0.0))
     newer.write.mode(mode).options(**options).partitionBy("day").parquet(f"{root}/rides")
-    wanted = rides.withColumn(
+    expected = rides.withColumn(
         "distance", f.when(f.col("day") == 1, 0.0).otherwise(f.col("distance"))
     )
-    assert rows(spark.read.parquet(f"{root}/rides")) == rows(wanted)
+    assert rows(spark.read.parquet(f"{root}/rides")) == rows(expected)
     untouched = [path for path in before if "day=1" not in path]
     after = files(repo, "dev", "rides/")
     assert [path for path in after if "day=1" not in path] == untouched
     assert not set(before).difference(untouched).intersection(after)
 
 
-def test_the_magic_committer_refuses_to_overwrite_partitions(repo, root, rides):
+def test_magic_committer_refuses_dynamic_partition_overwrite(repo, root, rides):
     rides.write.partitionBy("day").parquet(f"{root}/rides")
     before = repo.paths("dev")
     writer = rides.where("day = 1").write.mode("overwrite").partitionBy("day")
@@ -188,27 +188,29 @@ def test_the_magic_committer_refuses_to_overwrite_partitions(repo, root, rides):
 
 
 @pytest.mark.parametrize("committer", COMMITTERS)
-def test_committers(spark, server, repo, root, rides, committer):
+def test_committer_writes_all_rows_and_leaves_no_uploads(
+    spark, server, repo, root, rides, committer
+):
     options = COMMITTERS[committer]
     for _ in range(2):
         rides.write.mode("append").options(**options).partitionBy("day").parquet(f"{root}/rides")
-    # folders that are left are folders of the table
-    left = {path for path in repo.paths("dev") if ".parquet" not in path}
-    assert left <= {"rides/", "rides/_SUCCESS"} | {f"rides/day={day}/" for day in range(3)}
+    # the only other objects are directory markers
+    others = {path for path in repo.paths("dev") if ".parquet" not in path}
+    assert others <= {"rides/", "rides/_SUCCESS"} | {f"rides/day={day}/" for day in range(3)}
     assert rows(spark.read.parquet(f"{root}/rides")) == rows(rides.union(rides))
     assert uploads(server, repo) == []
 
 
-def broken(spark):
-    """Returns a table whose last row ends in an error."""
+def failing(spark):
+    """Returns a table whose last row raises an error."""
     stop = "raise_error('stop here')"
     return spark.range(0, 300, 1, 1).withColumn("text", f.expr(f"if(id = 299, {stop}, '')"))
 
 
 @pytest.mark.parametrize("committer", COMMITTERS)
-def test_a_job_that_fails_leaves_nothing_visible(spark, server, repo, root, committer):
-    """Its one task has ended two files by then, which are with the server."""
-    writer = broken(spark).write.options(**COMMITTERS[committer], maxRecordsPerFile=100)
+def test_failed_job_leaves_no_files(spark, server, repo, root, committer):
+    """Its task has already uploaded two files when it fails."""
+    writer = failing(spark).write.options(**COMMITTERS[committer], maxRecordsPerFile=100)
     with pytest.raises(PySparkException, match="stop here"):
         writer.parquet(f"{root}/table")
     assert [path for path in repo.paths("dev") if not path.endswith("/")] == []
@@ -216,79 +218,86 @@ def test_a_job_that_fails_leaves_nothing_visible(spark, server, repo, root, comm
 
 
 @contextmanager
-def broken_last(spark):
-    """Gives a table in three parts; the third ends in an error when the first two are done, and
-    what tells whether it waited for that.
+def failing_last(spark):
+    """Gives a table in three partitions, of which the third raises an error after the first two are
+    written.
 
-    Until then it sleeps, a little with each row, as long as a property of the Java process is not
-    there; a thread sets that when Spark says that two tasks are done.
+    The third partition sleeps at each row until a property of the Java process is set. A thread
+    sets it when Spark reports that two tasks are complete.
     """
     properties, name = spark._jvm.java.lang.System, f"go-{uuid.uuid4().hex}"
-    tracker, over = spark.sparkContext.statusTracker(), Event()
+    tracker, ended = spark.sparkContext.statusTracker(), Event()
 
     def watch():
-        while not over.wait(0.05):
+        while not ended.wait(0.05):
             stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
             if (3, 2) in [(stage.numTasks, stage.numCompletedTasks) for stage in stages if stage]:
                 properties.setProperty(name, "yes")
 
-    waiting = f"id >= {2 * SLEEPS} and reflect('java.lang.System', 'getProperty', '{name}') is null"
-    text = f"""case when id = {3 * SLEEPS - 1} then raise_error('stop here') when {waiting}
+    waiting = (
+        f"id >= {2 * WAITING_ROWS} and reflect('java.lang.System', 'getProperty', '{name}') is null"
+    )
+    text = f"""case when id = {3 * WAITING_ROWS - 1} then raise_error('stop here') when {waiting}
         then coalesce(reflect('java.lang.Thread', 'sleep', 50L), '') else '' end"""
     with ThreadPoolExecutor(1) as pool:
         watcher = pool.submit(watch)
         try:
-            table = spark.range(0, 3 * SLEEPS, 1, 3).withColumn("text", f.expr(text))
-            yield Broken(table, lambda: properties.getProperty(name) is not None)
+            table = spark.range(0, 3 * WAITING_ROWS, 1, 3).withColumn("text", f.expr(text))
+            yield FailingTable(table, lambda: properties.getProperty(name) is not None)
         finally:
-            over.set()
+            ended.set()
     watcher.result()
 
 
 @pytest.mark.parametrize(
-    ("options", "leaves"),
+    ("options", "remaining"),
     [
         (COMMITTERS["magic"], 0),
         pytest.param(
             COMMITTERS["file"] | {"mapreduce.fileoutputcommitter.algorithm.version": "2"},
             2,
-            # Spark does not always end two of three tasks first, for a reason not found yet
+            # sometimes the last task fails before the others are complete
             marks=pytest.mark.slow,
         ),
     ],
     ids=["magic", "file, version 2"],
 )
-def test_what_tasks_leave_that_are_done(spark, lake, server, repo, root, options, leaves):
-    """Two of three tasks are done. The second version of the file committer has put their files
-    where they belong; the branch takes them back.
+def test_files_of_completed_tasks_of_a_failed_job(
+    spark, lake, server, repo, root, options, remaining
+):
+    """Two of three tasks are complete. Version 2 of the file committer has already moved their
+    files to the table; a reset of the branch removes them.
     """
     spark.range(10).write.parquet(f"{root}/table")
     lake.branch("dev").commit("A table")
     committed = repo.paths("dev")
     for _ in range(ATTEMPTS):
-        with broken_last(spark) as broken, pytest.raises(PySparkException, match="stop here"):
-            broken.table.write.mode("append").options(**options).parquet(f"{root}/table")
-        if broken.in_time():
+        with (
+            failing_last(spark) as failing_table,
+            pytest.raises(PySparkException, match="stop here"),
+        ):
+            failing_table.table.write.mode("append").options(**options).parquet(f"{root}/table")
+        if failing_table.failed_last():
             break
-        lake.branch("dev").reset_changes()  # the last task ended first: once more
-    assert broken.in_time()
-    assert len(set(files(repo, "dev", "table/")).difference(committed)) == leaves
+        lake.branch("dev").reset_changes()  # the last task failed too early: try read
+    assert failing_table.failed_last()
+    assert len(set(files(repo, "dev", "table/")).difference(committed)) == remaining
     assert uploads(server, repo) == []
     lake.branch("dev").reset_changes()
     assert repo.paths("dev") == committed
 
 
-def test_formats(spark, root, rides):
+def test_csv_json_and_orc_are_read_back(spark, root, rides):
     simple = rides.select("id", "city", "distance").where("city is not null")
     for name, options in (("csv", {"header": "true"}), ("json", {}), ("orc", {})):
         simple.write.format(name).options(**options).save(f"{root}/{name}")
-        again = (
+        read = (
             spark.read.format(name).options(**options).schema(simple.schema).load(f"{root}/{name}")
         )
-        assert sorted(again.collect()) == sorted(simple.collect())
+        assert sorted(read.collect()) == sorted(simple.collect())
 
 
-def test_parquet_is_read_in_vectors(spark, repo, root, rides):
+def test_parquet_column_and_row_selection(spark, repo, root, rides):
     rides.coalesce(1).write.parquet(f"{root}/rides")
     with closing(HadoopFileSystem(spark, f"s3a://{repo.id}")) as system:
         (path,) = (name for name in repo.paths("dev") if name.endswith(".parquet"))

@@ -1,4 +1,4 @@
-"""Tables of Delta Lake and Iceberg on branches: the page's examples, in sessions of their own."""
+"""Tables of Delta Lake and Iceberg on branches: the examples of docs/spark-tables.md."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print("two", spark.read.format("delta").load("s3a://rides-of-the-city/two/trips"
 
 @pytest.fixture
 def run(server, repo, tmp_path):
-    """Returns a function that runs a program of the page's, and returns what it prints."""
+    """Returns a function that runs a program and returns its exit code, output and errors."""
     jars = PROJECT / ".components" / "jars"
     if not jars.is_dir():
         pytest.skip("Spark needs the jars that `make components` fetches")
@@ -38,18 +38,18 @@ def run(server, repo, tmp_path):
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    own = 'SparkSession.builder.master("local[2]")'
-    own += "".join(f".config({name!r}, {value!r})" for name, value in settings.items())
+    builder = 'SparkSession.builder.master("local[2]")'
+    builder += "".join(f".config({name!r}, {value!r})" for name, value in settings.items())
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
 
-    def running(*parts):
+    def run_program(*parts):
         program = "\n".join(parts)
         for old, new in (
-            ("SparkSession.builder", own),
+            ("SparkSession.builder", builder),
             ("rides-of-the-city", repo.id),
             ("http://HOST:8000", server.url),
             ("SECRET_ACCESS_KEY", server.secret_access_key),
@@ -66,10 +66,10 @@ def run(server, repo, tmp_path):
         )
         return done.returncode, done.stdout, done.stderr
 
-    return running
+    return run_program
 
 
-def test_the_versions_are_those_of_the_jars():
+def test_versions_of_the_page_are_those_of_the_jars():
     pom = (PROJECT / "tools" / "spark" / "pom.xml").read_text(encoding="utf-8")
     for name, version in re.findall(r"packages=\[\"[\w.]+:([\w.-]+):([\d.]+)\"\]", PAGE):
         listed = (PROJECT / "tools" / "spark" / "jars.sha256").read_text(encoding="utf-8")
@@ -77,8 +77,8 @@ def test_the_versions_are_those_of_the_jars():
         assert f"  {name}-{version}.jar\n" in listed
 
 
-def test_delta(run, server, repo):
-    """The example; then another reader on main; then two branches that both write."""
+def test_delta_example_and_conflict_of_two_writers(run, server, repo):
+    """After the example, the package deltalake reads main, and two branches write and conflict."""
     code, _, errors = run(DELTA)
     assert code == 0, errors
     options = {
@@ -95,9 +95,9 @@ def test_delta(run, server, repo):
     for name in ("one", "two"):
         repo.branch(name)
     session = DELTA[: DELTA.index("with ")]
-    code, told, errors = run(session, DELTA_TWICE)
+    code, output, errors = run(session, DELTA_TWICE)
     assert code == 0, errors
-    assert "two 1507" in told
+    assert "two 1507" in output
     for name in ("one", "two"):
         repo.commit(f"Trips of {name}", name)
     repo.merge("one")
@@ -107,8 +107,8 @@ def test_delta(run, server, repo):
     assert f"_delta_log/{3:020}.json" in caught.value.body
 
 
-def test_iceberg(run, repo):
-    """The example; then what becomes of the table when its branch is deleted."""
+def test_iceberg_example_and_deletion_of_the_branch(run, repo):
+    """After the example, the branch of the table is deleted, and the table cannot be read."""
     repo.branch("night")
     code, _, errors = run(ICEBERG)
     assert code == 0, errors

@@ -1,7 +1,7 @@
-"""A file system of Hadoop, spoken to through a Spark session's Java process.
+"""A Hadoop file system, called through the Java process of a Spark session.
 
-What Spark does only on the way to something else (folders, renames, ranges), tests do here one by
-one. Every method is a call of Hadoop's own `FileSystem` and of the streams that it gives.
+Tests use it for single operations (folders, renames, ranges) that Spark performs only as part of a
+job. Every method calls Hadoop's `FileSystem` or one of its streams.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["FileStatus", "HadoopFileSystem", "ReadStream", "shell"]
 
 
 class FileStatus(NamedTuple):
-    """What is at a path: its whole address, its length in bytes, whether it is a folder, and its
-    ETag in quotes, which a folder has not.
+    """The status of a file or a folder: its URI, its length in bytes, whether it is a folder, and
+    the quoted ETag of a file.
     """
 
     path: str
@@ -28,9 +28,9 @@ class FileStatus(NamedTuple):
 
 
 class HadoopFileSystem:
-    """The file system of `root`, an address such as `s3a://lake`, with settings of its own beside
-    those of the session. Errors are Py4JJavaError, or what PySpark makes of some of them; all hold
-    the words of the Java exception.
+    """The file system of `root`, a URI such as `s3a://lake`, with additional settings. Methods
+    raise Py4JJavaError, or the exceptions to which PySpark converts some of them. All contain the
+    message of the Java exception.
     """
 
     def __init__(
@@ -41,17 +41,17 @@ class HadoopFileSystem:
         configuration = self._java.org.apache.hadoop.conf.Configuration(_configuration(spark))
         for name, value in (settings or {}).items():
             configuration.set(name, value)
-        # one of its own: the shared one has the settings of whoever came first
+        # a new instance, because a cached one may have other settings
         self._system = self._java.org.apache.hadoop.fs.FileSystem.newInstance(
             self._path("").toUri(), configuration
         )
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Closes its connections."""
         self._system.close()
 
     def mkdirs(self, path: str) -> None:
-        """Makes a folder, and those above it."""
+        """Creates a folder and its parents."""
         assert self._system.mkdirs(self._path(path))
 
     def write(self, path: str, content: bytes, *, overwrite: bool = True) -> None:
@@ -59,8 +59,8 @@ class HadoopFileSystem:
         _fill(self._system.create(self._path(path), overwrite), content)
 
     def write_on_condition(self, path: str, content: bytes, **options: bool | str) -> None:
-        """Writes a file on conditions that the store must hold to. The names of `options` are
-        Hadoop's `fs.option.create...` with `_` for the dots.
+        """Writes a file on conditions, which the store must support. The names of `options` are
+        those of Hadoop's `fs.option.create...` with `_` for dots.
         """
         builder = self._system.createFile(self._path(path)).overwrite(True)
         for name, value in options.items():
@@ -68,7 +68,7 @@ class HadoopFileSystem:
         _fill(builder.build(), content)
 
     def abandon(self, path: str, content: bytes) -> None:
-        """Writes a file and never closes it: what a process does that is killed."""
+        """Writes a file without closing it, like a killed process."""
         stream = self._system.create(self._path(path), True)
         stream.write(content)
         stream.hflush()
@@ -86,43 +86,43 @@ class HadoopFileSystem:
             stream.close()
 
     def read(self, path: str) -> bytes:
-        """Returns a whole file."""
+        """Returns the content of a file."""
         with self.open(path) as stream:
             return stream.read_all()
 
     def status(self, path: str) -> FileStatus:
-        """Returns what is at a path."""
+        """Returns the status of a path."""
         return _status(self._system.getFileStatus(self._path(path)))
 
     def exists(self, path: str) -> bool:
-        """Returns whether anything is at a path."""
+        """Returns whether a path exists."""
         return bool(self._system.exists(self._path(path)))
 
     def list(self, path: str) -> list[FileStatus]:
-        """Returns what is in a folder."""
-        return [_status(found) for found in self._system.listStatus(self._path(path))]
+        """Returns the children of a folder."""
+        return [_status(each) for each in self._system.listStatus(self._path(path))]
 
     def walk(self, path: str) -> Iterator[FileStatus]:
-        """Yields all files below a folder."""
-        found = self._system.listFiles(self._path(path), True)
-        while found.hasNext():
-            yield _status(found.next())
+        """Yields all files under a folder."""
+        files = self._system.listFiles(self._path(path), True)
+        while files.hasNext():
+            yield _status(files.next())
 
     def rename(self, source: str, destination: str) -> bool:
-        """Renames a file or a folder, and returns whether that was done."""
+        """Renames a file or a folder. Returns whether it was renamed."""
         return bool(self._system.rename(self._path(source), self._path(destination)))
 
     def delete(self, path: str) -> bool:
-        """Deletes a file, or a folder with what is in it, and returns whether it was there."""
+        """Deletes a file, or a folder with its contents. Returns whether it existed."""
         return bool(self._system.delete(self._path(path), True))
 
     def checksum(self, path: str) -> str | None:
-        """Returns what the file system gives as a file's checksum, in Hadoop's words."""
-        found = self._system.getFileChecksum(self._path(path))
-        return None if found is None else str(found.toString())
+        """Returns the checksum of a file as Hadoop prints it, or None."""
+        checksum = self._system.getFileChecksum(self._path(path))
+        return None if checksum is None else str(checksum.toString())
 
     def count(self, statistic: str) -> int:
-        """Returns how often it has done something, by Hadoop's name of it."""
+        """Returns a counter of the file system, by Hadoop's name."""
         return int(self._system.getIOStatistics().counters().get(statistic) or 0)
 
     def _path(self, path: str) -> Any:
@@ -130,7 +130,7 @@ class HadoopFileSystem:
 
 
 class ReadStream:
-    """Hadoop's stream over a file."""
+    """A Hadoop input stream of a file."""
 
     def __init__(self, java: Any, stream: Any) -> None:
         self._java = java
@@ -141,29 +141,31 @@ class ReadStream:
         return bytes(self._stream.readAllBytes())
 
     def read_at(self, start: int, length: int) -> bytes:
-        """Returns so many bytes, fewer at the end of the file, from an offset."""
+        """Returns up to `length` bytes from an offset."""
         self._stream.seek(start)
         return bytes(self._stream.readNBytes(length))
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """Returns several parts, each given by its offset and length, by one vectored read."""
-        wanted = self._java.java.util.ArrayList()
+        """Returns several ranges, each an offset and a length, with one vectored read."""
+        file_ranges = self._java.java.util.ArrayList()
         for start, length in ranges:
-            wanted.add(self._java.org.apache.hadoop.fs.FileRange.createFileRange(start, length))
-        self._stream.readVectored(wanted, _allocate(self._java))
-        return [bytes(part.getData().get().array()) for part in wanted]
+            file_ranges.add(
+                self._java.org.apache.hadoop.fs.FileRange.createFileRange(start, length)
+            )
+        self._stream.readVectored(file_ranges, _allocate(self._java))
+        return [bytes(part.getData().get().array()) for part in file_ranges]
 
 
-def shell(spark: SparkSession, *words: str) -> tuple[int, str]:
-    """Runs a command of `hadoop fs` and returns its status and what it printed."""
+def shell(spark: SparkSession, *arguments: str) -> tuple[int, str]:
+    """Runs a command of `hadoop fs` and returns its exit status and output."""
     java = _java(spark)
-    printed = java.java.io.ByteArrayOutputStream()
+    output = java.java.io.ByteArrayOutputStream()
     before = java.java.lang.System.out
     context: Any = spark.sparkContext
-    array = context._gateway.new_array(java.java.lang.String, len(words))
-    for position, word in enumerate(words):
-        array[position] = word
-    java.java.lang.System.setOut(java.java.io.PrintStream(printed))
+    array = context._gateway.new_array(java.java.lang.String, len(arguments))
+    for position, argument in enumerate(arguments):
+        array[position] = argument
+    java.java.lang.System.setOut(java.java.io.PrintStream(output))
     try:
         status = java.org.apache.hadoop.util.ToolRunner.run(
             _configuration(spark), java.org.apache.hadoop.fs.FsShell(), array
@@ -171,7 +173,7 @@ def shell(spark: SparkSession, *words: str) -> tuple[int, str]:
     finally:
         java.java.lang.System.out.flush()
         java.java.lang.System.setOut(before)
-    return int(status), str(printed.toString())
+    return int(status), str(output.toString())
 
 
 def _java(spark: SparkSession) -> Any:
@@ -190,14 +192,15 @@ def _fill(stream: Any, content: bytes) -> None:
         stream.close()
 
 
-def _status(found: Any) -> FileStatus:
-    folder = bool(found.isDirectory())
-    etag = None if folder else found.getEtag()
-    return FileStatus(str(found.getPath()), int(found.getLen()), folder, etag)
+def _status(status: Any) -> FileStatus:
+    folder = bool(status.isDirectory())
+    etag = None if folder else status.getEtag()
+    return FileStatus(str(status.getPath()), int(status.getLen()), folder, etag)
 
 
 def _allocate(java: Any) -> Any:
-    """Returns `ByteBuffer::allocate`, a function that Java can call without asking Python."""
+    """Returns `ByteBuffer::allocate`, a function that Java can call without a callback to Python.
+    """
     lang = java.java.lang
     buffer, number = lang.Class.forName("java.nio.ByteBuffer"), lang.Integer.TYPE
     handle = lang.invoke.MethodHandles.publicLookup().findStatic(

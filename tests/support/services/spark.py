@@ -1,8 +1,8 @@
-"""A Spark session for tests: one Java process, small, on this machine only, gone afterwards.
+"""A Spark session for tests: one small local Java process, stopped afterwards.
 
-A process of Python has one session at a time, and starting it takes seconds: tests share one. What
-S3A needs to find a server stands in `docs/spark-s3a.md`; `settings_of` reads it from there, so that
-tests run with what users are told to write.
+A Python process has one session at a time, and starting it takes seconds, so tests share one. The
+settings of S3A are those of `docs/spark-s3a.md`: `settings_of` reads them from that page, so that
+tests use the documented settings.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["settings_of", "spark_session"]
 
 _BLOCK = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# runs that last seconds gain nothing from the second compiler, and tests are such runs
+# the second JIT compiler does not pay off in short tests
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"
 
 
 def settings_of(page: Path, server: Server) -> dict[str, str]:
-    """Returns the settings in the first block of properties of a page, with the address and the
-    keys of a server in the places of `HOST`, `ACCESS_KEY_ID` and `SECRET_ACCESS_KEY`.
+    """Returns the settings in the first properties block of a page, with the URL and the keys of a
+    server in place of `http://HOST:8000`, `ACCESS_KEY_ID` and `SECRET_ACCESS_KEY`.
     """
     block = _BLOCK.search(page.read_text(encoding="utf-8"))
-    assert block is not None, f"{page} has no block of properties"
+    assert block is not None, f"{page} has no properties block"
     filled = (
         block[1]
         .replace("http://HOST:8000", server.url)
@@ -48,10 +48,10 @@ def settings_of(page: Path, server: Server) -> dict[str, str]:
 def spark_session(
     settings: Mapping[str, str], *, jars: Path, folder: Path
 ) -> Iterator[SparkSession]:
-    """Runs Spark with two threads in a Java process of its own; ends both afterwards.
+    """Gives a session with two threads in a new Java process, and stops both afterwards.
 
-    `jars` is a folder whose jars are on the class path; `folder` takes what Spark writes beside
-    its results. `settings` win over those for tests.
+    `jars` is a folder whose jars are added to the class path; Spark writes temporary files to
+    `folder`. `settings` override the settings for tests.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -87,23 +87,23 @@ def _settings(jars: Path, folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
-        "spark.ui.liveUpdate.period": "0",  # what a stage has done is known when it is done
+        "spark.ui.liveUpdate.period": "0",  # update the status of stages immediately
         "spark.ui.showConsoleProgress": "false",
     }
 
 
 @contextmanager
 def _environment(folder: Path) -> Iterator[None]:
-    """Variables that Spark reads while it starts: its workers run the Python that runs the tests,
-    and no person's configuration takes part.
+    """Sets the variables that Spark reads at its start: workers use the Python of the tests, and
+    the user's configuration of Spark is ignored.
     """
-    wanted = {
+    variables = {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_CONF_DIR": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
