@@ -89,7 +89,7 @@ def test_what_is_not_there_is_passed_over(place):
     assert store.quarantine.purge(found._replace(version="none"), later()) is None
 
 
-def test_one_that_was_written_down_and_not_removed_is_left_alone(place):
+def test_one_that_was_recorded_names_and_not_removed_is_left_alone(place):
     store, stem = place
     store.put(f"{stem}data/a/b", [b"body"])
     found = removal(store, stem, "data/a/b")

@@ -68,7 +68,7 @@ def test_a_server_that_would_be_refused_is_told_why(run, tmp_path, monkeypatch, 
     ran = run("doctor", "--data", tmp_path / "two", "--json")
     assert ran.code == 1
     (wrong,) = [finding for finding in ran.json if finding["state"] == "wrong"]
-    assert wrong["message"] == "auth.encrypt.secret_key is another"
+    assert wrong["message"] == "auth.encrypt.secret_key differs"
     assert "--adopt" in wrong["hint"]
 
 

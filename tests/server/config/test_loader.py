@@ -186,11 +186,11 @@ def test_lakefs_settings_elsewhere_are_errors(tmp_path):
         (
             "INSTALATION_USER_NAME",
             "a",
-            "no setting; did you mean ANABRANCH_INSTALLATION_USER_NAME?",
+            "not a setting; did you mean ANABRANCH_INSTALLATION_USER_NAME?",
         ),
-        ("DATABASE_PATH", "a", "no setting; did you mean ANABRANCH_DATABASE_LOCAL_PATH?"),
-        ("DOMAIN_NAME", "a", "no setting; did you mean ANABRANCH_GATEWAYS_S3_DOMAIN_NAME?"),
-        ("XYZZY", "a", "no setting"),
+        ("DATABASE_PATH", "a", "not a setting; did you mean ANABRANCH_DATABASE_LOCAL_PATH?"),
+        ("DOMAIN_NAME", "a", "not a setting; did you mean ANABRANCH_GATEWAYS_S3_DOMAIN_NAME?"),
+        ("XYZZY", "a", "not a setting"),
         ("WORKERS", "many", "'many', not a whole number of 0 or more"),
         ("DATABASE_TYPE", "redis", "'redis', not one of local, mem, postgres"),
         (
@@ -202,7 +202,7 @@ def test_lakefs_settings_elsewhere_are_errors(tmp_path):
         (
             "INSTALLATION_USER_NAME",
             "a",
-            "needs installation.access_key_id and installation.secret_access_key beside it",
+            "needs installation.access_key_id and installation.secret_access_key as well",
         ),
     ],
 )
@@ -217,14 +217,14 @@ def test_what_is_wrong_in_the_environment(tmp_path, variable, value, message):
     [
         (
             "[blockstor.local]\npath = '/x'",
-            ":blockstor.local.path is no setting; did you mean blockstore.local.path?",
+            ":blockstor.local.path is not a setting; did you mean blockstore.local.path?",
         ),
         (
             "access_key_id = 'x'",
-            ":access_key_id is no setting; did you mean installation.access_key_id?",
+            ":access_key_id is not a setting; did you mean installation.access_key_id?",
         ),
         ("listen_address = 8000", ":listen_address is not a text: put it in quotes"),
-        ("[workers]\ncount = 1", ":workers.count is no setting; did you mean workers?"),
+        ("[workers]\ncount = 1", ":workers.count is not a setting; did you mean workers?"),
         (
             "[blockstore]\ntype = 'ftp'",
             ":blockstore.type is 'ftp', not one of local, mem, s3, gs, azure",
@@ -248,8 +248,8 @@ def test_what_is_wrong_in_a_file(tmp_path, text, message):
     ("text", "message"),
     [
         ("a: [1", "is not YAML: "),
-        ("- a\n- b", "holds no settings by name"),
-        ("just words", "holds no settings by name"),
+        ("- a\n- b", "has no settings by name"),
+        ("just words", "has no settings by name"),
         ("database: {type: dynamodb}", "'dynamodb', not one of local, mem"),
         ("databse: {type: local}", "did you mean database.type?"),
         ("a: 2024-99-99", "is not YAML"),

@@ -22,7 +22,7 @@ def test_every_setting_has_its_line():
     assert len(lines) == len(declared())
     for line, (name, setting) in zip(lines, declared().items(), strict=True):
         assert line.startswith(f"| `{name}` | `{variable(name)}` | ")
-        assert setting.means.meaning in line
+        assert setting.doc.meaning in line
 
 
 def test_writing_it_anew_changes_only_the_table(tmp_path):

@@ -50,7 +50,7 @@ def store():
 
 
 def test_the_shared_settings_are_these():
-    shared = {name for name, setting in declared().items() if setting.means.shared}
+    shared = {name for name, setting in declared().items() if setting.doc.shared}
     assert shared == SHARED.keys() - {"database.type"}
 
 
@@ -64,18 +64,18 @@ def test_servers_that_are_set_alike_start_in_any_number(store):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("auth__encrypt__secret_key", Secret("other"), "auth.encrypt.secret_key is another"),
+        ("auth__encrypt__secret_key", Secret("other"), "auth.encrypt.secret_key differs"),
         (
             "blockstore__signing__secret_key",
             Secret("other"),
-            "blockstore.signing.secret_key is another",
+            "blockstore.signing.secret_key differs",
         ),
         (
             "blockstore__local__path",
             Path("/mnt/block"),
-            "blockstore.local.path is '/mnt/block' here and '/srv/block' there",
+            "blockstore.local.path is '/mnt/block' here and '/srv/block' in the database",
         ),
-        ("blockstore__type", "mem", "blockstore.type is 'mem' here and 'local' there"),
+        ("blockstore__type", "mem", "blockstore.type is 'mem' here and 'local' in the database"),
     ],
 )
 def test_each_difference_is_named(store, name, value, words):
@@ -90,8 +90,8 @@ def test_all_differences_are_named_at_once(store):
         store, auth__encrypt__secret_key=Secret("other"), blockstore__local__path=Path("/other")
     )
     assert said.split("; ") == [
-        "blockstore.local.path is '/other' here and '/srv/block' there",
-        "auth.encrypt.secret_key is another",
+        "blockstore.local.path is '/other' here and '/srv/block' in the database",
+        "auth.encrypt.secret_key differs",
     ]
 
 
@@ -136,7 +136,7 @@ def test_of_two_that_start_at_once_one_is_refused():
         if step == "apply":
             next(others, lambda: None)()
 
-    assert refusal(FaultyStore(inner, before)) == "auth.encrypt.secret_key is another"
+    assert refusal(FaultyStore(inner, before)) == "auth.encrypt.secret_key differs"
 
 
 def test_what_cannot_be_read_is_corrupt_and_adopted_anew(store):
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_corrupt_and_adopted_anew(store):
 def test_adopting_says_what_has_changed(store):
     settings = build(SHARED | {"blockstore.local.path": Path("/new")})
     assert adopt_settings(settings, store, os.urandom) == [
-        "blockstore.local.path is '/new' here and '/srv/block' there"
+        "blockstore.local.path is '/new' here and '/srv/block' in the database"
     ]
     assert adopt_settings(settings, store, os.urandom) == []
     refusal(store)
@@ -167,8 +167,8 @@ def test_a_server_with_keys_of_its_own_is_refused_until_they_are_adopted(
         with pytest.raises(AssertionError) as caught, running_server(second, **env):
             pass
         said = str(caught.value)
-        assert "auth.encrypt.secret_key is another" in said
-        assert "blockstore.signing.secret_key is another" in said
+        assert "auth.encrypt.secret_key differs" in said
+        assert "blockstore.signing.secret_key differs" in said
         assert "Traceback" not in said
         assert "--adopt" in said
     common = shared_environment(tmp_path)
@@ -181,7 +181,7 @@ def test_a_server_with_keys_of_its_own_is_refused_until_they_are_adopted(
         command, env=os.environ | database | common, capture_output=True, text=True, check=True
     )
     assert done.stdout == "The database is up to date, schema version 4\n"
-    assert "changed: auth.encrypt.secret_key is another" in done.stderr
+    assert "changed: auth.encrypt.secret_key differs" in done.stderr
     for data in (first, second):
         with running_server(data, database=postgres_database, env=common):
             pass

@@ -1,6 +1,6 @@
-"""One setting: its dotted name, what it may be, and reading and building the structs by names.
+"""Access to settings by their dotted names.
 
-`declared` walks the structs once; everything else about settings goes by its dotted names.
+`declared` lists the settings that the structs declare; all other code uses dotted names.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from anabranch.server.config.settings import Means, Settings
+from anabranch.server.config.settings import SettingDoc, Settings
 
 __all__ = ["PREFIX", "Setting", "build", "declared", "value_of", "variable"]
 
 PREFIX = "ANABRANCH_"
-"""What the names of all environment variables begin with."""
+"""The prefix of the names of all environment variables."""
 
 
 class Setting(NamedTuple):
-    """A setting as declared; `type` is without its annotation."""
+    """A declared setting; `type` has no annotation."""
 
     name: str
     type: Any
     default: Any
-    means: Means
+    doc: SettingDoc
 
 
 @cache
 def declared() -> Mapping[str, Setting]:
-    """Returns every setting by its dotted name, in the order of declaration."""
+    """Returns all settings by their dotted names, in the order of declaration."""
     return {setting.name: setting for setting in _walk(Settings, "")}
 
 
@@ -40,7 +40,7 @@ def variable(name: str) -> str:
 
 
 def value_of(settings: Settings, name: str) -> Any:
-    """Returns the value of the setting of that name."""
+    """Returns the value of a setting."""
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, part)
@@ -48,7 +48,9 @@ def value_of(settings: Settings, name: str) -> Any:
 
 
 def build(values: Mapping[str, Any], base: Settings | None = None) -> Settings:
-    """Returns `base`, or the defaults, with these values by dotted names."""
+    """Returns `base`, by default the default settings, with some values replaced, which are given
+    by dotted names.
+    """
     built: Settings = _replaced(base or Settings(), values, "")
     return built
 
@@ -58,8 +60,8 @@ def _walk(struct: type[msgspec.Struct], prefix: str) -> Iterator[Setting]:
     for field in msgspec.structs.fields(struct):
         hint, name = hints[field.name], prefix + field.name
         if get_origin(hint) is Annotated:
-            kind, means = get_args(hint)
-            yield Setting(name, kind, field.default, means)
+            kind, doc = get_args(hint)
+            yield Setting(name, kind, field.default, doc)
         else:
             yield from _walk(hint, name + ".")
 

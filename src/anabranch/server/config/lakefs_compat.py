@@ -1,6 +1,7 @@
-"""The settings of lakeFS that mean nothing here: known, so that a lakeFS file can be read as it is.
+"""Settings of lakeFS that have no effect here. They are known, so that a configuration file of
+lakeFS can be used unchanged.
 
-A name stands for everything beneath it too.
+A name includes all settings below it.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ _NAMES = (
 
 
 def is_known_to_lakefs(name: str, separator: str = ".") -> bool:
-    """Returns whether lakeFS has a setting of that name which has no effect here; the parts of
-    the name stand between separators.
+    """Returns whether a name is that of a lakeFS setting that has no effect here. Its parts are
+    separated by `separator`.
     """
     known = (each.replace(".", separator) for each in _NAMES)
     return any(name == each or name.startswith(each + separator) for each in known)

@@ -1,7 +1,7 @@
-"""Settings from all their sources: flags, before the environment, before a file, before defaults.
+"""Settings from all sources, in order of precedence: flags, the environment, a file, defaults.
 
-Every setting that is wrong is reported, each with the place where it stands and the nearest right
-name, and then nothing is loaded.
+If any setting is invalid, all invalid settings are reported, each with its location and the most
+similar valid name, and nothing is loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anabranch.server.config.lakefs_compat import is_known_to_lakefs
 from anabranch.server.config.parsers import read_value
 from anabranch.server.config.settings import Settings
 from anabranch.server.config.sources import (
-    Given,
+    GivenSetting,
     from_environment,
     from_file,
     from_flags,
@@ -29,13 +29,13 @@ from anabranch.server.config.sources import (
 __all__ = ["DEFAULT_FILE", "Loaded", "load_settings"]
 
 DEFAULT_FILE = "anabranch.toml"
-"""The file that is read from the working folder, where there is one and no other is named."""
+"""The file that is read from the working folder, if it exists and no other file is given."""
 
 _INSTALLATION = tuple(name for name in declared() if name.startswith("installation."))
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings, where each one that is no default stands, and what is worth a warning."""
+    """Settings, the locations of those that were given, and warnings."""
 
     settings: Settings
     places: dict[str, str]
@@ -51,8 +51,8 @@ def load_settings(
 ) -> Loaded:
     """Returns the settings; `config` is the file to read instead of `anabranch.toml` in `folder`.
 
-    Flags go by dotted names. Paths that are not given are below the data folder. Raises Invalid,
-    kind `invalid_settings` or `bad_settings_file`.
+    Flags are named by dotted names. Paths that are not given are in the data folder. Raises Invalid
+    (kinds invalid_settings, bad_settings_file).
     """
     problems: list[str] = []
     warnings: list[str] = []
@@ -80,8 +80,8 @@ def load_settings(
 
 def _all(
     flags: Mapping[str, object], environment: Mapping[str, str], file: Path | None
-) -> list[Given]:
-    """Returns everything that is given, what counts most last."""
+) -> list[GivenSetting]:
+    """Returns all given settings, those with the highest precedence last."""
     in_file = from_file(file) if file else []
     return [*in_file, *from_environment(environment), *from_flags(flags)]
 
@@ -91,7 +91,9 @@ def _default_file(folder: Path) -> Path | None:
     return file if file.is_file() else None
 
 
-def _unknown(given: Given, config: Path | None, problems: list[str], warnings: list[str]) -> None:
+def _unknown(
+    given: GivenSetting, config: Path | None, problems: list[str], warnings: list[str]
+) -> None:
     if given.place.startswith(PREFIX):
         near = closest_setting(given.name, map(variable, declared()), PREFIX)
         of_lakefs = is_known_to_lakefs(given.name.removeprefix(PREFIX).lower(), "_")
@@ -99,7 +101,7 @@ def _unknown(given: Given, config: Path | None, problems: list[str], warnings: l
         near = closest_setting(given.name, declared())
         of_lakefs = is_known_to_lakefs(given.name)
     if not of_lakefs:
-        problems.append(f"{given.place} is no setting{near}")
+        problems.append(f"{given.place} is not a setting{near}")
         return
     in_lakefs_file = config is not None and is_lakefs_file(config)
     tolerated = in_lakefs_file and given.place.startswith(f"{config}:")
@@ -109,17 +111,17 @@ def _unknown(given: Given, config: Path | None, problems: list[str], warnings: l
 
 
 def _half_an_administrator(values: Mapping[str, Any], places: Mapping[str, str]) -> list[str]:
-    there = [name for name in _INSTALLATION if values.get(name)]
-    missing = [name for name in _INSTALLATION if name not in there]
-    if not there or not missing:
+    given = [name for name in _INSTALLATION if values.get(name)]
+    missing = [name for name in _INSTALLATION if name not in given]
+    if not given or not missing:
         return []
-    return [f"{places[there[0]]} needs {' and '.join(missing)} beside it"]
+    return [f"{places[given[0]]} needs {' and '.join(missing)} as well"]
 
 
 def _with_paths(settings: Settings, values: Mapping[str, Any]) -> Settings:
     derived = {
-        name: settings.data / setting.means.under_data
+        name: settings.data / setting.doc.under_data
         for name, setting in declared().items()
-        if setting.type is Path and setting.means.under_data and name not in values
+        if setting.type is Path and setting.doc.under_data and name not in values
     }
     return build(derived, settings)

@@ -1,7 +1,8 @@
-"""Reading the values of settings: from text, as the environment and flags give them, or from what
-TOML and YAML have made of them already.
+"""Parsers of the values of settings: of text, from the environment and flags, or of values that
+TOML and YAML have parsed already.
 
-Each reader raises ValueError with words that follow the setting's name: "is not a whole number".
+Each parser raises ValueError with a message that follows the setting's name: "is not a whole
+number".
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _MAX_PORT = 65535
 
 
 def read_value(kind: Any, raw: object) -> Any:
-    """Returns a value of the setting's type; raises ValueError, which never shows a secret."""
+    """Returns a value of the setting's type. Raises ValueError, whose message has no secret."""
     if get_origin(kind) is Literal:
         return _choice(get_args(kind), raw)
     return _READERS[kind](raw)

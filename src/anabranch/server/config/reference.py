@@ -1,6 +1,6 @@
-"""The table of docs/settings.md, made from the settings themselves.
+"""The table of docs/settings.md, generated from the declarations of the settings.
 
-`python -m anabranch.server.config.reference docs/settings.md` writes it anew between its two marks.
+`python -m anabranch.server.config.reference docs/settings.md` updates it between its two marks.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ def settings_table() -> str:
 
 
 def with_table(page: str) -> str:
-    """Returns the page with the table as it is now between its marks."""
+    """Returns the page with the current table between its marks."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{settings_table()}\n{END}{after}"
 
 
 def main(paths: list[str]) -> None:
-    """Writes the table into each of the pages."""
+    """Updates the table in each page."""
     for path in map(Path, paths):
         path.write_text(with_table(path.read_text("utf-8")), "utf-8")
 
 
 def _row(setting: Setting) -> str:
-    alike = " **(alike)**" if setting.means.shared else ""
+    shared = " **(shared)**" if setting.doc.shared else ""
     return (
         f"| `{setting.name}` | `{variable(setting.name)}` | {_kind(setting.type)} "
-        f"| {_default(setting)} | {setting.means.meaning}{alike} |"
+        f"| {_default(setting)} | {setting.doc.meaning}{shared} |"
     )
 
 
@@ -67,9 +67,9 @@ def _kind(kind: Any) -> str:
 
 def _default(setting: Setting) -> str:
     value = setting.default
-    if setting.means.under_data:
+    if setting.doc.under_data:
         made = "made once, in " if setting.type is Secret else ""
-        return f"{made}`<data>/{setting.means.under_data}`"
+        return f"{made}`<data>/{setting.doc.under_data}`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, Seconds):

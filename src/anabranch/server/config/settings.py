@@ -1,7 +1,7 @@
-"""The settings of a server, as frozen structs: their names, types, defaults and meaning.
+"""The settings of a server, as frozen structs: names, types, defaults and descriptions.
 
-A setting is named by its place (`blockstore.local.path`), and by the name that lakeFS gives it
-where it means the same. What stands in `Means` is what docs/settings.md says, word for word.
+A setting is named by its path (`blockstore.local.path`); settings that lakeFS has too have lakeFS's
+names. docs/settings.md is generated from the descriptions in `SettingDoc`.
 """
 
 from __future__ import annotations
@@ -11,44 +11,46 @@ from typing import Annotated, Literal
 
 from anabranch.model.secret import Secret
 from anabranch.server.config.blockstore import Blockstore
-from anabranch.server.config.types import Address, Group, Means, Seconds
+from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
 
-__all__ = ["Address", "Means", "Seconds", "Settings"]
+__all__ = ["Address", "Seconds", "SettingDoc", "Settings"]
 
 
-class LocalDatabase(Group, frozen=True, kw_only=True):
+class LocalDatabase(SettingsGroup, frozen=True, kw_only=True):
     """The embedded key-value store."""
 
     path: Annotated[
-        Path, Means("Folder of the embedded key-value store", under_data="metadata")
+        Path, SettingDoc("Folder of the embedded key-value store", under_data="metadata")
     ] = Path()
 
 
-class PostgresDatabase(Group, frozen=True, kw_only=True):
+class PostgresDatabase(SettingsGroup, frozen=True, kw_only=True):
     """The key-value store that several machines share."""
 
     connection_string: Annotated[
         Secret,
-        Means("Where PostgreSQL is: `postgres://user:password@host:5432/database?sslmode=require`"),
+        SettingDoc(
+            "URL of PostgreSQL: `postgres://user:password@host:5432/database?sslmode=require`"
+        ),
     ] = Secret("")
     max_open_connections: Annotated[
-        int, Means("Connections to PostgreSQL that each process opens at most")
+        int, SettingDoc("Maximum number of connections to PostgreSQL of each process")
     ] = 25
     max_idle_connections: Annotated[
-        int, Means("How many of them it keeps when it does not use them")
+        int, SettingDoc("Maximum number of idle connections that a process keeps")
     ] = 25
     connection_max_lifetime: Annotated[
-        Seconds, Means("After how long it replaces one; `0` is never")
+        Seconds, SettingDoc("Time after which a connection is replaced; `0`: never")
     ] = Seconds(300)
 
 
-class Database(Group, frozen=True, kw_only=True):
-    """Where references and staging areas are kept."""
+class Database(SettingsGroup, frozen=True, kw_only=True):
+    """The key-value store of references and staging areas."""
 
     type: Annotated[
         Literal["local", "mem", "postgres"],
-        Means(
-            "Key-value store: `local` is SQLite in a folder, `mem` ends with the server, "
+        SettingDoc(
+            "Key-value store: `local` is SQLite in a folder, `mem` is lost when the server stops, "
             "`postgres` is shared by several machines"
         ),
     ] = "local"
@@ -56,148 +58,163 @@ class Database(Group, frozen=True, kw_only=True):
     postgres: PostgresDatabase = PostgresDatabase()
 
 
-class Encrypt(Group, frozen=True, kw_only=True):
+class Encrypt(SettingsGroup, frozen=True, kw_only=True):
     """The key of the installation."""
 
     secret_key: Annotated[
         Secret,
-        Means(
-            "Seals secret access keys and signs logins; whoever changes it locks everyone out",
+        SettingDoc(
+            "Encrypts secret access keys and signs login tokens; after a change, no user can log in",
             under_data="keys/encrypt",
             shared=True,
         ),
     ] = Secret("")
 
 
-class AuthCache(Group, frozen=True, kw_only=True):
-    """What is remembered of those who ask."""
+class AuthCache(SettingsGroup, frozen=True, kw_only=True):
+    """The cache of authenticated users."""
 
-    enabled: Annotated[bool, Means("Whether checked credentials are remembered")] = True
-    size: Annotated[int, Means("How many of them")] = 1024
+    enabled: Annotated[bool, SettingDoc("Whether verified credentials are cached")] = True
+    size: Annotated[int, SettingDoc("Maximum number of cached credentials")] = 1024
     ttl: Annotated[
-        Seconds, Means("For how long; a revoked key may work for that long elsewhere")
+        Seconds,
+        SettingDoc(
+            "How long credentials are cached; a revoked key may work for that long on other servers"
+        ),
     ] = Seconds(20)
 
 
-class Auth(Group, frozen=True, kw_only=True):
-    """Who may."""
+class Auth(SettingsGroup, frozen=True, kw_only=True):
+    """Authentication."""
 
     encrypt: Encrypt = Encrypt()
     cache: AuthCache = AuthCache()
-    login_duration: Annotated[Seconds, Means("How long a login lasts")] = Seconds(168 * 3600)
-    logout_redirect_url: Annotated[str, Means("Where a browser goes after logging out")] = (
-        "/auth/login"
-    )
+    login_duration: Annotated[Seconds, SettingDoc("How long a login lasts")] = Seconds(168 * 3600)
+    logout_redirect_url: Annotated[
+        str, SettingDoc("URL to which browsers are redirected after logging out")
+    ] = "/auth/login"
 
 
-class S3Gateway(Group, frozen=True, kw_only=True):
-    """The S3 face."""
+class S3Gateway(SettingsGroup, frozen=True, kw_only=True):
+    """The S3 gateway."""
 
     domain_name: Annotated[
-        tuple[str, ...], Means("Names of this server under which S3 clients put buckets")
+        tuple[str, ...],
+        SettingDoc("Host names of this server to which S3 clients prepend bucket names"),
     ] = ("s3.local.lakefs.io",)
-    region: Annotated[str, Means("Region that S3 clients are told")] = "us-east-1"
+    region: Annotated[str, SettingDoc("Region that is reported to S3 clients")] = "us-east-1"
     cors: Annotated[
         tuple[str, ...],
-        Means(
+        SettingDoc(
             "Origins of web pages that may send requests to the S3 gateway, such as "
-            "`https://app.example.com` or `https://*.example.com`; `*` is any"
+            "`https://app.example.com` or `https://*.example.com`; `*`: any origin"
         ),
     ] = ()
 
 
-class Gateways(Group, frozen=True, kw_only=True):
-    """Other faces than the REST API."""
+class Gateways(SettingsGroup, frozen=True, kw_only=True):
+    """Gateways other than the REST API."""
 
     s3: S3Gateway = S3Gateway()
 
 
-class Installation(Group, frozen=True, kw_only=True):
-    """The administrator that a new installation gets by itself; all three or none."""
+class Installation(SettingsGroup, frozen=True, kw_only=True):
+    """The administrator of a new installation; all three settings or none."""
 
-    user_name: Annotated[str, Means("Administrator made when there is none yet")] = ""
-    access_key_id: Annotated[str, Means("The administrator's access key")] = ""
-    secret_access_key: Annotated[Secret, Means("The secret of that key")] = Secret("")
+    user_name: Annotated[
+        str, SettingDoc("Name of the administrator, who is created if the installation has none")
+    ] = ""
+    access_key_id: Annotated[str, SettingDoc("The administrator's access key")] = ""
+    secret_access_key: Annotated[Secret, SettingDoc("The administrator's secret access key")] = (
+        Secret("")
+    )
 
 
-class Http(Group, frozen=True, kw_only=True):
+class Http(SettingsGroup, frozen=True, kw_only=True):
     """Connections of clients."""
 
     head_timeout: Annotated[
-        Seconds, Means("How long the head of a request may take, from its first byte to its last")
+        Seconds,
+        SettingDoc("Time limit for the head of a request, from its first to its last byte"),
     ] = Seconds(10)
     max_connections: Annotated[
         int,
-        Means(
-            "Connections that each process has at most, of which the longest idle are closed for "
-            "new ones; `0` is three quarters of the files that it may open"
+        SettingDoc(
+            "Maximum number of connections of each process; the longest idle one is closed for a "
+            "new one; `0`: three quarters of the files that the process may open"
         ),
     ] = 0
     max_connections_per_address: Annotated[
         int,
-        Means(
-            "Connections from one address, or one /64 network of IPv6, that each process has at "
-            "most; `0` is half of all"
+        SettingDoc(
+            "Maximum number of connections of each process from one address or one /64 network of "
+            "IPv6; `0`: half of `http.max_connections`"
         ),
     ] = 0
     trusted_proxies: Annotated[
         tuple[str, ...],
-        Means(
-            "Addresses and networks of proxies: their connections count for all clients, and their "
-            "`X-Forwarded-Proto` is believed"
+        SettingDoc(
+            "Addresses and networks of proxies, whose connections are not limited by address, and "
+            "whose `X-Forwarded-Proto` is trusted"
         ),
     ] = ()
 
 
-class Logging(Group, frozen=True, kw_only=True):
-    """What the server writes about itself, to standard error."""
+class Logging(SettingsGroup, frozen=True, kw_only=True):
+    """The server's log, on standard error."""
 
     level: Annotated[
         Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "NONE"],
-        Means("The least that is written"),
+        SettingDoc("Minimum level of logged events"),
     ] = "INFO"
-    format: Annotated[Literal["text", "json"], Means("For people or for programs")] = "text"
+    format: Annotated[
+        Literal["text", "json"], SettingDoc("`text` for people, `json` for programs")
+    ] = "text"
     audit_log_level: Annotated[
         Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "NONE"],
-        Means("The level at which each request is written, with its name, status and duration"),
+        SettingDoc("Level of the log lines of requests, which have operation, status and duration"),
     ] = "DEBUG"
 
 
-class LocalCache(Group, frozen=True, kw_only=True):
-    """The cache of tables of stores that are not local."""
+class LocalCache(SettingsGroup, frozen=True, kw_only=True):
+    """The local cache of tables of remote stores."""
 
-    size_bytes: Annotated[int, Means("Size of the on-disk cache of tables, in bytes")] = 1 << 30
-    dir: Annotated[Path, Means("Folder of that cache", under_data="cache")] = Path()
+    size_bytes: Annotated[int, SettingDoc("Size of the on-disk cache of tables, in bytes")] = (
+        1 << 30
+    )
+    dir: Annotated[
+        Path, SettingDoc("Folder of the on-disk cache of tables", under_data="cache")
+    ] = Path()
 
 
-class Committed(Group, frozen=True, kw_only=True):
+class Committed(SettingsGroup, frozen=True, kw_only=True):
     """Metadata of commits."""
 
     local_cache: LocalCache = LocalCache()
 
 
-class Images(Group, frozen=True, kw_only=True):
-    """Images that Lakefiles are built into."""
+class Images(SettingsGroup, frozen=True, kw_only=True):
+    """Images, which are built from Lakefiles."""
 
     storage_namespace: Annotated[
         str,
-        Means(
+        SettingDoc(
             "Storage namespace of the repository `image`; by default `image` below "
             "`blockstore.default_namespace_prefix`, or in the folder of objects",
         ),
     ] = ""
 
 
-class Settings(Group, frozen=True, kw_only=True):
+class Settings(SettingsGroup, frozen=True, kw_only=True):
     """All settings of a server."""
 
-    data: Annotated[Path, Means("Folder that holds all that is not placed elsewhere")] = Path(
+    data: Annotated[Path, SettingDoc("Folder of all data for which no other folder is set")] = Path(
         "anabranch-data"
     )
     listen_address: Annotated[
-        Address, Means("Host and port to listen on; `:8000` is every interface")
+        Address, SettingDoc("Host and port to listen on; `:8000`: all interfaces")
     ] = Address("127.0.0.1", 8000)
-    workers: Annotated[int, Means("Processes that serve; 0 is one for each core")] = 1
+    workers: Annotated[int, SettingDoc("Number of server processes; `0`: one for each core")] = 1
     installation: Installation = Installation()
     database: Database = Database()
     blockstore: Blockstore = Blockstore()

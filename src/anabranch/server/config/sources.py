@@ -1,6 +1,6 @@
-"""Where settings are given: flags, the environment, and one file, TOML or YAML.
+"""Sources of settings: flags, the environment, and one file, in TOML or YAML.
 
-Each source gives its settings as they stand there, with the place for a message to point to.
+Each source returns its settings unparsed, with their location for error messages.
 """
 
 from __future__ import annotations
@@ -13,41 +13,45 @@ from typing import Any, NamedTuple
 from anabranch.errors import Invalid
 from anabranch.server.config.field import PREFIX, declared, variable
 
-__all__ = ["Given", "from_environment", "from_file", "from_flags", "is_lakefs_file"]
+__all__ = ["GivenSetting", "from_environment", "from_file", "from_flags", "is_lakefs_file"]
 
 _OTHERS = frozenset({"SERVER", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "CONFIG_FILE", "FIXTURES"})
-"""Variables that are not the server's: those of the commands that talk to one, and of tests."""
+"""Variables that are not settings of the server: those of client commands and of tests."""
 
 
-class Given(NamedTuple):
-    """A setting as a source gives it: its dotted name, or what stands in place of one."""
+class GivenSetting(NamedTuple):
+    """An unparsed setting of a source: its dotted name (or an unknown name), its value and its
+    location.
+    """
 
     name: str
     raw: Any
     place: str
 
 
-def from_flags(flags: Mapping[str, object]) -> list[Given]:
-    """Returns the settings given by flags, by dotted names; None is a flag not given."""
+def from_flags(flags: Mapping[str, object]) -> list[GivenSetting]:
+    """Returns the settings of flags, which are named by dotted names; a flag that is not given is
+    None.
+    """
     return [
-        Given(name, value, f"the flag for {name}")
+        GivenSetting(name, value, f"the flag for {name}")
         for name, value in flags.items()
         if value is not None
     ]
 
 
-def from_environment(environment: Mapping[str, str]) -> list[Given]:
-    """Returns the settings in the environment; an empty variable is one that is not set."""
+def from_environment(environment: Mapping[str, str]) -> list[GivenSetting]:
+    """Returns the settings in the environment; empty variables are ignored."""
     names = {variable(name): name for name in declared()}
     return [
-        Given(names.get(key, key), value, key)
+        GivenSetting(names.get(key, key), value, key)
         for key, value in environment.items()
         if key.startswith(PREFIX) and value and key.removeprefix(PREFIX) not in _OTHERS
     ]
 
 
-def from_file(path: Path) -> list[Given]:
-    """Returns the settings of a file; raises Invalid if it cannot be read."""
+def from_file(path: Path) -> list[GivenSetting]:
+    """Returns the settings of a file. Raises Invalid if it cannot be read."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -58,7 +62,7 @@ def from_file(path: Path) -> list[Given]:
 
 
 def is_lakefs_file(path: Path) -> bool:
-    """Returns whether a file is in lakeFS's form, YAML, by its name."""
+    """Returns whether a file has the format of lakeFS's configuration, YAML, by its name."""
     return path.suffix.lower() in (".yaml", ".yml")
 
 
@@ -80,14 +84,14 @@ def _yaml(path: Path, text: str) -> dict[Any, Any]:
         problem = getattr(error, "problem", None) or "it cannot be parsed"
         raise Invalid(f"{path}: is not YAML: {problem}{line}", kind="bad_settings_file") from None
     if content is not None and not isinstance(content, dict):
-        raise Invalid(f"{path}: holds no settings by name", kind="bad_settings_file")
+        raise Invalid(f"{path}: has no settings by name", kind="bad_settings_file")
     return content or {}
 
 
-def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[Given]:
+def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[GivenSetting]:
     for key, value in content.items():
         name = prefix + (str(key).lower() if is_lakefs_file(path) else str(key))
         if isinstance(value, dict):
             yield from _flat(value, name + ".", path)
         elif value is not None:
-            yield Given(name, value, f"{path}:{name}")
+            yield GivenSetting(name, value, f"{path}:{name}")

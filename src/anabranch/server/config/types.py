@@ -1,4 +1,4 @@
-"""What settings are made of: groups, what each means, and values that are no plain types."""
+"""Types of settings: groups, descriptions, and values that are not plain types."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Address", "Group", "Means", "Seconds"]
+__all__ = ["Address", "Seconds", "SettingDoc", "SettingsGroup"]
 
 
-class Means(NamedTuple):
-    """What a setting means; `under_data` is its default's place in the data folder, `shared` says
-    that all servers of one database must have it alike.
+class SettingDoc(NamedTuple):
+    """The description of a setting. `under_data` is its default path in the data folder; a `shared`
+    setting must have the same value on all servers of one database.
     """
 
     meaning: str
@@ -20,7 +20,9 @@ class Means(NamedTuple):
 
 
 class Address(NamedTuple):
-    """A host and a port to listen on; an empty host is every interface, port 0 any free one."""
+    """A host and a port to listen on. An empty host stands for all interfaces, port 0 for any free
+    port.
+    """
 
     host: str
     port: int
@@ -33,5 +35,5 @@ class Seconds(float):
     """A duration in seconds, written with units: `15m`, `1h30m`, `500ms`."""
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that belong together."""
+class SettingsGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of settings."""

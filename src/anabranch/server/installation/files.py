@@ -8,7 +8,7 @@ from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.library import DATABASE_FILE, KEY_FILES
 from anabranch.server.config.settings import Settings
 from anabranch.server.installation.keys import missing_keys
-from anabranch.server.installation.shared_settings import written_down
+from anabranch.server.installation.shared_settings import recorded_names
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine
 
 __all__ = ["require_files", "require_keys"]
@@ -30,7 +30,7 @@ def require_keys(settings: Settings, keyvalue: KeyValueStore) -> None:
     missing = missing_keys(settings)
     if not missing or not is_on_this_machine(settings.database):
         return
-    known = written_down(keyvalue)
+    known = recorded_names(keyvalue)
     for name, path in missing:
         if name in known:
             raise Corrupt(

@@ -32,8 +32,8 @@ def with_keys(settings: Settings, random_bytes: Callable[[int], bytes]) -> Setti
 def key_files(settings: Settings) -> Iterator[tuple[str, Path]]:
     """Yields the name and the file of every key that the settings leave out."""
     for name, setting in declared().items():
-        if setting.type is Secret and setting.means.under_data and not value_of(settings, name):
-            yield name, settings.data / setting.means.under_data
+        if setting.type is Secret and setting.doc.under_data and not value_of(settings, name):
+            yield name, settings.data / setting.doc.under_data
 
 
 def missing_keys(settings: Settings) -> list[tuple[str, Path]]:

@@ -1,8 +1,9 @@
-"""Settings that all servers of one database must have in common, and the check that they do.
+"""Settings that must be equal on all servers of one database, and the check that they are.
 
-A server with another key, or another place for objects, would seem to work: it would refuse the
-credentials that others gave, and find nothing where others have put it. So the first server writes
-into the database how it is set, secrets as digests, and each that starts later compares.
+A server with another key, or another location of objects, would start without an error, but would
+refuse the credentials that other servers issued and would not find the objects that they stored.
+Therefore the first server records its settings in the database, secrets as digests, and each server
+that starts later compares its own settings with them.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from anabranch.server.stores.keyvalue_stores import is_on_this_machine
 __all__ = [
     "adopt_settings",
     "compare_settings",
+    "recorded_names",
     "require_shared_settings",
-    "written_down",
 ]
 
 _PARTITION, _KEY = "anabranch", b"shared-settings"
 _SALT_BYTES = 16
-_SECRET = "sha256:"  # noqa: S105  no secret, the sign of one
+_SECRET = "sha256:"  # noqa: S105  the mark of a digest
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """What is in the database: values by names of settings."""
+    """The record in the database: values by names of settings."""
 
     salt: str
     values: dict[str, str]
@@ -44,39 +45,38 @@ class _Record(msgspec.Struct, frozen=True):
 def require_shared_settings(
     settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> None:
-    """Writes down how this server is set, where no other has; else raises Invalid, which names
-    every difference, unless it is set as the others are.
+    """Records the settings of this server if no other server has; otherwise raises Invalid, which
+    names all differences, unless the settings are equal.
     """
     while True:
         raw = store.get(_PARTITION, _KEY)
-        there = _Record(random_bytes(_SALT_BYTES).hex(), {}) if raw is None else _decode(raw)
-        found = _differences(there, settings)
-        if found:
+        recorded = _Record(random_bytes(_SALT_BYTES).hex(), {}) if raw is None else _decode(raw)
+        differences = _differences(recorded, settings)
+        if differences:
             raise Invalid(
-                "this server is set otherwise than the others on its database: " + "; ".join(found),
+                "the settings of this server differ from those of others on its database: "
+                + "; ".join(differences),
                 kind="different_settings",
-                hint="Set all of them alike. To change what they have in common, stop all of them "
-                "and run `anabranch migrate --adopt` with the new settings.",
+                hint="Give all servers the same settings. To change these, stop all servers and "
+                "run `anabranch migrate --adopt` with the new settings.",
             )
-        here = _values(settings, there.salt)
-        if here.keys() <= there.values.keys():
+        own = _values(settings, recorded.salt)
+        if own.keys() <= recorded.values.keys():
             return
-        made = msgspec.structs.replace(there, values={**there.values, **here})
-        if _write(store, made, raw):
+        updated = msgspec.structs.replace(recorded, values={**recorded.values, **own})
+        if _write(store, updated, raw):
             return
 
 
-def written_down(store: KeyValueStore) -> frozenset[str]:
-    """Returns the names of the settings that the database's servers have in common. Raises
-    Corrupt.
-    """
+def recorded_names(store: KeyValueStore) -> frozenset[str]:
+    """Returns the names of the settings that are recorded in the database. Raises Corrupt."""
     raw = store.get(_PARTITION, _KEY)
     return frozenset() if raw is None else frozenset(_decode(raw).values)
 
 
 def compare_settings(settings: Settings, store: KeyValueStore) -> list[str]:
-    """Returns in what these settings differ from what the database's servers have in common, in
-    words. Raises Corrupt.
+    """Returns descriptions of the differences between settings and those recorded in the database.
+    Raises Corrupt.
     """
     raw = store.get(_PARTITION, _KEY)
     return [] if raw is None else _differences(_decode(raw), settings)
@@ -85,49 +85,47 @@ def compare_settings(settings: Settings, store: KeyValueStore) -> list[str]:
 def adopt_settings(
     settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> list[str]:
-    """Puts these settings in place of what the servers had in common, and returns what is
-    different now, in words.
-    """
+    """Replaces the recorded settings, and returns descriptions of the differences."""
     while True:
         raw = store.get(_PARTITION, _KEY)
-        found: list[str] = []
+        differences: list[str] = []
         if raw is not None:
             with suppress(Corrupt):
-                found = _differences(_decode(raw), settings)
+                differences = _differences(_decode(raw), settings)
         salt = random_bytes(_SALT_BYTES).hex()
         if _write(store, _Record(salt, _values(settings, salt)), raw):
-            return found
+            return differences
 
 
-def _differences(there: _Record, settings: Settings) -> list[str]:
-    """Returns in what settings differ from what is there; names that either does not know were
-    added by a later version.
+def _differences(recorded: _Record, settings: Settings) -> list[str]:
+    """Returns descriptions of the differences from recorded settings. Names that only one of them
+    has were added by a later version, and are ignored.
     """
     return [
-        f"{name} is another"
+        f"{name} differs"
         if value.startswith(_SECRET)
-        else f"{name} is {value!r} here and {there.values[name]!r} there"
-        for name, value in _values(settings, there.salt).items()
-        if there.values.get(name, value) != value
+        else f"{name} is {value!r} here and {recorded.values[name]!r} in the database"
+        for name, value in _values(settings, recorded.salt).items()
+        if recorded.values.get(name, value) != value
     ]
 
 
 def _values(settings: Settings, salt: str) -> dict[str, str]:
-    """Returns the values of the settings that are shared, but those of stores not in use."""
+    """Returns the values of the shared settings, except those of stores that are not used."""
     kinds = get_args(declared()["blockstore.type"].type)
     unused = tuple(f"blockstore.{kind}." for kind in kinds if kind != settings.blockstore.type)
-    alone = is_on_this_machine(settings.database)
+    is_local = is_on_this_machine(settings.database)
     values = {}
     for name, setting in declared().items():
         value = value_of(settings, name)
-        if not setting.means.shared or name.startswith(unused):
+        if not setting.doc.shared or name.startswith(unused):
             continue
         if isinstance(value, Secret):
             digest = hashlib.sha256(f"{salt}{value.reveal()}".encode()).hexdigest()
             values[name] = _SECRET + digest
         elif not isinstance(value, Path):
             values[name] = str(value)
-        elif not alone:  # else the whole installation may have been moved
+        elif not is_local:  # a local installation may be moved as a whole
             values[name] = str(value.resolve())
     return values
 
@@ -142,8 +140,8 @@ def _decode(raw: bytes) -> _Record:
         return msgspec.json.decode(raw, type=_Record)
     except msgspec.DecodeError as error:
         raise Corrupt(
-            f"what the servers of this database have in common cannot be read: {error}",
+            f"the settings recorded in this database cannot be read: {error}",
             kind="damaged_settings",
             path=_KEY.decode(),
-            hint="`anabranch migrate --adopt` writes it anew.",
+            hint="`anabranch migrate --adopt` replaces them by those of this server.",
         ) from error
