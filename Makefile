@@ -65,7 +65,7 @@ test-all: install components minio clients fuzz ## everything, slow sweeps inclu
 	$(MAKE) test-spark-next
 
 .PHONY: test-spark-next
-test-spark-next: install components ## the tests of Spark with a newer PySpark, kept outside of the checkout
+test-spark-next: install components ## the Spark tests with a newer PySpark, which is installed outside the checkout
 	test -x $(NEXT)/bin/python || $(PYTHON) -m venv $(NEXT)
 	$(NEXT)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-spark-next.txt
 	$(BIN)/python $(PURELIB) >"$$($(NEXT)/bin/python $(PURELIB))/anabranch.pth"

@@ -36,10 +36,10 @@ with anabranch.open(folder / "lake") as lake:
         "concat('local://elsewhere/', id) AS physical_address",
         "id AS size",
     )
-    made = anabranch.spark.import_listing(
+    result = anabranch.spark.import_listing(
         lake, "sea", "main", listing, destination="in", verify="none"
     )
-    assert made.objects == 3000
+    assert result.objects == 3000
     try:
         anabranch.spark.import_listing(lake, "sea", "main", listing, destination="in")
     except Invalid as error:
@@ -93,7 +93,7 @@ spark.stop()
 """
 
 
-def test_all_functions_with_a_remote_session(tmp_path):
+def test_all_functions_work_with_a_remote_session(tmp_path):
     """The Spark Connect server and its client are separate processes."""
     pytest.importorskip("grpc_status", reason="Spark Connect is not installed")
     done = subprocess.run(

@@ -49,7 +49,7 @@ def test_import_example_runs(spark, emulated_s3, tmp_path, capsys):
     with running_server(tmp_path / "lake", env=emulated_s3.settings) as running:
         server = anabranch.spark.Server(running.url, *running.auth)
         body = {"name": "sea", "storage_namespace": f"s3://{bucket}/sea"}
-        server.calls.change("POST", body=body)
+        server.client.change("POST", body=body)
         capsys.readouterr()
         exec(example, {"spark": spark, "server": server, "options": options})  # noqa: S102
         assert capsys.readouterr().out == "5 {}\n"

@@ -204,7 +204,7 @@ def test_export_through_a_server_to_its_bucket_and_to_a_folder(spark, s3_service
     with running_server(tmp_path, env=s3_service.settings) as server:
         served = anabranch.spark.Server(server.url, *server.auth)
         body = {"name": "sea", "storage_namespace": f"s3://{name}/sea"}
-        served.calls.change("POST", body=body)
+        served.client.change("POST", body=body)
         with Lake(
             MemoryStore(), blocks, cache_folder=tmp_path / "other", signing_secret=b"s"
         ) as lake:

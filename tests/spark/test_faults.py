@@ -75,10 +75,10 @@ def test_import_can_be_repeated_after_a_worker_was_killed(spark, emulated_s3, ki
         with pytest.raises(WORKER_ERRORS, match="worker exited unexpectedly"):
             import_unverified(remote, "land", "main", listing, store=store)
         assert remote.branches.get("land", "main") == before
-        made = import_unverified(remote, "land", "main", listing, store=store)
+        result = import_unverified(remote, "land", "main", listing, store=store)
         remote.branches.create("land", "local", "main~1")
         expected = remote.import_listing("land", "local", listing.toArrow(), verify="none")
-    assert made.commit.metarange_id == expected.commit.metarange_id
+    assert result.commit.metarange_id == expected.commit.metarange_id
 
 
 def test_export_can_be_repeated_after_a_worker_was_killed(spark, filled, killing, tmp_path):

@@ -75,7 +75,7 @@ def campaign(request, tmp_path_factory):
     return campaign, summary, lost
 
 
-def test_nothing_is_lost(campaign):
+def test_attacks_on_a_sweep_lose_no_objects(campaign):
     campaign, summary, lost = campaign
     assert lost == []
     assert summary.state == "swept"
@@ -89,7 +89,7 @@ def test_nothing_is_lost(campaign):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_attack(campaign, attack):
+def test_each_attack_happens_and_loses_no_objects(campaign, attack):
     campaign, _, lost = campaign
     assert [attempt for attempt in lost if attempt.attack == attack.__name__] == []
     attempts = campaign.attempts(attack.__name__)

@@ -102,10 +102,10 @@ def test_tree_equals_that_of_staging(spark, lake, sizes, tasks, order):
     rows = [row(path, size, tag=str(size)) for path, size in sizes.items()]
     order.shuffle(rows)
     listing = spark.createDataFrame(rows, SCHEMA).repartition(tasks)
-    made = import_unverified(lake, "sea", "main", listing, committer="spark")
-    assert made.objects == len(rows)
-    assert made.commit.metarange_id == staged_tree(lake, rows)
-    assert lake.commits.get("sea", "main") == made.commit
+    result = import_unverified(lake, "sea", "main", listing, committer="spark")
+    assert result.objects == len(rows)
+    assert result.commit.metarange_id == staged_tree(lake, rows)
+    assert lake.commits.get("sea", "main") == result.commit
 
 
 def test_import_replaces_objects_under_the_destination(spark, lake):
@@ -113,7 +113,7 @@ def test_import_replaces_objects_under_the_destination(spark, lake):
     first = spark.createDataFrame(old, SCHEMA)
     import_unverified(lake, "sea", "main", first, message="first")
     new = [row("a", address="local://b/a"), row("b/c", address="local://b/c")]
-    made = import_unverified(
+    result = import_unverified(
         lake,
         "sea",
         "main",
@@ -123,10 +123,10 @@ def test_import_replaces_objects_under_the_destination(spark, lake):
         metadata={"k": "v"},
         committer="me",
     )
-    assert (made.commit.message, made.commit.committer) == ("second", "me")
-    assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
+    assert (result.commit.message, result.commit.committer) == ("second", "me")
+    assert result.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
     expected = [*old[1:], *(("x/" + each[0], *each[1:]) for each in new)]
-    assert made.commit.metarange_id == staged_tree(lake, expected)
+    assert result.commit.metarange_id == staged_tree(lake, expected)
     table = anabranch.spark.objects(spark, lake, "sea", "main")
     assert [stat.path for stat in table.orderBy("path").collect()] == ["w", "x/a", "x/b/c", "x0"]
 
@@ -135,9 +135,9 @@ def test_three_columns_are_required(spark, lake):
     listing = spark.createDataFrame(
         [("a", "local://b/a", 5)], "path STRING, physical_address STRING, size INT"
     )
-    made = import_unverified(lake, "sea", "main", listing)
+    result = import_unverified(lake, "sea", "main", listing)
     expected = ("a", "local://b/a", 5, "", datetime(1970, 1, 1, tzinfo=UTC), {}, "")
-    assert made.commit.metarange_id == staged_tree(lake, [expected])
+    assert result.commit.metarange_id == staged_tree(lake, [expected])
     with pytest.raises(Invalid, match="no column physical_address, size"):
         import_unverified(lake, "sea", "main", listing.select("path"))
 
@@ -149,8 +149,8 @@ def test_metadata_can_be_maps_or_json(spark, lake):
     others = [name for name in listing.columns if name != "metadata"]
     as_text = listing.where("path != 'c'").selectExpr(*others, "to_json(metadata) AS Metadata")
     for each, objects in ((listing, expected), (as_text, [*expected[:2], expected[3]])):
-        made = import_unverified(lake, "sea", "main", each)
-        assert made.commit.metarange_id == staged_tree(lake, objects)
+        result = import_unverified(lake, "sea", "main", each)
+        assert result.commit.metarange_id == staged_tree(lake, objects)
     with pytest.raises(Exception, match="no JSON object of texts"):  # Spark's, or Connect's
         import_unverified(lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata"))
 
@@ -177,8 +177,8 @@ def test_invalid_rows_fail_the_import_or_are_skipped(spark, lake, tmp_path):
     assert "2 with a path that came before" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
-    made = import_unverified(lake, "sea", "main", listing, unfit="skip")
-    assert made.skipped == {
+    result = import_unverified(lake, "sea", "main", listing, unfit="skip")
+    assert result.skipped == {
         "a path that came before": 2,
         "no path": 2,
         "a path of over 1024 bytes": 1,
@@ -186,8 +186,8 @@ def test_invalid_rows_fail_the_import_or_are_skipped(spark, lake, tmp_path):
         "no size": 1,
         "no physical address": 1,
     }
-    assert ("negative", "a negative size") in made.shown
-    assert made.commit.metarange_id == staged_tree(lake, good)
+    assert ("negative", "a negative size") in result.shown
+    assert result.commit.metarange_id == staged_tree(lake, good)
 
 
 def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
@@ -199,7 +199,7 @@ def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
     with pytest.raises(Invalid, match="1 with an address of another store"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
     rejected = tmp_path / "rejected.csv"
-    made = anabranch.spark.import_listing(
+    result = anabranch.spark.import_listing(
         lake,
         "sea",
         "main",
@@ -207,7 +207,7 @@ def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
         unfit="skip",
         left_out=rejected,
     )
-    assert (made.objects, sum(made.skipped.values())) == (1, 3)
+    assert (result.objects, sum(result.skipped.values())) == (1, 3)
     reasons = {each["path"]: each["reason"] for each in pa_csv.read_csv(rejected).to_pylist()}
     assert reasons == {
         "b": "an address of another store",
@@ -229,11 +229,11 @@ def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     assert "'b' (local://raw/b): is 2 bytes, the listing says 1" in caught.value.message
     assert lake.branches.get("sea", "main") == before
     rejected = tmp_path / "rejected.parquet"
-    made = anabranch.spark.import_listing(
+    result = anabranch.spark.import_listing(
         *(lake, "sea", "main", listing), verify="all", unfit="skip", left_out=rejected
     )
-    assert made.objects == 1
-    assert made.skipped == {
+    assert result.objects == 1
+    assert result.skipped == {
         "a size that is not the object's": 1,
         "an object that is not stored": 1,
     }
@@ -241,8 +241,8 @@ def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     assert reasons == {"b": "is 2 bytes, the listing says 1", "c": "not stored"}
     good = listing.where("path = 'a'")
     assert anabranch.spark.import_listing(lake, "sea", "main", good).objects == 1
-    made = anabranch.spark.import_listing(lake, "sea", "main", listing, verify="none")
-    assert made.objects == 3
+    result = anabranch.spark.import_listing(lake, "sea", "main", listing, verify="none")
+    assert result.objects == 3
 
 
 def test_empty_listing_and_dirty_branch_are_refused(spark, lake):
@@ -284,10 +284,10 @@ def test_tree_equals_that_of_a_lakefs_commit(spark, importing):
         "timestamp_seconds(mtime) AS last_modified",
         "coalesce(content_type, 'application/octet-stream') AS content_type",
     )
-    made = import_unverified(importing, "sea", "main", listing.repartition(3))
-    assert made.objects == 120_000
+    result = import_unverified(importing, "sea", "main", listing.repartition(3))
+    assert result.objects == 120_000
     repository = importing.core.repositories.get("sea")
-    ours = importing.core.trees.open(repository, made.commit.metarange_id)
+    ours = importing.core.trees.open(repository, result.commit.metarange_id)
     recorded = json.loads((FIXTURE / "commits.json").read_text())
     theirs = kernel.Tables().tree(
         next(each["meta_range_id"] for each in recorded["commits"] if each["message"] == "first"),
@@ -308,9 +308,9 @@ def test_ranges_of_many_tasks_equal_those_of_a_single_writer(spark, lake, tmp_pa
         "md5(string(id + 1)) AS checksum",
         "timestamp_seconds(1700000000 + id) AS last_modified",
     )
-    made = import_unverified(lake, "sea", "main", listing.repartitionByRange(7, "path"))
-    assert made.objects == 400_000
+    result = import_unverified(lake, "sea", "main", listing.repartitionByRange(7, "path"))
+    assert result.objects == 400_000
     single = _sort(listing).coalesce(1).sort("path").toArrow()
     listed = map(to_listed, single.to_batches())
     reader = pa.RecordBatchReader.from_batches(WRITTEN, RowValidator("").batches(listed))
-    assert made.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id
+    assert result.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

@@ -122,8 +122,8 @@ def test_import_to_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, 
         assert "S3Store" in refused.value.hint
         for part in (listing, listing.where("size < 50")):  # to an empty branch, and to a commit
             options = {"destination": "in", "committer": "me", "message": "m"}
-            made = import_unverified(remote, "land", "main", part, store=store, **options)
-            assert made.commit.metarange_id == import_locally(lake, part, **options).metarange_id
+            result = import_unverified(remote, "land", "main", part, store=store, **options)
+            assert result.commit.metarange_id == import_locally(lake, part, **options).metarange_id
         objects = anabranch.spark.objects(spark, remote, "land", "main", store=store)
         assert objects.count() == 50
 
@@ -143,14 +143,14 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
             anabranch.spark.prefix_listing(spark, remote, root)
         listing = anabranch.spark.prefix_listing(spark, remote, root, store=store)
         assert listing.rdd.getNumPartitions() > 4
-        made = import_unverified(*(remote, "land", "main", listing), store=store, destination="x")
-        assert made.objects == len(names)
+        result = import_unverified(*(remote, "land", "main", listing), store=store, destination="x")
+        assert result.objects == len(names)
         source = ImportSource(type="common_prefix", path=root, destination="x")
         request = ImportRequest(branch="other", sources=[source], committer="me")
         import_id = remote.imports.start("land", request)
         while not (status := remote.imports.status("land", "other", import_id)).ended:
             time.sleep(0.01)
-        assert status.metarange_id == made.commit.metarange_id
+        assert status.metarange_id == result.commit.metarange_id
         remote.blocks.put(root, [b""])  # a directory marker
         for prefix in (root, f"{root}day=0"):
             listing = anabranch.spark.prefix_listing(spark, remote, prefix, store=store)
@@ -158,21 +158,21 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
 
 
 def test_import_through_a_server(spark, lake, listing, served, repository, store):
-    made = import_unverified(
+    result = import_unverified(
         *(served, repository.id, "main", listing), store=store, message="All", metadata={"k": "v"}
     )
-    assert made.objects == 3_000
-    assert made.commit.message == "All"
-    assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
+    assert result.objects == 3_000
+    assert result.commit.message == "All"
+    assert result.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
     first = import_locally(lake, listing)
-    assert made.commit.metarange_id == first.metarange_id
+    assert result.commit.metarange_id == first.metarange_id
     head = repository.branch("main").head.get_commit()
-    assert (head.id, len(head.parents)) == (made.commit.id, 1)
+    assert (head.id, len(head.parents)) == (result.commit.id, 1)
     part = listing.where("size % 2 = 0")
     second = import_unverified(
         *(served, repository.id, "main", part), store=store, destination="p03"
     ).commit
-    assert second.parents == (made.commit.id,)
+    assert second.parents == (result.commit.id,)
     assert second.metarange_id == import_locally(lake, part, destination="p03").metarange_id
     assert branches(repository) == {"main"}
     assert anabranch.spark.objects(spark, served, repository.id, "main").count() > 3_000
@@ -187,9 +187,9 @@ def test_import_to_google_cloud_storage(spark, emulated_s3, tmp_path):
     with running_server(tmp_path, env=emulated_s3.google_settings) as server:
         served = anabranch.spark.Server(server.url, *server.auth)
         repository = create_repository(served, "gs://tasks-of-google")
-        made = import_unverified(served, repository.id, "main", listing, store=store).commit
+        result = import_unverified(served, repository.id, "main", listing, store=store).commit
         with lake_over(emulated_s3.gcs_blocks(), "gs://tasks-of-google", tmp_path) as lake:
-            assert made.metarange_id == import_locally(lake, listing).metarange_id
+            assert result.metarange_id == import_locally(lake, listing).metarange_id
         assert len(list(repository.branch("main").objects(max_amount=10))) == 10
 
 
@@ -204,9 +204,9 @@ def test_import_to_azure_blob_storage(spark, azure, tmp_path):
         root = f"https://{account}.blob.core.windows.net/tasks-of-azure"
         repository = create_repository(served, root)
         listing = listing_at(spark, f"{root}/elsewhere")
-        made = import_unverified(served, repository.id, "main", listing, store=store).commit
+        result = import_unverified(served, repository.id, "main", listing, store=store).commit
         with lake_over(azure.blocks(), root, tmp_path) as lake:
-            assert made.metarange_id == import_locally(lake, listing).metarange_id
+            assert result.metarange_id == import_locally(lake, listing).metarange_id
 
 
 def test_import_retries_throttled_requests(lake, listing, emulated_s3, tmp_path):
@@ -236,10 +236,10 @@ def test_import_retries_throttled_requests(lake, listing, emulated_s3, tmp_path)
         remote.repositories.create("land", "s3://tasks-throttled/land")
         emulated_s3.answer = throttling
         try:
-            made = import_unverified(remote, "land", "main", listing, store=store)
+            result = import_unverified(remote, "land", "main", listing, store=store)
         finally:
             emulated_s3.answer = None
-        assert made.commit.metarange_id == import_locally(lake, listing).metarange_id
+        assert result.commit.metarange_id == import_locally(lake, listing).metarange_id
         assert len([each for each in throttled if each[0] == "PUT"]) >= 2
 
 
@@ -288,8 +288,8 @@ def test_rows_are_verified_through_a_server(spark, served, repository, store, bu
     with pytest.raises(Invalid, match="1 with an address of another store"):
         import_rows(listing)
     assert repository.branch("main").head.id == before
-    made = import_rows(listing, verify="all", unfit="skip")
-    assert (made.objects, made.skipped) == (
+    result = import_rows(listing, verify="all", unfit="skip")
+    assert (result.objects, result.skipped) == (
         1,
         {
             "an ETag that is not the object's": 1,
@@ -341,11 +341,13 @@ def test_concurrent_commit_before_the_merge_is_kept(
             main.commit("Theirs")
 
     monkeypatch.setattr(ServerTarget, "_commit_tree", late)
-    made = import_unverified(served, repository.id, "main", listing, store=store, destination="in")
+    result = import_unverified(
+        served, repository.id, "main", listing, store=store, destination="in"
+    )
     paths = {each.path for each in main.objects(max_amount=10)}
     assert "in/p00/f000000" in paths
     assert main.object("theirs").reader().read() == b"theirs"
-    assert main.head.get_commit().parents == list(made.commit.parents)
+    assert main.head.get_commit().parents == list(result.commit.parents)
     assert branches(repository) == {"main"}
 
 
@@ -365,9 +367,9 @@ def test_objects_of_a_commit_during_the_merge_are_replaced(
 
     monkeypatch.setattr(ServerTarget, "_merge", late)
     few = listing.where("size < 9")
-    made = import_unverified(served, repository.id, "main", few, store=store, destination="in")
+    result = import_unverified(served, repository.id, "main", few, store=store, destination="in")
     paths = {each.path for each in main.objects(max_amount=20)}
     assert paths == {"theirs", *(f"in/p{size % 7:02}/f{size:06}" for size in range(9))}
-    assert main.head.get_commit().id == made.commit.id
+    assert main.head.get_commit().id == result.commit.id
     assert [each.message for each in main.log(max_amount=3)][-1] == "Theirs"
     assert branches(repository) == {"main"}

@@ -100,9 +100,9 @@ class Sea:
         for key, _ in list(self.lake.keyvalue.scan(PINS)):
             self.lake.keyvalue.apply([Write(PINS, key, None)])
 
-    def export(self, spark, act):
-        """Exports the head, and calls `act` when the export has begun."""
-        pending = iter([act])
+    def export(self, spark, callback):
+        """Exports the head, and calls `callback` when the export has begun."""
+        pending = iter([callback])
 
         def clock():
             next(pending, lambda: None)()
@@ -116,12 +116,12 @@ class Sea:
 
 
 def test_export_pins_its_commit(spark, sea):
-    def act():
+    def during_export():
         assert sea.pinned == {sea.head}
         sea.expire_head()
         assert sea.sweep() == 0
 
-    assert sea.export(spark, act).stored == len(PATHS)
+    assert sea.export(spark, during_export).stored == len(PATHS)
     assert {path: (sea.folder / "out" / path).read_text() for path in PATHS} == dict(
         zip(PATHS, PATHS, strict=True)
     )
@@ -130,13 +130,13 @@ def test_export_pins_its_commit(spark, sea):
 
 
 def test_export_that_lost_its_pin_raises_conflict(spark, sea):
-    def act():
+    def during_export():
         sea.expire_head()
         sea.lose_pins()
         assert sea.sweep() == len(PATHS)
 
     with pytest.raises(Conflict) as lost:
-        sea.export(spark, act)
+        sea.export(spark, during_export)
     assert lost.value.kind == "pin_lost"
     assert lost.value.hint
     assert sea.pinned == set()
@@ -352,7 +352,7 @@ def test_server_without_pins_is_read_with_a_warning(caplog):
     with ThreadingHTTPServer(("127.0.0.1", 0), WithoutPins) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        pin = ServerPin(anabranch.spark.Server(url, "key", "secret").calls, "sea")
+        pin = ServerPin(anabranch.spark.Server(url, "key", "secret").client, "sea")
         with hold_lease(pin, ["0" * 64]) as lease:
             lease.verify()
         server.shutdown()

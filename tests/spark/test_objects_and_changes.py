@@ -132,7 +132,7 @@ def test_changes_equal_those_of_a_diff(spark, filled, prefix):
         assert rows(table) == diff(filled, left, right, prefix)
 
 
-def test_changes_of_empty_and_of_equal_commits(spark, filled):
+def test_changes_of_an_empty_commit_are_additions_and_of_equal_commits_none(spark, filled):
     root = filled.commits.log("sea", "main", amount=10).items[-1].id
     assert rows(anabranch.spark.objects(spark, filled, "sea", root)) == []
     table = anabranch.spark.changes(spark, filled, "sea", root, "before", entries_per_task=50)

@@ -154,7 +154,7 @@ def test_unknown_repository_or_branch_is_an_error_before_the_block(
     assert branches(repository) == ["main"]
 
 
-def test_transactions_in_a_lake(spark, lake):
+def test_transactions_in_a_lake_commit_and_conflict_like_on_a_server(spark, lake):
     def put(branch, path, checksum):
         entry = Entry(address=path, address_type=1, size=1, mtime=1, checksum=checksum)
         lake.core.changes.put(lake.repositories.get("sea"), branch, path, entry)

@@ -51,7 +51,7 @@ def local_collector(_, lake, blocks, strikes, folder, clock):
 def served_collector(served, _, blocks, strikes, folder, clock):
     """A collector with access to the server only."""
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
-    calls = AttackedCalls(Server(*served).calls, strikes.at)
+    calls = AttackedCalls(Server(*served).client, strikes.at)
     installation = ServedInstallation(calls, blocks, tables, Identifiers(clock))
     return Collector(installation, blocks, folder, clock=clock)
 

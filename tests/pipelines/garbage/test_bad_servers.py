@@ -53,7 +53,7 @@ def data(tmp_path):
 def open_installation(server, data, folder, before=lambda _: None):
     blocks = LocalBlocks(data / "block")
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
-    calls = AttackedCalls(Server(server.url, *server.auth).calls, before)
+    calls = AttackedCalls(Server(server.url, *server.auth).client, before)
     return ServedInstallation(calls, blocks, tables, Identifiers(time.time)), blocks
 
 

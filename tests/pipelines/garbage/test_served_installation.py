@@ -153,14 +153,14 @@ def test_server_without_paths_of_staged_objects_checks_only_commits(
     lake, served, data, tmp_path, refuses
 ):
     refer_to_lost(lake, namespace_of(lake), random.Random(3))
-    served.calls, calls = OlderServer(served.calls, refuses), served.calls
+    served.client, client = OlderServer(served.client, refuses), served.client
     try:
         blocks = LocalBlocks(data / "block")
         installation = served_installation(served, blocks, tmp_path)
         collector = Collector(installation, blocks, tmp_path / "gc", clock=time.time)
         rows, _, _, checked = missing(collector)
     finally:
-        served.calls = calls
+        served.client = client
     assert checked == "committed"
     assert rows
     assert not [row for row in rows if any(name.startswith("staged") for name in row[3])]

@@ -89,7 +89,7 @@ def _run(sweep: AttackedSweep) -> Summary:
     strikes = Strikes(1)
     blocks = LocalBlocks(sweep.root)
     tables = TableCache(blocks, folder / "tables", _CACHE_BYTES, verify=kernel.verify_table)
-    calls = AttackedCalls(Server(*sweep.target).calls, strikes.at)
+    calls = AttackedCalls(Server(*sweep.target).client, strikes.at)
     installation = ServedInstallation(calls, blocks, tables, Identifiers(time.time))
     collector = Collector(installation, blocks, folder / "gc", clock=time.time)
     store = AttackedStore(sweep.root, campaign._replace(at_once=sweep.by_tasks))

@@ -199,7 +199,7 @@ def _status(status: Any) -> FileStatus:
 
 
 def _allocate(java: Any) -> Any:
-    """Returns `ByteBuffer::allocate` as a function that Java calls without calling Python."""
+    """Returns `ByteBuffer::allocate`, a function that Java calls without a callback to Python."""
     lang = java.java.lang
     buffer, number = lang.Class.forName("java.nio.ByteBuffer"), lang.Integer.TYPE
     handle = lang.invoke.MethodHandles.publicLookup().findStatic(

@@ -107,7 +107,7 @@ def _requests(call: Call) -> ServerRequests | None:
     from anabranch.spark.sources.server_source import Server  # noqa: PLC0415
 
     found = resolve(call.environment, server=call.arguments.through)
-    return Server(found.server, found.access_key_id, found.secret_access_key).calls
+    return Server(found.server, found.access_key_id, found.secret_access_key).client
 
 
 def _sweep(call: Call, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:

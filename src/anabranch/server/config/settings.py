@@ -64,7 +64,7 @@ class Encrypt(SettingsGroup, frozen=True, kw_only=True):
     secret_key: Annotated[
         Secret,
         SettingDoc(
-            "Encrypts secret access keys and signs login tokens; after a change, no user can log in",
+            "Encrypts secret access keys and signs login tokens; a change locks all users out",
             under_data="keys/encrypt",
             shared=True,
         ),

@@ -49,7 +49,7 @@ def changes(
     entries_per_task: int = ENTRIES_PER_TASK,
     store: Opener | None = None,
 ) -> DataFrame:
-    """Returns the changes from `left` to `right`, as a two-dot diff: change (added, removed or
+    """Returns the changes from `left` to `right`, like a two-dot diff: change (added, removed or
     changed), path, and the objects of `left` and `right` with the columns of `objects`; null where
     the object does not exist. References and errors are as for `objects`.
     """

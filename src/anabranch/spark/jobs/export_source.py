@@ -99,8 +99,8 @@ class _ServerSource:
     """A repository of a server."""
 
     def __init__(self, server: Server, name: str, store: Opener, blocks: BlockStore) -> None:
-        self._calls = server.calls
-        self._references = ServerReferences(server.calls, name)
+        self._client = server.client
+        self._references = ServerReferences(server.client, name)
         self.blocks = blocks
         self.opener = store
         namespace = kept_namespace(server.storage_namespace(name), blocks)
@@ -119,12 +119,12 @@ class _ServerSource:
 
     def new_pin(self) -> HeldPin:
         """Returns a pin of the server."""
-        return ServerPin(self._calls, self.repository.id)
+        return ServerPin(self._client, self.repository.id)
 
     def namespaces(self) -> Mapping[str, str]:
         """Returns the storage namespaces of all repositories that the user may see."""
         namespaces = {
             each["id"]: kept_namespace(each["storage_namespace"], self.blocks)
-            for each in self._calls.items()
+            for each in self._client.items()
         }
         return {**namespaces, self.repository.id: self.repository.storage_namespace}

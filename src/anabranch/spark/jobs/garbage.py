@@ -256,7 +256,7 @@ def served_installation(server: Server, blocks: BlockStore, folder: Path) -> Ser
     tables are cached in a local folder.
     """
     tables = TableCache(blocks, folder / "tables", _CACHE_BYTES, verify=kernel.verify_table)
-    return ServedInstallation(server.calls, blocks, tables, Identifiers(time.time))
+    return ServedInstallation(server.client, blocks, tables, Identifiers(time.time))
 
 
 def _deduplicate_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,7 @@ _TOTALS = "objects BIGINT, size BIGINT, late BIGINT"
 _TOTALS_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("late", pa.int64())])
 
 
-class _Share(NamedTuple):
+class _TaskParameters(NamedTuple):
     """The parameters of a task; `rate` is the rate of one task, in objects a second."""
 
     store: Opener
@@ -78,7 +78,9 @@ class SparkSweep:
         self._tasks = tasks
         self._rate = rate
         self._ticks = ticks
-        self._share = _Share(store, namespace.prefix, None if rate is None else rate / tasks)
+        self._parameters = _TaskParameters(
+            store, namespace.prefix, None if rate is None else rate / tasks
+        )
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
         """Removes the objects of batches of candidates and yields the results of each round. Raises
@@ -86,7 +88,7 @@ class SparkSweep:
         """
         liveness = LivenessRecheck(self._reachability)
         rounds = Rounds(batches)
-        amount = self._first()
+        amount = self._first_amount()
         with self._fence.register():
             while (candidates := rounds.take(amount)).num_rows:
                 names = candidates.column("address").to_pylist()
@@ -100,12 +102,12 @@ class SparkSweep:
                 self._fence.end_round()
                 self._progress.advance(candidates.num_rows)
                 yield Removed(removed, size, revived, late)
-                amount = self._next(amount, self._ticks() - began)
+                amount = self._next_amount(amount, self._ticks() - began)
 
-    def _first(self) -> int:
-        return self._next(BATCH_SIZE * self._tasks, _ROUND_SECONDS)
+    def _first_amount(self) -> int:
+        return self._next_amount(BATCH_SIZE * self._tasks, _ROUND_SECONDS)
 
-    def _next(self, amount: int, seconds: float) -> int:
+    def _next_amount(self, amount: int, seconds: float) -> int:
         """Returns the number of objects of the next round, from the number and the duration of the
         last.
         """
@@ -117,21 +119,23 @@ class SparkSweep:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
         frame = self._spark.createDataFrame(table).repartition(self._tasks)
-        work = partial(_remove, self._share, deadline.elsewhere)
+        work = partial(_remove, self._parameters, deadline.elsewhere)
         with self._fence.track_removal():
             totals = frame.mapInArrow(work, _TOTALS).collect()
         removed, size, late = (sum(row[name] for row in totals) for name in _TOTALS_ARROW.names)
         if removed + late != dead.num_rows:
-            raise Corrupt(f"Spark was given {removed + late} of {dead.num_rows} objects")
+            raise Corrupt(f"Spark tasks processed {removed + late} of {dead.num_rows} objects")
         return removed, size
 
 
 def _remove(
-    share: _Share, deadline: Deadline, batches: Iterable[pa.RecordBatch]
+    parameters: _TaskParameters, deadline: Deadline, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     began, removed, size, late = time.monotonic(), 0, 0, 0
-    amount = BATCH_SIZE if share.rate is None else max(1, min(BATCH_SIZE, int(share.rate)))
-    with open_store(share.store) as blocks:
+    amount = (
+        BATCH_SIZE if parameters.rate is None else max(1, min(BATCH_SIZE, int(parameters.rate)))
+    )
+    with open_store(parameters.store) as blocks:
         for batch in batches:
             names = batch.column("address").to_pylist()
             for start in range(0, len(names), amount):
@@ -139,12 +143,12 @@ def _remove(
                 if deadline.passed():
                     late += len(batch_names)
                     continue
-                addresses = [share.prefix + name for name in batch_names]
+                addresses = [parameters.prefix + name for name in batch_names]
                 delete_with_backoff(blocks, addresses, deadline)
                 removed += len(addresses)
                 size += pc.sum(batch.column("size").slice(start, amount)).as_py() or 0
-                if share.rate is not None:
-                    ahead = removed / share.rate - (time.monotonic() - began)
+                if parameters.rate is not None:
+                    ahead = removed / parameters.rate - (time.monotonic() - began)
                     time.sleep(max(0.0, ahead))
     totals = [pa.array([value], pa.int64()) for value in (removed, size, late)]
     yield pa.RecordBatch.from_arrays(totals, schema=_TOTALS_ARROW)

@@ -46,8 +46,8 @@ class ServerTarget:
                 " on the server with the command `import`.",
             )
         _require_same_store(server, store, namespace)
-        self._calls = server.calls
-        self._references = ServerReferences(server.calls, repository)
+        self._client = server.client
+        self._references = ServerReferences(server.client, repository)
         self._repository = repository
         self._sweeps_begun: int | None = None
         self.tables = StoredTables(store, namespace)
@@ -59,10 +59,10 @@ class ServerTarget:
         if request.committer:
             raise Invalid("a committer cannot be set: it is the user of the server's key pair")
         location = (self._repository, "branches", request.branch, "diff")
-        if self._calls.get(*location, amount="1")["results"]:
+        if self._client.get(*location, amount="1")["results"]:
             raise DirtyBranch("uncommitted changes (dirty branch)")
         try:
-            self._sweeps_begun = int(self._calls.get(self._repository, "gc", "sweeps")["begun"])
+            self._sweeps_begun = int(self._client.get(self._repository, "gc", "sweeps")["begun"])
         except NotFound as error:
             if UNKNOWN_OPERATION not in error.message:
                 raise
@@ -79,10 +79,10 @@ class ServerTarget:
         while True:
             head = merged.id if merged else self._references.branch(request.branch).commit_id
             before = self._references.commit(head).metarange_id
-            tree = self._replaced(before, written.metarange_id, prefix)
+            tree = self._replace_destination(before, written.metarange_id, prefix)
             if merged and tree == before:
                 return merged
-            with self._hidden(head) as name:
+            with self._hidden_branch(head) as name:
                 self._commit_tree(name, tree, request)
                 if merged or self._references.branch(request.branch).commit_id == head:
                     merged = self._merge(name, request)
@@ -91,8 +91,8 @@ class ServerTarget:
                     # a concurrent commit was merged: replace its objects under the destination, too
 
     @contextmanager
-    def _hidden(self, head: str) -> Iterator[str]:
-        """Gives a hidden branch at a commit and deletes it afterwards."""
+    def _hidden_branch(self, head: str) -> Iterator[str]:
+        """Creates a hidden branch at a commit and deletes it when the context ends."""
         name = f"import-{secrets.token_hex(8)}"
         self._references.create_hidden(name, head)
         try:
@@ -102,7 +102,7 @@ class ServerTarget:
             raise
         self._references.delete_branch(name)
 
-    def _replaced(self, head: str, imported: str, prefix: bytes) -> str:
+    def _replace_destination(self, head: str, imported: str, prefix: bytes) -> str:
         """Returns the tree of the head with the destination replaced by the imported tree."""
         if head == kernel.EMPTY_TREE_ID:
             return imported
@@ -123,7 +123,7 @@ class ServerTarget:
         query = {"source_metarange": tree}
         if self._sweeps_begun is not None:
             query["sweeps_begun"] = str(self._sweeps_begun)
-        self._calls.change(
+        self._client.change(
             "POST",
             *(self._repository, "branches", name, "commits"),
             query=query,
@@ -132,7 +132,7 @@ class ServerTarget:
 
     def _merge(self, name: str, request: ListingRequest) -> Commit:
         """Merges a hidden branch into the branch of the import and returns the new commit."""
-        response = self._calls.change(
+        response = self._client.change(
             "POST",
             *(self._repository, "refs", name, "merge", request.branch),
             body={
@@ -152,7 +152,7 @@ def _require_same_store(server: Server, store: Opener, namespace: str) -> None:
     with open_store(store) as blocks:
         ours = blocks.config.blockstore_type
         accepted = blocks.accepts(namespace)
-    theirs = server.calls.storage_config().get("blockstore_type", ours)
+    theirs = server.client.storage_config().get("blockstore_type", ours)
     if ours != theirs or not accepted:
         raise Invalid(
             f"{namespace}: the server's store is {theirs}, but the given store is {ours}"

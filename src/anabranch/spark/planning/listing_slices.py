@@ -34,8 +34,9 @@ class Slice(NamedTuple):
 
 
 def cut_names(first_after: FirstAfter, slices: int) -> list[Slice]:
-    """Returns about this many slices that together contain all names. They are more if a prefix has
-    many next characters, and fewer if names are few or differ only in their ends.
+    """Returns about `slices` slices that together contain all names. There are more slices if a
+    prefix has many different next characters, and fewer if there are few names or if names differ
+    only at their ends.
     """
     requests = 0
 

@@ -65,7 +65,7 @@ def pin_for_query(references: References, commit_ids: Iterable[str]) -> None:
 
 
 class _PinnedCommits:
-    """The pinned commits of a repository. Calls `on_end` when all are released."""
+    """The pinned commits of one repository. Calls `on_end` when all are released."""
 
     def __init__(self, references: References, on_end: Callable[[], object]) -> None:
         self._references = references
@@ -145,7 +145,7 @@ _lock = threading.Lock()
 
 
 def _pinned_commits(key: _RepositoryKey, references: References) -> _PinnedCommits:
-    """Returns the pinned commits of a repository, none if it is new."""
+    """Returns the record of the pinned commits of a repository; creates it if necessary."""
 
     def remove() -> None:
         with _lock:

@@ -63,7 +63,7 @@ class Repository(NamedTuple):
 def open_references(source: Source, repository: str) -> References:
     """Returns the references of a repository, without checking that it exists."""
     if isinstance(source, Server):
-        return ServerReferences(source.calls, repository)
+        return ServerReferences(source.client, repository)
     return LakeReferences(source, repository)
 
 

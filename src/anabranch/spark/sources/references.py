@@ -145,24 +145,24 @@ class LakeReferences:
 class ServerReferences:
     """The references of a repository of a server. The committer is the user of the key pair."""
 
-    def __init__(self, calls: RepositoriesClient, repository: str) -> None:
-        self._calls = calls
+    def __init__(self, client: RepositoriesClient, repository: str) -> None:
+        self._client = client
         self._repository = repository
 
     def commit(self, reference: str) -> Commit:
         """Returns the commit that a reference resolves to."""
-        return _parse_commit(self._calls.get(self._repository, "commits", reference))
+        return _parse_commit(self._client.get(self._repository, "commits", reference))
 
     def log(self, reference: str, *, first_parent: bool = False) -> Iterator[Commit]:
         """Yields a commit and its ancestors."""
-        commits = self._calls.items(
+        commits = self._client.items(
             self._repository, "refs", reference, "commits", first_parent=str(first_parent).lower()
         )
         return map(_parse_commit, commits)
 
     def branch(self, name: str) -> Pointer:
         """Returns a branch."""
-        branch = self._calls.get(self._repository, "branches", name)
+        branch = self._client.get(self._repository, "branches", name)
         return Pointer(branch["id"], branch["commit_id"])
 
     def branches(self, prefix: str = "") -> Iterator[Pointer]:
@@ -176,15 +176,15 @@ class ServerReferences:
     def create_hidden(self, name: str, source: str) -> None:
         """Creates a hidden branch."""
         body = {"name": name, "source": source, "hidden": True}
-        self._calls.change("POST", self._repository, "branches", body=body)
+        self._client.change("POST", self._repository, "branches", body=body)
 
     def delete_branch(self, name: str) -> None:
         """Deletes a branch and its uncommitted changes."""
-        self._calls.change("DELETE", self._repository, "branches", name)
+        self._client.change("DELETE", self._repository, "branches", name)
 
     def commit_staged(self, branch: str, message: str, metadata: Mapping[str, str]) -> None:
         """Commits the uncommitted changes of a branch."""
-        self._calls.change(
+        self._client.change(
             "POST",
             *(self._repository, "branches", branch, "commits"),
             body={"message": message, "metadata": dict(metadata)},
@@ -194,7 +194,7 @@ class ServerReferences:
         self, source: str, destination: str, message: str, metadata: Mapping[str, str]
     ) -> None:
         """Merges a branch into another."""
-        self._calls.change(
+        self._client.change(
             "POST",
             *(self._repository, "refs", source, "merge", destination),
             body={"message": message, "metadata": dict(metadata)},
@@ -202,10 +202,10 @@ class ServerReferences:
 
     def new_pin(self, name: str = "") -> HeldPin:
         """Returns a pin of the server."""
-        return ServerPin(self._calls, self._repository, name)
+        return ServerPin(self._client, self._repository, name)
 
     def _pointers(self, kind: str, prefix: str) -> Iterator[Pointer]:
-        for pointer in self._calls.items(self._repository, kind, prefix=prefix):
+        for pointer in self._client.items(self._repository, kind, prefix=prefix):
             yield Pointer(pointer["id"], pointer["commit_id"])
 
 

@@ -27,8 +27,8 @@ UNKNOWN_OPERATION = "invalid API endpoint"
 class ServerPin:
     """A pin in a repository of a server. It does nothing if the server does not support pins."""
 
-    def __init__(self, calls: RepositoriesClient, repository: str, name: str = "") -> None:
-        self._calls = calls
+    def __init__(self, client: RepositoriesClient, repository: str, name: str = "") -> None:
+        self._client = client
         self._segments = (repository, "gc", "pins", name or str(uuid.uuid4()))
         self._supported = True
 
@@ -43,7 +43,7 @@ class ServerPin:
             _log.warning(
                 "%s: this server cannot pin commits: garbage collection may remove objects of "
                 "commits that expire while they are read",
-                self._calls.url,
+                self._client.url,
             )
 
     def renew(self, seconds: int) -> None:
@@ -63,6 +63,6 @@ class ServerPin:
         timeout: float = _TIMEOUT,
     ) -> None:
         if self._supported:
-            self._calls.change(
+            self._client.change(
                 *(method, *self._segments, *segments), body=body, query=query, timeout=timeout
             )

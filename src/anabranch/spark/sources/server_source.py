@@ -25,14 +25,14 @@ class Server:
         if not url.startswith(("http://", "https://")):
             raise Invalid(f"{url}: not the URL of a server", hint="Use http://… or https://….")
         self.url = url.rstrip("/")
-        self.calls = RepositoriesClient(self.url, access_key_id, secret_access_key)
+        self.client = RepositoriesClient(self.url, access_key_id, secret_access_key)
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
 
     def storage_namespace(self, repository: str) -> str:
         """Returns the storage namespace of a repository. Raises NotFound."""
-        return str(self.calls.get(repository)["storage_namespace"])
+        return str(self.client.get(repository)["storage_namespace"])
 
     def tables(self, repository: str) -> ServerTables:
         """Returns a repository's tables."""
@@ -44,7 +44,7 @@ class Server:
         """
         location = (repository, "metadata", "object", "range", table_id)
         try:
-            with self.calls.download(*location) as content, path.open("wb") as file:
+            with self.client.download(*location) as content, path.open("wb") as file:
                 file.writelines(content.chunks)
         except NotFound as error:
             raise Gone(
