@@ -107,7 +107,7 @@ class Lake(Catalog):
         Inventory, of which the keys that begin with `prefix` are taken. For the others, see
         ListingRequest.
 
-        Raises NotFound for what is not there and for an empty listing, Invalid for what can be no
+        Raises NotFound for missing files and an empty listing, Invalid for what can be no
         listing, for rows that can be no objects, for a sample with rows that do not name an object
         as it is stored (kind unverified_rows), and without the libraries that it needs, Corrupt
         for files that cannot be read, DirtyBranch, ReadOnlyRepository without `force`. The branch

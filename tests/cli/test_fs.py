@@ -189,7 +189,7 @@ def test_errors(ana, lake, folder):
     assert (ran.code, ran.raw) == (1, b"")
     assert ran.err.splitlines()[-1] == "hint:  Did you mean deep/file.csv?"
     ran = ana("fs", "stat", lake.at("main/other"))
-    assert f"`anabranch fs ls {lake.at('main')}` shows what is there." in ran.err
+    assert f"`anabranch fs ls {lake.at('main')}` lists the existing objects." in ran.err
     ran = ana("fs", "cat", lake.at("mian/deep/file.csv"))
     assert ran.err.splitlines()[-1] == "hint:  Did you mean main?"
     for words, message in [

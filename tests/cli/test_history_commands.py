@@ -18,7 +18,7 @@ def test_a_rebase(ana, lake):
     head = lake.head("side")
     assert ran.out == (
         f"Rebased {lake.at('side')} onto main at {head}: 1 commit replayed, "
-        "1 dropped whose changes were there already\n"
+        "1 dropped that the new base has already\n"
     )
     assert ana.ok("show", lake.at("side"), "--json").json["parents"] == [base]
     again = ana.ok("rebase", lake.at("side"), lake.at("main"), "-y", "--json").json

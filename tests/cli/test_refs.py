@@ -74,7 +74,7 @@ def test_what_is_no_manifest_is_refused(ana, bare, tmp_path, manifest, reason):
     file.write_bytes(manifest)
     ran = ana("refs", "restore", bare, "--manifest", file)
     assert ran.code == 1
-    assert f"{file} is no manifest of references: " in ran.err
+    assert f"{file} is not a manifest of references: " in ran.err
     assert reason in ran.err
     assert ana.ok("branch", "list", bare).out == ""
 

@@ -179,7 +179,7 @@ def test_merges_do_not_fragment_ranges(lake, shared, ours, theirs):
 @patient
 @given(records(), changes(), changes())
 def test_a_merge_that_takes_nothing_writes_the_same_ranges(lake, shared, ours, theirs):
-    """Cherry-picking what is there already leaves trees that commits made at once as they are."""
+    """Cherry-picking changes that the branch has already leaves its tree unchanged."""
     base = lake.write(shared)
     source = lake.write(tree_model.applied(shared, theirs))
     dest = lake.write(tree_model.applied(tree_model.applied(shared, ours), theirs))

@@ -130,7 +130,7 @@ def test_undeclared_build_argument_is_rejected():
         ("FROM lakefs://sea", "1:6", "expected a branch, tag or commit behind"),
         ("FROM lakefs://sea/main/a/", "1:6", "expected a whole reference"),
         ("FROM lakefs://sea/main$", "1:6", "expected a reference without [$]"),
-        ("FROM lakefs://sea/main~x", "1:6", "'x' is no number"),
+        ("FROM lakefs://sea/main~x", "1:6", "'x' is not a number"),
         ("FROM lakefs://SEA/main", "1:6", "'SEA' cannot name a repository"),
         ("FROM lakefs://image:", "1:6", "'image:' cannot name a repository"),
         ("FROM scratch AS base", "1:14", "expected the end of the instruction, found 'AS'"),

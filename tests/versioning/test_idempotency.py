@@ -81,7 +81,7 @@ def commit(lake):
                 message="m",
                 committer=principal,
                 allow_empty=True,
-                extra_writes=repetition.beside(lambda commit: commit.id),
+                extra_writes=repetition.extra_writes(lambda commit: commit.id),
             )
             return Response(201, made.id.encode())
 
@@ -158,7 +158,7 @@ def test_concurrent_equal_request_wins(commit, lake):
     def late(made):
         if not firsts:
             firsts.append(commit("key")[0])
-        return repetition.beside(lambda made: made.id)(made)
+        return repetition.extra_writes(lambda made: made.id)(made)
 
     def handler():
         return lake.commits.commit(

@@ -29,7 +29,7 @@ def admitted_address(blocks: BlockStore, address: str) -> str:
 
 
 def is_source(blocks: BlockStore, address: str) -> bool:
-    """Returns whether an address is none of the store's own but one that imports may read."""
+    """Returns whether an address is outside of the store and imports may read it."""
     if not _is_readable(blocks, address):
         return False
     try:
@@ -54,6 +54,6 @@ def refusal(blocks: BlockStore, address: str) -> str:
 
 
 def _is_readable(blocks: BlockStore, address: str) -> bool:
-    """Returns whether an address is a file's that imports may read; a folder is none."""
+    """Returns whether an address is that of a file, not a folder, that imports may read."""
     sources = blocks.sources
     return sources is not None and sources.owns(address) and not address.endswith("/")

@@ -227,7 +227,7 @@ class Branches:
         force: bool = False,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Commits the changes of another commit once more; `extra_writes` adds writes."""
+        """Applies the changes of another commit; `extra_writes` adds writes."""
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         if parent_number is not None:

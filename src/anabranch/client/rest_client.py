@@ -48,7 +48,7 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 class Request(NamedTuple):
     """One request, complete enough to be sent again. `segments` are its path below `/api/v1`,
-    `content` a body or a function that yields it anew at each call, `keys` the names in its body
+    `content` a body or a function that yields it again at each call, `keys` the names in its body
     that a hint can use. With `repeatable`, it does no harm to send it twice.
     """
 
@@ -63,7 +63,7 @@ class Request(NamedTuple):
 
     @property
     def can_resend(self) -> bool:
-        """Whether the body is there a second time."""
+        """Whether the body can be sent again."""
         return self.repeatable or not callable(self.content)
 
 

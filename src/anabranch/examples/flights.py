@@ -62,7 +62,7 @@ class FlightsStory:
         yield "Read everything back with pandas", self.read_back
 
     def is_told(self) -> bool:
-        """Returns whether the repository is there already."""
+        """Returns whether the repository exists."""
         return any(found.id == REPOSITORY for found in lakefs.repositories(self.client))
 
     def read_flights(self) -> str:

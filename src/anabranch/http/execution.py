@@ -20,7 +20,7 @@ class Execution(Enum):
     """On the batch thread, where calls that wait for the same store wait together: the operation
     waits for the stores alone, and not for long while its body is small. A longer body streams."""
     POOLED = "pooled"
-    """On a thread of the pool, once its body is there."""
+    """On a thread of the pool, once its body was received."""
     STREAMED = "streamed"
     """On a thread that takes the body as it arrives; pooled if the body is small."""
 

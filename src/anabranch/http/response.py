@@ -14,9 +14,9 @@ BODILESS = frozenset({204, 304})
 
 
 class Response:
-    """A status, headers beside Content-Type and Content-Length, and a body: either `body`, whole,
-    or `pieces`, whose `length` in bytes is then known. An error raised before the first piece
-    replaces the response. `error` is the one it reports, if any.
+    """A status, headers except Content-Type and Content-Length, and a body: either `body`, a byte
+    string, or `pieces`, an iterator, and `length`, their size in bytes. An error raised before
+    the first piece replaces the response. `error` is the reported error, if any.
     """
 
     __slots__ = ("body", "content_type", "error", "headers", "length", "pieces", "status")

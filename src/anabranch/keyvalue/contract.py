@@ -57,7 +57,7 @@ class KeyValueStore(Protocol):
         """Yields (key, value) with start <= key < end, in order, at most `limit` of them.
 
         Values may be of different moments when others write meanwhile, but each key appears at
-        most once, and every key that was there throughout appears.
+        most once, and every key that exists throughout is yielded.
         """
 
     def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:

@@ -110,7 +110,7 @@ def _parse_modifier(text: str, symbol: str, digits: str) -> Modifier:
     if not _DIGITS.fullmatch(digits):
         raise _invalid(
             text,
-            f"{_shorten(digits)} is no number",
+            f"{_shorten(digits)} is not a number",
             f"Behind {symbol} stands a whole number or nothing: main{symbol}2.",
         )
     return Modifier("~" if symbol == "~" else "^", digits)

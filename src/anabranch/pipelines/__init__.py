@@ -1,1 +1,1 @@
-"""Long jobs: what the server, the command line and Spark share of each, a room a job."""
+"""Long jobs, one package each: the code that the server, the command line and Spark share."""

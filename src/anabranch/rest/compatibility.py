@@ -2,7 +2,7 @@
 clients that tests run.
 
 `python -m anabranch.rest.compatibility docs/compatibility.md`, in a checkout, writes each table
-anew between its two marks.
+again between its two marks.
 """
 
 from __future__ import annotations

@@ -80,8 +80,7 @@ DIFFERENCES: Final = {
     "getMetaRange": _differs("an unknown id is 404, not 200"),
     "setGCRules": _differs("a negative number of days is 400"),
     "setBranchProtectionRules": _differs(
-        "a pattern that is no glob is 400; rules take effect at once, on other servers within "
-        "a second"
+        "a malformed pattern is 400; rules take effect at once, on other servers within a second"
     ),
     "importStart": _differs("the destination prefix is replaced completely"),
     "createSymlinkFile": _differs(
@@ -108,6 +107,6 @@ DIFFERENCES: Final = {
     "abortPresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
     "uploadPart": _extended("works with local, Azure and Google stores too"),
     "uploadPartCopy": _extended("works with local, Azure and Google stores too"),
-    "getConfig": _extended("the version has our own beside lakeFS's"),
-    "getLakeFSVersion": _extended("the version has our own beside lakeFS's"),
+    "getConfig": _extended("the version is Anabranch's, in addition to lakeFS's"),
+    "getLakeFSVersion": _extended("the version is Anabranch's, in addition to lakeFS's"),
 }

@@ -220,7 +220,7 @@ class S3Request:
 
     @property
     def is_enough(self) -> Callable[[bytes], bool] | None:
-        """Returns whether the beginning of a form reaches its file; None for what is no form."""
+        """Returns whether the beginning of a form reaches its file; None if it is not a form."""
         return self._reaches_file if self.form else None
 
     def respond_early(self) -> Response | None:
@@ -249,13 +249,13 @@ class S3Request:
                     self._call = self._gateway.admit(self.request, self._carried, self.choice)
                 elif self._is_authenticated_first(self._wrong):
                     self._gateway.authenticate(self.request)
-            except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+            except Exception as error:  # noqa: BLE001  the client gets a response for every error
                 self._wrong = self._to_error(error)
             self._refused = self._wrong is not None
         return None if self._wrong is None else self.refusal(self._wrong)
 
     def answer(self, content: Iterable[bytes] = ()) -> Response:
-        """Returns the answer, whatever happens; `content` is the body, if one is wanted."""
+        """Returns the response; never raises; `content` is the body, if one is wanted."""
         refused = self._admit_form(content) if self.form else self.admit()
         if refused is not None or self._call is None:
             return refused or self.refusal(S3Error("InternalError"))
@@ -277,7 +277,7 @@ class S3Request:
         return None
 
     def refusal(self, error: AnabranchError) -> Response:
-        """Returns the answer that tells of an error."""
+        """Returns the response for an error."""
         if error.kind == "repository_not_found":
             # only looked at here: a name that cannot be is not found anyway
             address = self.choice.address
@@ -307,7 +307,7 @@ class S3Request:
         if isinstance(error, AnabranchError):
             return error
         internal = S3Error("InternalError")
-        internal.__cause__ = error  # what the log tells
+        internal.__cause__ = error  # which is logged
         return internal
 
     def _understood(self, request: Request) -> tuple[Request, Choice]:

@@ -207,7 +207,7 @@ def destination_exists(path: str) -> Conflict:
     return Conflict(
         f"{path!r} already exists",
         kind="destination_exists",
-        hint="Choose another destination, or overwrite what is there with force.",
+        hint="Choose another destination, or overwrite the existing objects with force.",
     )
 
 

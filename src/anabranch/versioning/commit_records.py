@@ -76,7 +76,7 @@ class CommitRecords:
 
         Raises Invalid for a commit that does not agree with its id, its parents or the form of
         ids; NotFound for an absent parent or tree; AlreadyExists; and what the tree of a client
-        raises when it is committed: Denied (kind address_forbidden), Conflict beside a sweep.
+        raises when it is committed: Denied (kind address_forbidden), Conflict during a sweep.
         """
         verify_commit(commit, [self._parent(repository, name) for name in commit.parents])
         if commit.metarange_id != kernel.EMPTY_TREE_ID:

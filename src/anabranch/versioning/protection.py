@@ -50,7 +50,7 @@ class Protection:
         if_match: str | None = None,
     ) -> ProtectionRules:
         """Replaces all rules and returns the new ones; each blocks all actions. A pattern requires
-        the number of approvals in `approvals` or, if it is not there, the number that it required
+        the number of approvals in `approvals` or, by default, the number that it required
         before.
 
         Raises Invalid for a malformed pattern, and PreconditionFailed if `if_match` is given and

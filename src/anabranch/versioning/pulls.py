@@ -66,7 +66,7 @@ class Pulls:
         self._clock = clock
 
     def read(self, repository: Repository, pull_id: str) -> StoredPull:
-        """Returns a pull request. Raises NotFound, and Invalid for what is no id."""
+        """Returns a pull request. Raises NotFound, and Invalid for a malformed id."""
         raw = self._keyvalue.get(repository.partition, keys.pull(pull_id))
         if raw is None:
             check_pull_request_id(pull_id)

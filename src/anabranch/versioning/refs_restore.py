@@ -82,7 +82,7 @@ class RefsRestorer:
         that is damaged, incomplete or none (kind invalid_refs_dump); Gone for a tree that the
         storage namespace does not have or that lacks a table, Denied (kind
         address_forbidden) for addresses that no object of the repository may have, and Conflict
-        (kinds sweep_under_way, swept_meanwhile) beside a sweep. Then nothing has changed.
+        (kinds sweep_under_way, swept_meanwhile) during a sweep. Then nothing has changed.
         """
         start = self._begin(repository)
         self.require_bare(repository)

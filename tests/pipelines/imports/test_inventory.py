@@ -123,7 +123,7 @@ def test_a_copy_may_have_its_files_elsewhere(tmp_path):
     copied = tmp_path / "copied"
     copied.mkdir()
     (place.parent / "data/0.parquet").rename(copied / "0.parquet")
-    with pytest.raises(NotFound, match="is not beside"):
+    with pytest.raises(NotFound, match="is not next to"):
         listed(place, tmp_path)
     (place / "manifest.json").rename(copied / "manifest.json")
     assert [each["path"] for each in listed(copied / "manifest.json", tmp_path)] == ["a"]
@@ -140,9 +140,9 @@ def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"[]", "no manifest of an S3 Inventory"),
-        (b"{", "no manifest of an S3 Inventory"),
-        (b'{"sourceBucket": "a"}', "no manifest of an S3 Inventory"),
+        (b"[]", "not a manifest of an S3 Inventory"),
+        (b"{", "not a manifest of an S3 Inventory"),
+        (b'{"sourceBucket": "a"}', "not a manifest of an S3 Inventory"),
         (AVRO, "'Avro', which is not"),
     ],
 )

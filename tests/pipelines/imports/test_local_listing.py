@@ -281,10 +281,10 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
     [
         ({"path": ["a"]}, "no column physical_address, size"),
         ({"path": ["a"], "physical_address": ["x"], "size": [1.5]}, "the column size"),
-        ({"path": [1], "physical_address": ["x"], "size": [1]}, "the column path .*no text"),
+        ({"path": [1], "physical_address": ["x"], "size": [1]}, "the column path .*not texts"),
         (
             {"path": ["a"], "physical_address": ["x"], "size": [1], "last_modified": [5]},
-            "the column last_modified .*no time",
+            "the column last_modified .*not times",
         ),
         (
             {"path": ["a"], "physical_address": ["x"], "size": [1], "last_modified": ["noon"]},
@@ -292,7 +292,7 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
         ),
         (
             {"path": ["a"], "physical_address": ["x"], "size": [1], "metadata": ["[1]"]},
-            "no JSON object of texts",
+            "not a JSON object of strings",
         ),
     ],
 )
@@ -309,7 +309,7 @@ def test_what_goes_wrong(lake, tmp_path, outside):
     with pytest.raises(NotFound, match="no such file"):
         imported(lake, tmp_path / "none.parquet")
     (tmp_path / "l.txt").touch()
-    with pytest.raises(Invalid, match="no file of rows"):
+    with pytest.raises(Invalid, match="not a readable file of rows"):
         imported(lake, tmp_path / "l.txt")
     for name in ("l.parquet", "l.orc", "l.csv"):
         (tmp_path / name).write_bytes(b'path,physical_address,size\n"a,b')

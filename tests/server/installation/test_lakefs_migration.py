@@ -188,7 +188,7 @@ def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_pat
     assert "\nCopied 49 records\n" in ran.stdout
     again = migrate(*words, **settings, **LAKEFS_KEY)
     assert again.returncode == 0, "with nothing to do, it asks nothing"
-    assert again.stdout.endswith("Everything is there already: nothing was changed\n")
+    assert again.stdout.endswith("Everything exists already: nothing was changed\n")
     assert rows(postgres_cluster, recorded) == before
     with served(data, settings) as server:
         check_server(server)

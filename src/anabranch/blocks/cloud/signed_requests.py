@@ -1,8 +1,8 @@
 """Client that signs its own requests to object stores: for operations that obstore lacks, and for
 keys that it would change.
 
-Each attempt is signed anew. A body carries its MD5, so that a store rejects one that was damaged on
-the way.
+Each attempt has a new signature. Bodies are sent with their MD5, so that a store rejects a body
+that was damaged in transit.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def error_code(response: HttpResponse) -> str:
 
 
 def require_status(response: HttpResponse, location: Location, *statuses: int) -> None:
-    """Raises the corresponding error unless a response has one of the statuses and is no error
+    """Raises the corresponding error unless a response has one of the statuses and is not an error
     document, which S3 may send with status 200 if it fails after the response began.
     """
     if response.status not in statuses or _is_error_document(response):

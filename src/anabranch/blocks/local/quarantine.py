@@ -2,7 +2,7 @@
 
 `NAMESPACE/data/X/Y` becomes `NAMESPACE/.anabranch-quarantine/BATCH/data/X/Y`, in the same file
 system. Nothing in that folder has an address, so no listing and no read sees it. A block is
-restored by a second link, which never replaces what is there, and only then loses the name in
+restored by a second link, which never replaces an existing file, and only then loses the name in
 quarantine: a crash between leaves both.
 """
 
@@ -100,7 +100,7 @@ class LocalQuarantine:
         return outcome
 
     def purge(self, removal: Removal, before: float) -> int | None:  # noqa: ARG002  each has its own file
-        """Removes a block from quarantine; returns its size, None if it is not there."""
+        """Removes a block from quarantine; returns its size, None if it does not exist."""
         hidden = self._hidden(removal)
         path = f"{self._folders.path(hidden.folder)}/{hidden.name}"
         try:
@@ -116,7 +116,7 @@ class LocalQuarantine:
         return status.st_size
 
     def _move(self, removal: Removal) -> str:
-        """Renames a block's file, if it is there; returns its path in quarantine."""
+        """Renames a block's file, if it exists; returns its path in quarantine."""
         place, hidden = parse_address(removal.address, self._root), self._hidden(removal)
         source = f"{self._folders.path(place.folder)}/{place.name}"
         target = f"{self._folders.make(hidden.folder)}/{hidden.name}"

@@ -42,7 +42,7 @@ class Connection(RestClient):
         repeatable: bool,
         **params: Any,
     ) -> Any:
-        """Returns the response to a POST of a body that `content` yields anew at each call. With
+        """Returns the response to a POST of a body that `content` yields again at each call. With
         `size`, in bytes, the server knows when the body is complete.
         """
         headers = {"Content-Type": content_type}

@@ -93,7 +93,7 @@ COMMAND = Group(
         ),
         Command(
             "add",
-            "Protect branches: nothing is written or committed there directly, only merged",
+            "Protect branches: they change only by merges, not by direct writes and commits",
             _add,
             arguments=(REPOSITORY, PATTERN),
             options=(

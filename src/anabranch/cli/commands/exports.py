@@ -72,8 +72,8 @@ def _run(call: Call, engine: str) -> dict[str, Any]:
             exporting = Exporter(stores.core, stores.blocks, progress=progress)
             place = parse_destination(given.to, stores.blocks)
             done = exporting.export(what.repository, what.ref, place, **options)
-    told: dict[str, Any] = msgspec.to_builtins(done)
-    return told
+    result: dict[str, Any] = msgspec.to_builtins(done)
+    return result
 
 
 def _show(call: Call, done: dict[str, Any]) -> None:

@@ -42,10 +42,10 @@ def _import(call: Call) -> None:
     chosen = _chosen(call, source)
     announce(call, chosen)
     with write_summary(call, "import", chosen) as summary:
-        told = _run(call, source, chosen.engine)
-        summary.result = told["result"]
+        done = _run(call, source, chosen.engine)
+        summary.result = done["result"]
     if not summary.printed:
-        _show(call, told)
+        _show(call, done)
 
 
 def _chosen(call: Call, source: str) -> Chosen:
@@ -75,14 +75,14 @@ def _run(call: Call, source: str, engine: str) -> dict[str, Any]:
     from anabranch.cli.jobs.import_on_server import import_on_server  # noqa: PLC0415  so as above
 
     status = import_on_server(call)
-    told = {
+    done = {
         "commit": status["commit"]["id"],
         "metarange_id": status["commit"]["meta_range_id"],
         "objects": status["ingested_objects"],
         "skipped": {},
         "shown": [],
     }
-    return {"result": {**_place(call), **told}, "commit": status["commit"], "document": status}
+    return {"result": {**_place(call), **done}, "commit": status["commit"], "document": status}
 
 
 def _place(call: Call) -> dict[str, str]:
@@ -97,8 +97,8 @@ def _place(call: Call) -> dict[str, str]:
     }
 
 
-def _show(call: Call, told: dict[str, Any]) -> None:
-    result = told["result"]
+def _show(call: Call, done: dict[str, Any]) -> None:
+    result = done["result"]
     to: LakeUri = call.arguments.to
     if not call.output.json:
         number = result["objects"]
@@ -106,7 +106,7 @@ def _show(call: Call, told: dict[str, Any]) -> None:
         call.output.line(f"Imported {number} object{'' if number == 1 else 's'} to {where}")
         for reason, left in sorted(result["skipped"].items()):
             call.output.note(f"skipped: {left} with {reason}")
-    call.output.details(commit_details(told["commit"]), told["document"])
+    call.output.details(commit_details(done["commit"]), done["document"])
 
 
 COMMAND = Command(

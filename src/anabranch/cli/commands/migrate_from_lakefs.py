@@ -22,7 +22,7 @@ _SECRET = "LAKEFS_AUTH_ENCRYPT_SECRET_KEY"  # noqa: S105  the name of a variable
 
 _STATES = {
     "absent": "",
-    "same": "is there already",
+    "same": "exists already",
     "taken": "the target has another repository of this name",
     "differs": "the target has it with other content",
     "omitted": "does not come over: lakeFS was deleting it",
@@ -107,7 +107,7 @@ def _result(report: Report) -> str:
         changed = _amount(report.written, "record") if report.written else "nothing"
         return f"Changed {changed}. Stop lakeFS, and start `anabranch serve` with these settings."
     if not report.written:
-        return "Everything is there already: nothing was changed"
+        return "Everything exists already: nothing was changed"
     return f"Copied {_amount(report.written, 'record')}"
 
 

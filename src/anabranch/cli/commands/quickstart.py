@@ -130,7 +130,7 @@ COMMAND = Command(
     run=_run,
     options=(
         Option("--data", "Keep everything in this folder", "DIR", default="anabranch-data"),
-        Option("--listen", "Listen there", "HOST:PORT", default="127.0.0.1:8000"),
+        Option("--listen", "The address to listen on", "HOST:PORT", default="127.0.0.1:8000"),
         Option("--exit", "Exit after creating the sample repository"),
     ),
     details="Creates the repository quickstart with a sample history: a year of flights goes to "

@@ -22,7 +22,7 @@ def _rebase(call: Call) -> None:
     text = f"Rebased {place} onto {onto} at {call.output.paint(result['commit_id'], 'id')}"
     counts = f"{replayed} {'commit' if replayed == 1 else 'commits'} replayed"
     if dropped:
-        counts += f", {dropped} dropped whose changes were there already"
+        counts += f", {dropped} dropped that the new base has already"
     call.output.done(f"{text}: {counts}", result)
 
 

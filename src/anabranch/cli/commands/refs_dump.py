@@ -80,7 +80,7 @@ def _manifest(name: str) -> dict[str, Any]:
 
 def _no_manifest(name: str, reason: str) -> Failure:
     return Failure(
-        f"{name} is no manifest of references: {reason}",
+        f"{name} is not a manifest of references: {reason}",
         kind="invalid_manifest",
         hint="`refs dump` writes one, and so does lakeFS to _lakefs/refs_manifest.json.",
     )

@@ -78,4 +78,6 @@ def _near_object(connection: Connection, repository: str, ref: str, keys: tuple[
         delimiter="/",
     )
     near = closest(keys[0], [item["path"] for item in pages])
-    return near or f"`anabranch fs ls {address(repository, ref, prefix)}` shows what is there."
+    return (
+        near or f"`anabranch fs ls {address(repository, ref, prefix)}` lists the existing objects."
+    )

@@ -48,7 +48,7 @@ def write_summary(
     """
     place = call.arguments.summary
     summary = Summary(place)
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "job": job,
         "engine": chosen.engine,
         "why": chosen.why,
@@ -59,16 +59,16 @@ def write_summary(
     try:
         yield summary
     except KeyboardInterrupt:
-        told["state"] = "interrupted"
+        document["state"] = "interrupted"
         raise
     except BaseException as error:
-        told["state"], told["error"] = "failed", _error(error)
+        document["state"], document["error"] = "failed", _error(error)
         raise
     finally:
-        told["ended_at"] = clock()
-        told["result"] = summary.result if told["state"] == "done" else None
+        document["ended_at"] = clock()
+        document["result"] = summary.result if document["state"] == "done" else None
         if place:
-            text = json.dumps(told, ensure_ascii=False, indent=1)
+            text = json.dumps(document, ensure_ascii=False, indent=1)
             if summary.printed:
                 call.output.line(text)
             else:

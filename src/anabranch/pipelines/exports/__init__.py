@@ -1,1 +1,1 @@
-"""Exports: what a commit holds is copied to a plain folder or prefix, and kept up to date there."""
+"""Exports: copies of a commit's objects in a plain folder or prefix, which are kept up to date."""

@@ -31,7 +31,7 @@ class Destination(Protocol):
     address: str
 
     def store(self, path: str, source: OpenObject) -> Stored:
-        """Stores an object's bytes in place of what is there, and returns their size and checksum.
+        """Stores an object's bytes, replacing an existing object; returns size and checksum.
 
         The replacement is atomic for readers. Raises Invalid (`UNFIT`) for a path that is invalid
         here, and Gone if the bytes are lost.

@@ -48,7 +48,7 @@ class FolderDestination:
             raise translate_error(error, self._root) from error
 
     def store(self, path: str, source: OpenObject) -> Stored:
-        """Stores an object's bytes in place of the file that is there. A directory marker, which is
+        """Stores an object's bytes in place of an existing file. A directory marker, which is
         empty and whose path ends with a slash, creates the folder.
         """
         is_marker = path.endswith("/") and not source.entry.size

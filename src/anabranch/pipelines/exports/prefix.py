@@ -24,7 +24,7 @@ class PrefixDestination:
         blocks.stat(f"{self.address}_")  # raises for an address of another store
 
     def store(self, path: str, source: OpenObject) -> Stored:
-        """Copies an object's bytes within the store where it can, in place of what is there. The
+        """Copies an object's bytes within the store if possible, replacing an existing object. The
         store guarantees the copy, so the checksum returned is that of the original.
         """
         try:

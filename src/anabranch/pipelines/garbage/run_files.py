@@ -124,7 +124,7 @@ class RunFiles:
                 raise Corrupt(
                     f"{block.address}: cannot be read: {error}",
                     path=block.address,
-                    hint="Remove the file; the restore window then begins anew.",
+                    hint="Remove the file; the restore window then starts again.",
                 ) from error
             return
 

@@ -6,7 +6,7 @@
                users/…, groups/…, policies/…, gUsers/…, …    lakeFS's earlier access control
     aclauth    as auth                                       the same, of its reference server
 
-The administrator comes over with the key pairs, whose secrets are encrypted anew with the key of
+The administrator comes over with the key pairs, whose secrets are encrypted again with the key of
 the target. The records of users, groups and policies come over as they are: Anabranch has one
 administrator and does not read them.
 """

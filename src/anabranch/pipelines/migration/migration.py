@@ -165,7 +165,7 @@ class Migration:
             return
         if self._to.key is None or not access.opened_by(self._to.key):
             report.omitted = (
-                "the settings' auth.encrypt.secret_key is not lakeFS's, so that nobody could log in"
+                "the settings' auth.encrypt.secret_key is not lakeFS's, so no user could log in"
             )
 
     def _target(self, found: Found) -> Target:

@@ -44,7 +44,7 @@ class LeftBehind(msgspec.Struct, frozen=True):
 
 
 class RepositoryReport(msgspec.Struct, kw_only=True):
-    """A repository: its record, the numbers of what it holds, and whether its objects are there.
+    """A repository: its record, the numbers of what it holds, and whether its objects exist.
 
     `retention` says whether there are rules of garbage collection, or why they cannot be read;
     `unreachable` is why its objects cannot be reached, empty if they can; `normalized` whether its

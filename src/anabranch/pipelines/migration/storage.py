@@ -90,7 +90,7 @@ class StorageCheck:
         )
 
     def _missing_table(self, repository: Repository) -> str:
-        """Returns that the tree of the default branch is missing, empty if it is there."""
+        """Returns a message if the tree of the default branch is missing, otherwise ""."""
         raw = self._source.get(repository.partition, keys.branch(repository.default_branch))
         if raw is None:
             return ""

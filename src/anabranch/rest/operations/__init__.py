@@ -1,1 +1,1 @@
-"""The operations of the REST API: each is declared beside the function that handles it."""
+"""The operations of the REST API: each is declared next to the function that handles it."""

@@ -100,7 +100,7 @@ def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
 
 
 def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
-    """Commits the changes of another commit once more."""
+    """Applies the changes of another commit."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
     commit = call.services.catalog.branches.cherry_pick(

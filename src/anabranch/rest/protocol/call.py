@@ -77,10 +77,11 @@ class Call(Generic[ParamsT, BodyT]):
         self.repetition: RepeatedRequest | None = None
 
     def recording(self, result: Callable[[T], object]) -> ExtraWritesFor[T] | None:
-        """Returns what records the answer to a request with an idempotency key in the step that
-        makes its change; None without a key. `result` makes of the change what the handler returns.
+        """Returns a function that adds writes to those of the change, which record the response to
+        a request with an idempotency key; None without a key. `result` converts the result of the
+        change to that of the handler.
         """
-        return None if self.repetition is None else self.repetition.beside(result)
+        return None if self.repetition is None else self.repetition.extra_writes(result)
 
     @property
     def username(self) -> str:

@@ -84,7 +84,7 @@ def status_for(error: AnabranchError) -> int:
 
 
 def error_response(error: AnabranchError) -> Response:
-    """Returns the answer that tells of an error."""
+    """Returns the response for an error."""
     status = status_for(error)
     headers = [("X-Anabranch-Kind", header_safe(error.kind))]
     if error.hint:

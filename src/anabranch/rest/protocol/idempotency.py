@@ -98,7 +98,7 @@ class RepeatedRequest:
             headers=[(REPLAYED, "true")],
         )
 
-    def beside(self, result: Callable[[T], object]) -> ExtraWritesFor[T]:
+    def extra_writes(self, result: Callable[[T], object]) -> ExtraWritesFor[T]:
         """Returns the writes that record the response in the step of the change. `result` converts
         the change to what the handler returns. They raise Conflict if an equal request came first.
         """

@@ -62,12 +62,12 @@ class OperationHandler:
         self._needs = operation.permission if isinstance(operation.permission, tuple) else ()
 
     def __call__(self, request: Request) -> Response:
-        """Returns the answer, whatever happens."""
+        """Returns the response; never raises."""
         try:
             return self._perform(request)
         except AnabranchError as error:
             return error_response(error)
-        except Exception as error:  # noqa: BLE001  whatever it is, the client gets an answer
+        except Exception as error:  # noqa: BLE001  the client gets a response for every error
             status = http.HTTPStatus.INTERNAL_SERVER_ERROR
             return json_response(status, Error("internal error"), error=error)
 
@@ -132,7 +132,7 @@ class OperationHandler:
         return run_once(call.repetition, lambda: handler(call))
 
     def _answer(self, result: object) -> Response:
-        """Returns what a handler has returned as an answer."""
+        """Returns what a handler has returned as a response."""
         if isinstance(result, Response):
             return result
         if result is None:

@@ -127,7 +127,7 @@ def _swept_meanwhile(reason: str) -> Conflict:
     return Conflict(
         f"garbage collection has removed objects since the import began: {reason}",
         kind="swept_meanwhile",
-        hint="Import again what is there now.",
+        hint="Repeat the import.",
     )
 
 

@@ -100,7 +100,7 @@ class HistoryIndex:
     @contextmanager
     def completing(self, repository: Repository, graph: kernel.CommitGraph) -> Iterator[Complete]:
         """Yields a function that completes the index, in memory at once and in the store at the
-        latest at the end of the context. A store that cannot be written to is no error.
+        latest at the end of the context. A store that cannot be written to causes no error.
         """
         writes: list[Write] = []
 

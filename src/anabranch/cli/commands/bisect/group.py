@@ -210,5 +210,5 @@ COMMAND = Group(
         Command("log", "Show the commits that were marked", _log),
         Command("reset", "End the search", _reset),
     ),
-    details="The search is kept in a file beside the client's settings until it is ended.",
+    details="The search is kept in a file next to the client's settings until it is ended.",
 )

@@ -1,4 +1,4 @@
-"""The file that holds a search between two commands, beside the file of the client's settings."""
+"""The file that holds a search between two commands, next to the file of the client's settings."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def is_saved(file: Path, size: int, md5: str) -> bool:
     """Returns whether a file exists with this size, in bytes, and this MD5."""
     if not file.is_file() or file.stat().st_size != size:
         return False
-    with file.open("rb") as there:
-        return hashlib.file_digest(there, _md5).hexdigest() == md5
+    with file.open("rb") as existing:
+        return hashlib.file_digest(existing, _md5).hexdigest() == md5
 
 
 def _md5() -> Any:

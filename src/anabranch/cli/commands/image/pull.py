@@ -68,7 +68,5 @@ def _fetch(
 def _progress_text(made: list[dict[str, Any]], folder: Path) -> str:
     sizes = [item["size_bytes"] for item in made if item["state"] != "kept"]
     kept = len(made) - len(sizes)
-    there = f"; {kept} existed" if kept else ""
-    return (
-        f"Downloaded {len(sizes)} objects into {printable(str(folder))}, {size(sum(sizes))}{there}"
-    )
+    text = f"Downloaded {len(sizes)} objects into {printable(str(folder))}, {size(sum(sizes))}"
+    return f"{text}; {kept} existed" if kept else text

@@ -102,8 +102,8 @@ class AddressCheck:
         return pc.replace_with_mask(joined, odd, pa.array(one_by_one, pa.string()))
 
     def _kept_folder(self, folder: str) -> str | None:
-        """Returns what the addresses in a folder begin with as they are kept, without the last
-        slash; None where the folder is refused.
+        """Returns the prefix of stored addresses in a folder, without the last slash; None if the
+        folder is refused.
         """
         try:
             return self._folders[folder]
@@ -134,7 +134,7 @@ def _split(address: pa.Array) -> tuple[pa.DictionaryArray, pa.Array]:
 
 
 def _is_ordinary(address: pa.Array, name: pa.Array) -> Any:
-    """Returns which names every store keeps to the letter, whatever their folder."""
+    """Returns which names all stores keep unchanged in every folder."""
     length = pc.binary_length(name)
     fits = pc.and_(pc.greater(length, 0), pc.less_equal(length, _MAX_NAME_BYTES))
     fits = pc.and_(fits, pc.less_equal(pc.binary_length(address), _MAX_ADDRESS_BYTES))

@@ -23,19 +23,19 @@ def invalid_listing(message: str, hint: str = "") -> Invalid:
 
 
 def parse_columns(names: Sequence[str]) -> dict[str, str]:
-    """Returns which of a listing's columns is which of LISTED, whatever their case. Raises Invalid
-    where one is missing.
+    """Returns the names of a listing's columns by those of LISTED, ignoring case. Raises Invalid if
+    one is missing.
     """
-    there = {name.lower(): name for name in names}
-    missing = [name for name in LISTED.names if name not in there and name not in OPTIONAL]
+    columns = {name.lower(): name for name in names}
+    missing = [name for name in LISTED.names if name not in columns and name not in OPTIONAL]
     if missing:
         raise invalid_listing(f"the listing has no column {', '.join(missing)}")
-    return {name: there[name] for name in LISTED.names if name in there}
+    return {name: columns[name] for name in LISTED.names if name in columns}
 
 
 def to_listed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns a batch as one of LISTED. Texts that are not UTF-8, and sizes that are no whole
-    numbers, become nothing; a time without a zone is UTC. Raises Invalid for other columns.
+    """Returns a batch as one of LISTED. Texts that are not UTF-8, and sizes that are not whole
+    numbers become null; a time without a zone is UTC. Raises Invalid for other columns.
     """
     columns = parse_columns(batch.schema.names)
     arrays = []
@@ -57,7 +57,7 @@ def _text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if not _is_text(column.type) and not pa.types.is_null(column.type):
-        raise ValueError("this is no text")
+        raise ValueError("these are not texts")
     try:
         text = column.cast(pa.string())
         text.validate(full=True)
@@ -85,12 +85,12 @@ def _size(column: pa.Array) -> pa.Array:
 def _time(column: pa.Array) -> pa.Array:
     if _is_text(column.type):
         text = _text(column)
-        there = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-        zone = pc.match_substring_regex(there, r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
-        there = pc.if_else(zone, there, pc.binary_join_element_wise(there, "Z", ""))
-        return there.cast(LISTED.field("last_modified").type)
+        times = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+        zone = pc.match_substring_regex(times, r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+        times = pc.if_else(zone, times, pc.binary_join_element_wise(times, "Z", ""))
+        return times.cast(LISTED.field("last_modified").type)
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
-        raise ValueError("this is no time")
+        raise ValueError("these are not times")
     return column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(
         LISTED.field("last_modified").type
     )
@@ -120,7 +120,7 @@ def _pairs(text: str) -> list[tuple[str, str | None]]:
     if not isinstance(found, dict) or not all(
         isinstance(each, str | None) for each in found.values()
     ):
-        raise ValueError(f"{text[:200]!r} is no JSON object of texts")
+        raise ValueError(f"{text[:200]!r} is not a JSON object of strings")
     return list(found.items())
 
 

@@ -17,10 +17,10 @@ from anabranch.pipelines.imports.listings.columns import invalid_listing
 __all__ = ["FORMATS", "Columns", "files_at", "read_csv", "read_file", "read_orc", "read_parquet"]
 
 Columns = Callable[[Sequence[str]], Sequence[str]]
-"""Says which of a file's columns are to be read."""
+"""Returns which of a file's columns are read."""
 
 FORMATS = (".parquet", ".orc", ".csv", ".csv.gz", ".csv.zst", ".csv.bz2")
-"""How names of files that can be read end."""
+"""The extensions of readable files."""
 
 _BATCH = 65_536
 
@@ -85,9 +85,9 @@ def read_csv(
         if names is not None and _is_empty(path):
             return  # which Arrow takes for an error
         with pa_csv.open_csv(path, reading, parsing) as reader:
-            there = reader.schema.names
+            header = reader.schema.names
         converting = pa_csv.ConvertOptions(
-            column_types=dict.fromkeys(there, pa.string()), include_columns=list(columns(there))
+            column_types=dict.fromkeys(header, pa.string()), include_columns=list(columns(header))
         )
         with pa_csv.open_csv(path, reading, parsing, converting) as reader:
             yield from reader
@@ -114,7 +114,7 @@ def _is_empty(path: Path) -> bool:
 def _require_format(path: Path) -> None:
     if not path.name.endswith(FORMATS):
         raise invalid_listing(
-            f"{path}: this is no file of rows that can be read",
+            f"{path}: this is not a readable file of rows",
             f"Names end with {', '.join(FORMATS)}.",
         )
 

@@ -2,7 +2,7 @@
 
 An inventory is a `manifest.json` that names its files, which are CSV, ORC or Parquet. Keys are
 URL-encoded in CSV alone. An inventory of all versions has rows of old versions and of deletions,
-which are no objects that a reader of the bucket sees. The format is described in Amazon's
+which readers of the bucket do not see. The format is described in Amazon's
 "Amazon S3 Inventory", in the pages "Locating your inventory list" and "Inventory lists".
 """
 
@@ -73,11 +73,11 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Returns what a manifest says. Raises Invalid for what is none."""
+    """Returns a parsed manifest. Raises Invalid for anything else."""
     try:
         manifest = msgspec.json.decode(text, type=Manifest)
     except msgspec.DecodeError as error:
-        raise invalid_listing(f"this is no manifest of an S3 Inventory: {error}") from error
+        raise invalid_listing(f"this is not a manifest of an S3 Inventory: {error}") from error
     if manifest.kind not in {"csv", "orc", "parquet"}:
         raise invalid_listing(
             f"the inventory is in {manifest.file_format!r}, which is not CSV, ORC or Parquet"
@@ -89,11 +89,11 @@ def inventory_columns(names: Sequence[str]) -> list[str]:
     """Returns those of a file's columns that are needed. Raises Invalid where some are missing,
     which an inventory has only if it is configured so.
     """
-    there = {_plain(name): name for name in names}
-    missing = [name for name in _NEEDED if name not in there]
+    columns = {_plain(name): name for name in names}
+    missing = [name for name in _NEEDED if name not in columns]
     if missing:
         raise invalid_listing(f"the inventory has no column {', '.join(missing)}")
-    return [there[name] for name in _TAKEN if name in there]
+    return [columns[name] for name in _TAKEN if name in columns]
 
 
 def inventory_rows_of(batch: pa.RecordBatch, *, encoded: bool, prefix: str = "") -> pa.RecordBatch:
@@ -124,7 +124,7 @@ def inventory_rows_of(batch: pa.RecordBatch, *, encoded: bool, prefix: str = "")
 
 
 def _present(batch: pa.RecordBatch, names: dict[str, str]) -> Any:
-    """Returns which rows are of objects that are there, and no versions of before."""
+    """Returns which rows are of current versions of existing objects."""
     present = pa.repeat(pa.scalar(True), batch.num_rows)
     for name, good in (("islatest", "true"), ("isdeletemarker", "false")):
         if name in names:

@@ -90,7 +90,7 @@ def listing_rows(source: Any, blocks: BlockStore | None, folder: Path) -> Iterat
 
 def find_inventory(place: str, blocks: BlockStore | None) -> Inventory:
     """Returns the inventory whose manifest, or whose folder, is at a path or an address. Raises
-    NotFound, and Invalid for what is none.
+    NotFound, and Invalid for anything else.
     """
     if not place.endswith(MANIFEST):
         place = f"{place.rstrip('/')}/{MANIFEST}"
@@ -146,7 +146,9 @@ def _bytes(place: str, blocks: BlockStore | None) -> int:
 
 
 def _files(place: str, blocks: BlockStore | None, folder: Path) -> Iterator[Path]:
-    """Yields the files at a path or an address; one of the store is there until the next."""
+    """Yields the files at a path or an address. A file of the store exists locally until the next
+    one is yielded.
+    """
     if "://" not in place or place.startswith("file://"):
         yield from files_at(Path(place.removeprefix("file://")))
         return
@@ -174,7 +176,7 @@ def _fetch(address: str, blocks: BlockStore | None, folder: Path) -> Path:
 
 
 def _store(blocks: BlockStore | None, address: str) -> BlockStore:
-    """Returns the store, if what is at an address may be read there. Raises Denied, Invalid."""
+    """Returns the store, if the object at an address may be read. Raises Denied, Invalid."""
     if blocks is None or blocks.sources is None:
         raise Denied(
             f"{address}: import is not supported for this storage",
@@ -200,9 +202,9 @@ def _beside(manifest: Path, key: str) -> Path:
     found = next((path for path in candidates if path.exists()), None)
     if found is None:
         raise NotFound(
-            f"{key}: this file of the inventory is not beside {manifest}",
+            f"{key}: this file of the inventory is not next to {manifest}",
             kind="listing_not_found",
-            hint="Copy the inventory's folder `data` beside the folder of its manifest.",
+            hint="Copy the inventory's folder `data` next to the folder of its manifest.",
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The check of rows against the store: whether the object that a row names is there as it says.
+"""The check of rows against the store: whether the object of a row exists with its size and ETag.
 
 Size and ETag are compared. A local folder keeps no ETags, so only sizes are compared there. ETags
 are compared where both are of one form, the one that S3 uses (32 hex digits, and perhaps a number
