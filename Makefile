@@ -1,4 +1,4 @@
-# `make help` lists the words.
+# `make help` lists the targets.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -16,11 +16,11 @@ NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
 .PHONY: help
-help: ## list the words
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: install
-install: $(VENV)/.installed ## make .venv with everything in it
+install: $(VENV)/.installed ## install the project with all extras into .venv
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,19 +34,19 @@ $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
 	touch $@
 
 .PHONY: quickstart
-quickstart: install ## install, then play the flights story on a server of its own
+quickstart: install ## install, then run the flights example on a server of its own
 	$(BIN)/anabranch quickstart --exit --data "$$(mktemp -d)" --listen 127.0.0.1:0
 
 .PHONY: components
-components: ## install the real programs that tests compare with, where that is allowed
+components: ## install the programs that tests use, such as PostgreSQL and Chromium, if permitted
 	@tools/components
 
 .PHONY: minio
-minio: ## build MinIO once, outside of the checkout, for the tests over S3: up to half an hour
+minio: ## build MinIO for tests, once and outside of the checkout: up to half an hour
 	@tools/minio
 
 .PHONY: clients
-clients: .venv-clients/.installed ## make .venv-clients: clients of S3 with libraries of their own
+clients: .venv-clients/.installed ## install S3 clients with conflicting dependencies into .venv-clients
 
 .venv-clients/.installed: constraints-clients.txt
 	test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
@@ -54,12 +54,12 @@ clients: .venv-clients/.installed ## make .venv-clients: clients of S3 with libr
 	touch $@
 
 .PHONY: test
-test: install components clients ## everything but the slow sweeps
+test: install components clients ## run all tests except the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 .PHONY: test-all
-test-all: install components minio clients fuzz ## everything, slow sweeps included
+test-all: install components minio clients fuzz ## run all tests, including the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(MAKE) test-spark-next
@@ -73,28 +73,28 @@ test-spark-next: install components ## the Spark tests with a newer PySpark, whi
 	$(NEXT)/bin/python -P -m pytest tests/spark/test_connect.py
 
 .PHONY: fuzz
-fuzz: ## a minute of libFuzzer on the reader of tables, where cargo-fuzz is
+fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
 	@tools/fuzz 60
 
 .PHONY: check
-check: install ## format, lint, types, layers
+check: install ## check formatting, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cargo fmt --manifest-path kernel/Cargo.toml --check
 	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
-	$(BIN)/pytest -q tests/test_house.py
+	$(BIN)/pytest -q tests/test_conventions.py
 
 .PHONY: bench
 bench: install ## run the benchmarks
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
 .PHONY: records
-records: install ## write the protobuf modules anew
+records: install ## regenerate the protobuf modules
 	cd src && ../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
 	  anabranch/records/lakefs.proto
 
 .PHONY: constraints
-constraints: install ## pin what is installed now
+constraints: install ## pin the installed versions in constraints.txt
 	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' | LC_ALL=C sort -f > constraints.txt

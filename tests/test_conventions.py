@@ -1,4 +1,4 @@
-"""What holds for the whole project: file sizes, no secrets of the machine, valid links."""
+"""Conventions of the whole project: file sizes and names, no paths of a machine, valid links."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def sources() -> list[Path]:
     ]
 
 
-def test_there_are_sources():
+def test_sources_are_found():
     assert len(sources()) > 50
 
 
-def test_no_source_file_passes_500_lines():
+def test_source_files_have_at_most_500_lines():
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in sources()
@@ -41,13 +41,13 @@ def test_no_source_file_passes_500_lines():
     assert {name: lines for name, lines in lengths.items() if lines > MAX_LINES} == {}
 
 
-def test_no_room_is_named_for_nothing():
+def test_module_names_name_a_concept():
     nameless = re.compile(r"(utils?|helpers?|manager|common|misc)\.(py|rs)$")
     assert [path.name for path in sources() if nameless.search(path.name)] == []
 
 
 def test_no_file_names_a_registry_or_this_machine():
-    # put together from pieces, so that this file does not hold what it looks for
+    # joined from parts, so that this file does not match itself
     index, links, resolved = (
         "--(extra-)?index" + "-url",
         "--find" + "-links",
@@ -63,7 +63,7 @@ def test_no_file_names_a_registry_or_this_machine():
     assert found == []
 
 
-def test_links_between_documents_lead_somewhere():
+def test_links_between_documents_are_valid():
     link = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
     broken = [
         f"{path.relative_to(ROOT)}: {target}"
