@@ -55,7 +55,7 @@ pub fn ordinary_place(address: &str) -> Option<(&str, &str)> {
     Some(path.rsplit_once('/').unwrap_or(("", path)))
 }
 
-/// The state of a file, by which a changed or replaced file is recognized.
+/// The state of a file, which shows whether the file was changed or replaced.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub struct FileState {
     /// In bytes.

@@ -1,4 +1,4 @@
-//! One range as its metarange describes it: the protobuf message `RangeData` beside the id.
+//! One range as its metarange describes it: the protobuf message `RangeData`, and the id.
 
 use super::value::{decode_value, encode_value};
 use super::wire::{Fields, put_bytes, put_int};

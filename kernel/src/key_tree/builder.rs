@@ -63,7 +63,7 @@ impl KeyTreeBuilder {
         }
     }
 
-    /// Appends a node. Returns the number of its last key and where it lies.
+    /// Appends a node. Returns the number of its last key and its position.
     fn put_node(
         &self,
         entries: &[(usize, Span)],

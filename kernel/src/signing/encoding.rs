@@ -1,5 +1,5 @@
 //! Percent-encoding as signatures want it: every byte but RFC 3986's unreserved characters, in
-//! capitals. What was sent is decoded and encoded anew, never normalised: `//`, `.` and `..` are
+//! capitals. Received paths are decoded and encoded again, never normalised: `//`, `.` and `..` are
 //! parts of keys.
 
 /// Appends a path; its slashes stay.
@@ -38,7 +38,7 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Returns what a digit of hexadecimal stands for.
+/// Returns the value of a hexadecimal digit.
 pub fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|value| value as u8)
 }

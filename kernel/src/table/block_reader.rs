@@ -106,7 +106,7 @@ impl Record {
 }
 
 /// A walk over the records of a block. The block's bytes are given at each step, so that the
-/// walk can live beside them.
+/// walk can exist at the same time.
 #[derive(Default)]
 pub struct Walk {
     /// Where the record begins, and where the next one does.
@@ -148,7 +148,7 @@ impl Walk {
             return Ok(false);
         }
         match self.key.len().checked_sub(KEY_TRAILER_LEN) {
-            // The kind is the lowest byte of the trailer; what it says beside, no reader needs.
+            // The kind is the lowest byte of the trailer; readers need nothing else of it.
             Some(end) if self.key[end] == 1 => Ok(true),
             Some(_) => Err("a record is of a kind other than SET"),
             None => Err("a key is too short for its trailer"),
@@ -177,7 +177,7 @@ impl Walk {
         self.start == 0
     }
 
-    /// Returns where the value lies among the entries.
+    /// Returns the position of the value among the entries.
     #[inline]
     pub fn value(&self) -> Range<usize> {
         self.value.clone()

@@ -170,7 +170,7 @@ impl Cursor {
         self.content.get(self.walk.value()).unwrap_or_default()
     }
 
-    /// Returns the block in which the record lies.
+    /// Returns the block that contains the record.
     pub fn block_index(&self) -> usize {
         self.block
     }

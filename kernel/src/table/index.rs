@@ -1,4 +1,4 @@
-//! The index of an open table: which block may hold a key, and where it lies.
+//! The index of an open table: which block may have a key, and its position.
 //!
 //! It is read once, when the table is opened, into a compact tree of the blocks' separators.
 

@@ -22,7 +22,7 @@ const RESTARTS: usize = 8;
 /// A block in which keys are looked up. It is decompressed once, as far as one of them needs it.
 pub struct BlockLookUp<'a> {
     raw: RawBlock<'a>,
-    /// None for a block that is stored as it is.
+    /// None for an uncompressed block.
     content: Option<Decompression<'a>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> BlockLookUp<'a> {
     }
 }
 
-/// Returns where the value of a key lies in a whole content.
+/// Returns the position of the value of a key in a whole content.
 fn search(content: &[u8], key: &[u8]) -> Result<Option<Range<usize>>, Fault> {
     let block = Block::parse(content)?;
     let mut walk = Walk::default();
@@ -74,7 +74,7 @@ fn search(content: &[u8], key: &[u8]) -> Result<Option<Range<usize>>, Fault> {
     Ok(found.then(|| walk.value()))
 }
 
-/// What a scan came to.
+/// The result of a scan.
 enum Scanned {
     Value(Range<usize>),
     Absent,

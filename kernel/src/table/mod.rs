@@ -34,7 +34,7 @@ pub use stored_block::RawBlock;
 pub use verify::verify_table;
 pub use writer::{FinishedTable, TableWriter};
 
-/// What a table holds.
+/// The content of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Records of objects.

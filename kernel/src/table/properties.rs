@@ -23,7 +23,7 @@ const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
 const ENTRIES: &str = "rocksdb.num.entries";
 const TWO_LEVELS: u32 = 2;
 
-/// What RocksDB writes about its compressor, whatever the compressor.
+/// The value that RocksDB writes for each compressor.
 const COMPRESSION_OPTIONS: &str = "window_bits=-14; level=32767; strategy=0; max_dict_bytes=0; zstd_max_train_bytes=0; enabled=0; ";
 
 /// The number of a column family that is not known.
@@ -38,7 +38,7 @@ pub struct Counted {
     pub value_bytes: u64,
 }
 
-/// Returns the properties that every table has, beside our own.
+/// Returns the properties that every table has, without our own.
 pub fn rocksdb_properties(counted: &Counted, index: &IndexSummary) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut put = |name: &str, value: Vec<u8>| all.insert(format!("rocksdb.{name}"), value);

@@ -21,7 +21,7 @@ const ROOM: usize = 64;
 
 const MALFORMED: Fault = "a block cannot be decompressed";
 
-/// The decompression of one block, which can stop between elements and go on.
+/// The decompression of one block, which can be suspended between elements.
 pub struct Decompression<'a> {
     elements: &'a [u8],
     position: usize,
@@ -64,7 +64,7 @@ impl<'a> Decompression<'a> {
         self.written
     }
 
-    /// Makes `out` long enough for the content and the room behind it.
+    /// Makes `out` long enough for the content and the spare space after it.
     #[inline]
     pub fn reserve(&self, out: &mut Vec<u8>) {
         if out.len() < self.length + ROOM {
@@ -275,7 +275,7 @@ mod tests {
             let content = parts.concat().into_bytes();
             let stored = Encoder::new().compress_vec(&content).unwrap();
             let mut decompression = Decompression::new(&stored).unwrap();
-            // what a block before has left must not matter
+            // the content of an earlier block must not matter
             let mut out = vec![0xee; 5000];
             decompression.reserve(&mut out);
             for end in ends {

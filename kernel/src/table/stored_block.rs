@@ -1,4 +1,4 @@
-//! A block as it lies in a file: its bytes, perhaps compressed, then a trailer of five bytes
+//! A block of a file: its bytes, perhaps compressed, then a trailer of five bytes
 //! that says how (0 as they are, 1 snappy) and carries the masked CRC-32C of both.
 
 use snap::raw::{Encoder, max_compress_len};
@@ -64,7 +64,7 @@ impl<'a> RawBlock<'a> {
         }
     }
 
-    /// Puts the block's content into `out`, replacing what is there.
+    /// Puts the block's content into `out`, replacing its content.
     pub fn copy_content(&self, out: &mut Vec<u8>) -> Result<(), Fault> {
         match self.compression {
             PLAIN => {
@@ -132,7 +132,7 @@ impl Compressor {
     }
 }
 
-/// Returns a block that is stored as it is.
+/// Returns an uncompressed block.
 pub fn plain(content: &[u8]) -> RawBlock<'_> {
     RawBlock {
         compression: PLAIN,

@@ -5,7 +5,7 @@
 
 /// Appends a text, escaped.
 pub fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    // Looking at every byte, whatever was found, goes many bytes at a time.
+    // A loop without branches over all bytes is vectorized.
     if text
         .iter()
         .fold(true, |plain, &byte| plain & is_plain(byte))

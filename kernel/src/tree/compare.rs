@@ -12,17 +12,17 @@ use super::write_result::ChangeCounts;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 
-/// What a merge does with a key.
+/// The effect of a merge on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The destination stays as it is.
+    /// The destination is unchanged.
     Keep,
     /// The destination gets what the source has, which may be nothing.
     Take,
     Conflict,
 }
 
-/// Returns what a merge does with a key, given its framed values, each None if the side does not
+/// Returns the effect of a merge on a key, given its framed values, each None if the side does not
 /// have the key. Returns None for a malformed value.
 pub fn verdict(dest: Option<&[u8]>, source: Option<&[u8]>, base: Option<&[u8]>) -> Option<Verdict> {
     Some(if same(source, base)? || same(source, dest)? {

@@ -58,7 +58,7 @@ impl TreeCursor {
         Ok(cursor.map(|cursor| (cursor.key(), cursor.value())))
     }
 
-    /// Returns the range that lies ahead as a whole, None inside of one and at the end.
+    /// Returns the next range, None within a range and at the end.
     #[inline]
     pub fn whole_range(&self) -> Option<&RangeInfo> {
         match self.inside {
@@ -87,7 +87,7 @@ impl TreeCursor {
         self.range += count;
     }
 
-    /// Opens the range that lies ahead; does nothing inside of one and at the end.
+    /// Opens the next range; does nothing within a range and at the end.
     #[inline]
     pub fn enter(&mut self) -> Result<()> {
         if self.inside.is_some() || self.range == self.tree.ranges().len() {

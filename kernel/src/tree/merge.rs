@@ -133,7 +133,7 @@ fn pieces(sides: Sides<'_>) -> Vec<Piece> {
     pieces
 }
 
-/// What a merge does in a piece.
+/// The effect of a merge on a piece.
 #[derive(Default)]
 struct Findings {
     counts: ChangeCounts,
@@ -163,7 +163,7 @@ impl Findings {
 }
 
 impl Piece {
-    /// Finds out what the merge does, and remembers where, in about `memory` bytes.
+    /// Determines the effect of the merge and its positions, in about `memory` bytes.
     fn look(&self, sides: Sides<'_>, rules: Rules, memory: usize) -> Result<Findings> {
         let limit = self.end.as_deref().map(successor);
         let mut walk = CompareWalk::new(sides.dest, sides.source, sides.base, limit);

@@ -1,4 +1,4 @@
-//! Walks three trees together and writes what a merge makes of them.
+//! Walks three trees in parallel and writes their merge.
 //!
 //! The rule is lakeFS's, so that a merge of the same trees has the same ranges. As long as both
 //! sides stand ahead of a range, whole ranges are decided on:
@@ -30,7 +30,7 @@ use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::RangeWriter;
 
-/// A walk through three trees that writes what a merge makes of them.
+/// A walk through three trees that writes their merge.
 pub struct MergeWalk<'a> {
     dest: TreeCursor,
     source: TreeCursor,
@@ -276,7 +276,7 @@ fn next_step(dest: Place<'_>, source: Place<'_>) -> Step {
     }
 }
 
-/// Returns whether a range lies before a key, behind it, or around it.
+/// Returns whether a range is before a key, after it, or contains it.
 fn order(info: &RangeInfo, key: &[u8]) -> Ordering {
     if info.max_key.as_slice() < key {
         Ordering::Less

@@ -15,7 +15,7 @@ use crate::table::{Kind, Table};
 
 /// Finds the file of a table, and brings it there when it must.
 pub trait Locate: Send + Sync {
-    /// Returns the path of the file. Fails with whatever the finder fails with.
+    /// Returns the path of the file. Fails with the errors of the finder.
     fn locate(&self, table_id: &str) -> Result<PathBuf>;
 }
 
@@ -72,7 +72,7 @@ impl Hasher for DigestHasher {
     fn write_usize(&mut self, _length: usize) {}
 }
 
-/// An open table: a range as it is, a metarange as the list it holds.
+/// An open table: a range, or a metarange as its list of ranges.
 #[derive(Clone)]
 enum Open {
     Range(Arc<Table>),

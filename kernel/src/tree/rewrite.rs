@@ -1,4 +1,4 @@
-//! Writes the records of one range anew, with changes made.
+//! Rewrites the records of one range with changes.
 //!
 //! Blocks into which no change falls are copied whole. Where a range may stay as it is, nothing is
 //! written until a change has an effect.
@@ -134,7 +134,7 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// What a change does.
+/// The effect of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     None,

@@ -23,7 +23,7 @@ pub struct Elements<'a> {
     pub encoded: bool,
 }
 
-/// Puts the page's elements into `out`, replacing what is there. Fails with
+/// Puts the page's elements into `out`, replacing its content. Fails with
 /// [`crate::Error::Invalid`] for a value that is no entry.
 pub fn elements(page: &Listing, shown: Elements<'_>, out: &mut Vec<u8>) -> Result<()> {
     out.clear();

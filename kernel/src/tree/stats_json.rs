@@ -31,7 +31,7 @@ pub struct Shown<'a> {
     pub user_metadata: bool,
 }
 
-/// Puts the page as a JSON array into `out`, replacing what is there. Fails with
+/// Puts the page as a JSON array into `out`, replacing its content. Fails with
 /// [`crate::Error::Invalid`] for a value that is no entry.
 pub fn object_stats(page: &Listing, shown: Shown<'_>, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
@@ -136,7 +136,7 @@ fn put_metadata(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) {
 fn put_string(out: &mut Vec<u8>, parts: &[&[u8]]) {
     out.push(b'"');
     for part in parts {
-        // Looking at every byte, whatever was found, goes many bytes at a time.
+        // A loop without branches over all bytes is vectorized.
         if part
             .iter()
             .fold(true, |plain, &byte| plain & is_plain(byte))

@@ -40,7 +40,7 @@ impl Layer {
         }
     }
 
-    /// Returns what a key has behind the prefix, None for a key that is not the layer's.
+    /// Returns the rest of a key after the prefix, None for a key that is not the layer's.
     pub fn name<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         let name = key.strip_prefix(self.prefix.as_slice())?;
         (!self.single || name.is_empty()).then_some(name)

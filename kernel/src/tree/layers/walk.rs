@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         Ok(1)
     }
 
-    /// Passes over the entry, which lies under one of a layer above.
+    /// Skips the entry, which one of a higher layer hides.
     pub fn shadow(&mut self) -> Result<()> {
         let size = self.size()?;
         self.seen.found += 1;

@@ -30,7 +30,7 @@ pub struct Limits<'a> {
     pub look: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
-/// Writes the tree of layers, of which the last lies uppermost, into a folder.
+/// Writes the tree of layers, of which the last is the top one, into a folder.
 pub fn write(layers: &[Layer], folder: &Path, limits: Limits<'_>) -> Result<Layered> {
     write_in_spans(SPAN, layers, folder, limits)
 }
