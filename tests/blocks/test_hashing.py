@@ -1,4 +1,4 @@
-"""Checksums computed beside the reader: those of hashlib, whatever the pieces."""
+"""Checksums computed while reading: those of hashlib, for all sizes of pieces."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from anabranch.errors import Invalid, StoreRefused
 from anabranch.model.secret import Secret
 
 BODY = b"tea" * 1000
-HTTP = httpx2.Client(timeout=60)  # one for all: each reads the certificates anew
+HTTP = httpx2.Client(timeout=60)  # shared, since each client reads the certificates
 MD5 = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
 # none with dots for names: HTTP clients take them out of any URL
 STORES = ["s3", "gcs", "azure"]
@@ -132,7 +132,7 @@ class TestWhereSignaturesAreChecked:
         for changed in tampered(url):
             assert HTTP.get(changed).status_code in {400, 403}
         bare = HTTP.get(url.partition("?")[0])
-        assert bare.status_code != 200 or "X-Goog" in url  # an emulator knows nobody, so lets in
+        assert bare.status_code != 200 or "X-Goog" in url  # an emulator does not authenticate
 
     def test_a_url_is_of_one_block(self, signing, place):
         for key in ("data/a", "data/b"):

@@ -12,7 +12,7 @@ from anabranch.library import Lake
 
 @pytest.fixture
 def outside(tmp_path):
-    """A folder beside the store that imports may read."""
+    """A folder outside of the store that imports may read."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "a.txt").write_bytes(b"tea")

@@ -69,7 +69,7 @@ def test_task_of_a_stopped_server_has_an_error(lake, clock):
 
 
 class Slow:
-    """Prepares when told to."""
+    """Prepares on request."""
 
     def __init__(self, real):
         self.real = real
@@ -122,7 +122,7 @@ def test_what_uploads_will_become_is_there(lake):
     lake.uploads.create("land", "main", "big")
     assert prepared(lake) == [upload.address]
     lake.uploads.abort("sea", "main", "big", upload.id)
-    assert upload.address in prepared(lake)  # until nobody completes it any more
+    assert upload.address in prepared(lake)  # until it can no longer be completed
 
 
 @pytest.mark.parametrize("size", [1, 150, 20 << 20])

@@ -150,7 +150,7 @@ def test_who_may_read_an_image_reads_it_as_a_repository(lake):
 
 
 def test_all_gateways_check_the_image_permission(lake):
-    """Whatever operation reads an image asks for no more than to read it."""
+    """Every operation that reads an image needs only the permission to read it."""
     build(lake, "v1", "FROM lakefs://sea/main")
     reader = user(("fs:ReadImage", image_arn("v1")))
     services = SimpleNamespace(catalog=lake)

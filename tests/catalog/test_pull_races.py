@@ -1,4 +1,4 @@
-"""Merges of pull requests beside other changes, and crashes: between any two steps."""
+"""Merges of pull requests with concurrent changes and crashes between any two steps."""
 
 from __future__ import annotations
 

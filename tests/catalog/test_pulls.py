@@ -315,7 +315,7 @@ def test_pull_requests_that_lakefs_wrote(tmp_path, clock):
         assert (taken.author.name, taken.description) == ("captain", "Reviewed on board")
         assert (dropped.source, dropped.status) == ("dev", CLOSED)
         assert dropped.closed_date > dropped.creation_date
-        # written anew, records and index have lakeFS's bytes and ids of lakeFS's kind
+        # written by our own code, records and index have lakeFS's bytes and ids of lakeFS's kind
         partition = lake.repositories.get("sea").partition
         for item in found.values():
             key = f"pulls/{item.id}".encode()

@@ -1,4 +1,4 @@
-"""Restoring dumps of references: of a real lakeFS, our own, damaged ones, beside others."""
+"""Restores of dumps of references: of a real lakeFS, our own and damaged ones."""
 
 from __future__ import annotations
 

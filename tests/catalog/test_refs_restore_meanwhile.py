@@ -1,4 +1,4 @@
-"""Restoring dumps of references beside sweeps, other requests, failures and stopping servers."""
+"""Restores of references during sweeps, other requests, failures and stops of servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def nothing(_operation, _partition):
 
 
 class Steps:
-    """What a test does ahead of steps of the key-value store."""
+    """Actions of a test before operations of the key-value store."""
 
     def __init__(self):
         self.before = nothing

@@ -83,7 +83,7 @@ def test_another_address_is_refused(lake, address, kind, reason):
 
 
 def test_what_the_head_has_stays(lake, tmp_path):
-    """The settings allowed a folder once, and do no longer."""
+    """The settings allowed a folder earlier, and do not allow it now."""
     objects = {**GOOD, **{f"x{n}": (f"local://{tmp_path}/raw/{n}", FULL) for n in range(3)}}
     commit(lake, objects)
     lake.blocks.sources._prefixes = ()

@@ -30,7 +30,7 @@ class Stream(io.TextIOWrapper):
 
 
 class Ran(NamedTuple):
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     raw: bytes

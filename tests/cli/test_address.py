@@ -1,4 +1,4 @@
-"""Addresses by what a command wants."""
+"""Addresses by the kind that a command requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the HTTP client behaves when things go wrong, against a socket that plays what it is told."""
+"""The HTTP client with failing connections, against a scripted socket."""
 
 from __future__ import annotations
 

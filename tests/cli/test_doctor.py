@@ -10,7 +10,7 @@ from anabranch.testing.server import running_server, shared_environment
 
 
 def files(folder):
-    """Returns what is in a folder, but for what SQLite keeps beside its file, and journals."""
+    """Returns the files of a folder without SQLite's auxiliary files and journals."""
     return {
         path: path.read_bytes() for path in stored_files(folder) if "metadata" not in path.parts
     }

@@ -24,8 +24,8 @@ def test_a_folder_is_brought_up_to_date(run, folder, tmp_path):
     ran = run(*words)
     assert (ran.code, "'b//d' cannot be exported there" in ran.err) == (1, True)
     ran = run.ok(*words, "--leave-unfit")
-    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
-    assert told["left out"] == "1 object"
+    report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
+    assert report["left out"] == "1 object"
     assert "'b//d'" in ran.err
     assert {path.relative_to(out).as_posix() for path in out.rglob("*.csv")} == {
         "a.csv",

@@ -67,22 +67,22 @@ def test_report_removes_nothing(run, folder):
     wait_a_second()
     ran = gc(run, folder)
     assert len(data_files(folder)) == 2
-    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
-    assert told["dead"] == "1 object, 3 B"
-    assert told["may be removed"] == "0 objects, 0 B"
-    assert told["listed"] == "2 objects, 7 B"
-    assert "more from" in told
-    assert Path(told["candidates"].removeprefix("local://")).exists()
+    report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
+    assert report["dead"] == "1 object, 3 B"
+    assert report["may be removed"] == "0 objects, 0 B"
+    assert report["listed"] == "2 objects, 7 B"
+    assert "more from" in report
+    assert Path(report["candidates"].removeprefix("local://")).exists()
     assert "listing the store" in ran.err
 
 
 def test_page_is_written_to_the_given_file(run, folder, tmp_path):
     wait_a_second()
     ran = gc(run, folder, "--html", tmp_path / "page.html")
-    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
+    report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
     page = (tmp_path / "page.html").read_bytes()
     assert b"<h1>Garbage of sea</h1>" in page
-    assert Path(told["page"].removeprefix("local://")).read_bytes() == page
+    assert Path(report["page"].removeprefix("local://")).read_bytes() == page
     ran = run(
         *("gc", "lakefs://sea", "--data", folder, "--grace", "0"),
         *("--html", tmp_path / "none" / "page.html"),
@@ -116,8 +116,8 @@ def test_old_uploads_are_reported_and_ended_on_request(run, folder):
         upload = lake.uploads.create("sea", "main", "big")
         begun = msgspec.structs.replace(upload, creation_date=int(long_ago))
         lake.core.uploads.begin(sea, begun)
-    told = gc(run, folder).out
-    assert "1 upload in parts, begun 7 days ago or earlier" in told
+    report = gc(run, folder).out
+    assert "1 upload in parts, begun 7 days ago or earlier" in report
     assert gc(run, folder, "--end-uploads", "11", "--json").json["old_uploads"] == 0
     ran = gc(run, folder, "--end-uploads", "9", "--sweep", "--yes")
     assert "Ended 1 upload in parts" in ran.out

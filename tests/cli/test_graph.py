@@ -108,7 +108,7 @@ def test_parents_that_never_come_run_on_to_the_bottom():
     """)
 
 
-def test_drawing_order_puts_children_first_whatever_the_clock_said():
+def test_drawing_order_puts_children_first_even_with_wrong_clocks():
     nodes = history("m: a b\na: r\nr:\nb: r")
     assert [node.id for node in in_drawing_order(nodes)] == ["m", "b", "a", "r"]
 

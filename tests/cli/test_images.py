@@ -78,14 +78,14 @@ def test_from_building_to_removal(ana, sea, tag, lakefile):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "message"),
     [
         ("FROM {lake}/v1\n  ADD {lake}/v1/nothing/ x\n", 2, "there is nothing to add"),
         ("ADD {lake}/v1/a/ x\n FROM scratch\n", 2, "expected"),
         ("ARG DATE\nADD {lake}/${{DATE}}/ x", 1, "expected a value"),
     ],
 )
-def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, told):
+def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, message):
     file, text = tmp_path / "inputs.lake", text.format(lake=sea.uri)
     file.write_text(text)
     for options in ([], ["--dry-run"]):
@@ -93,7 +93,7 @@ def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, told):
         first, shown, caret = ran.err.splitlines()[:3]
         place, _, reason = first.partition(": ")[2].partition(": ")
         assert (ran.code, place.rpartition(":")[0]) == (1, f"{file}:{line}")
-        assert told in reason
+        assert message in reason
         assert shown == f"         {text.splitlines()[line - 1]}"
         column = int(place.rpartition(":")[2])
         assert caret == " " * (9 + column - 1) + "^"

@@ -94,12 +94,12 @@ def test_what_was_pulled_before_the_source_was_replaced_is_not_kept(
 
 
 def test_one_object_and_json(ana, uri, raw):
-    told = ana.ok(
+    status = ana.ok(
         *("import", "--from", f"{raw}a", "--to", f"{uri}/main/one", "--object", "--json")
     ).json
-    assert (told["completed"], told["ingested_objects"]) == (True, 1)
-    assert told["commit"]["id"] == ana.ok("show", f"{uri}/main", "--json").json["id"]
-    assert told["commit"]["message"] == "Import objects"
+    assert (status["completed"], status["ingested_objects"]) == (True, 1)
+    assert status["commit"]["id"] == ana.ok("show", f"{uri}/main", "--json").json["id"]
+    assert status["commit"]["message"] == "Import objects"
     assert ana.ok("fs", "cat", f"{uri}/main/one").out == "a"
 
 
@@ -129,7 +129,7 @@ STATE = b'{"completed": false, "update_time": "2024-01-01T00:00:00Z", "ingested_
 
 @pytest.fixture
 def play(run, monkeypatch):
-    """Runs an import against a server that says what it is told to say."""
+    """Runs an import against a server with given responses."""
     sockets = []
 
     def play(*answers):
@@ -148,20 +148,20 @@ def interrupt(_seconds):
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "status"),
     [
         (answer("204 No Content", b""), "cancelled; lakefs://sea/main was not changed"),
         (answer("409 Conflict", b'{"message": "conflict found"}'), "too late"),
     ],
 )
-def test_ctrl_c_cancels(play, monkeypatch, reply, told):
+def test_ctrl_c_cancels(play, monkeypatch, reply, status):
     monkeypatch.setattr(
         "anabranch.cli.jobs.poll_job.time",
         SimpleNamespace(monotonic=time.monotonic, sleep=interrupt),
     )
     ran, requests = play(answer("200 OK", STATE), reply)
     assert ran.code == 130
-    assert told in ran.err
+    assert status in ran.err
     path = b" /api/v1/repositories/sea/branches/main/import"
     assert [request.partition(b"?")[0].partition(b" HTTP")[0] for request in requests] == [
         b"POST" + path,

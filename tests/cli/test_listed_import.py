@@ -67,8 +67,8 @@ def test_a_listing(run, folder, raw, tmp_path):
     with anabranch.open(folder) as lake:
         head = lake.commits.get("sea", "main")
         assert (head.message, head.committer, head.metadata["k"]) == ("In", "me", "v")
-    told = run.ok(*words, "--engine", "local", "--json", "--no-progress").json
-    assert (told["objects"], told["skipped"], told["destination"]) == (2, {}, "x")
+    summary = run.ok(*words, "--engine", "local", "--json", "--no-progress").json
+    assert (summary["objects"], summary["skipped"], summary["destination"]) == (2, {}, "x")
 
 
 def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
@@ -80,11 +80,11 @@ def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
     before = time.time()
     ran = run(*words, "--summary", file)
     assert (ran.code, "1 row of the listing is invalid" in ran.err) == (1, True)
-    told = json.loads(file.read_text())
-    assert told.keys() == KEYS
-    assert (told["state"], told["result"]) == ("failed", None)
-    assert told["error"]["kind"] == "unfit_rows"
-    assert before <= told["started_at"] <= told["ended_at"] <= time.time()
+    summary = json.loads(file.read_text())
+    assert summary.keys() == KEYS
+    assert (summary["state"], summary["result"]) == ("failed", None)
+    assert summary["error"]["kind"] == "unfit_rows"
+    assert before <= summary["started_at"] <= summary["ended_at"] <= time.time()
     left = tmp_path / "left-out.csv"
     ran = run.ok(*words, "--summary", "-", "--unfit", "skip", "--left-out", left)
     assert "bad" in left.read_text()
@@ -135,8 +135,8 @@ def test_rows_are_compared_with_the_store(run, folder, raw, tmp_path):
     assert "is 2 bytes, the listing says 1" in ran.err
     assert paths(folder) == []
     left = tmp_path / "left.csv"
-    told = run.ok(*words, "--verify", "all", "--left-out", left, "--json").json
-    assert told["skipped"] == {
+    summary = run.ok(*words, "--verify", "all", "--left-out", left, "--json").json
+    assert summary["skipped"] == {
         "a size that is not the object's": 1,
         "an address of another store": 1,
         "an object that is not stored": 1,
@@ -175,7 +175,7 @@ def test_an_inventory(run, folder, bucket, tmp_path):
 def test_what_cannot_be_is_said(run, folder, raw, tmp_path):
     listing = write(tmp_path / "l.parquet", ("a", "s3://x/a", 1))
     to = ("--data", folder, "--to", "lakefs://sea/main")
-    for words, code, told in (
+    for words, code, summary in (
         ((), 2, "one of --from, --listing and --inventory"),
         (("--from", f"local://{raw}/", "--listing", listing), 2, "one of"),
         (("--listing", listing, "--object"), 2, "--object needs --from"),
@@ -189,7 +189,7 @@ def test_what_cannot_be_is_said(run, folder, raw, tmp_path):
         (("--inventory", tmp_path), 1, "no such file"),
     ):
         ran = run("import", *words, *to)
-        assert (ran.code, told in ran.err) == (code, True), ran.err
+        assert (ran.code, summary in ran.err) == (code, True), ran.err
     ran = run(
         "import", "--listing", listing, "--data", tmp_path / "no", "--to", "lakefs://sea/main"
     )

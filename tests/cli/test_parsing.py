@@ -52,7 +52,7 @@ def test_what_looks_like_an_option_after_two_dashes_is_a_value():
 
 
 @pytest.mark.parametrize("words", [["-h"], ["x", "--help"], ["--bogus", "--help"]])
-def test_help_is_given_whatever_else_is_wrong(words):
+def test_help_is_printed_despite_other_errors(words):
     assert parse("ana do", COMMAND, words).help
 
 

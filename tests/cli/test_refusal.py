@@ -1,4 +1,4 @@
-"""What a server's refusal tells a person."""
+"""Messages for errors of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flights story on a real server, told whole."""
+"""The flights example on a real server, from beginning to end."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ def test_the_story_is_told_to_its_end(tmp_path):
     with running_server(tmp_path) as server:
         story = flights.FlightsStory(server.url, *server.auth)
         assert not story.is_told()
-        told = []
-        flights.play(story, lambda line, seconds: told.append((line, seconds)))
-        assert [line.partition(":")[0] for line, _ in told] == [title for title, _ in story.steps()]
-        assert all(seconds >= 0 for _, seconds in told)
+        reported = []
+        flights.play(story, lambda line, seconds: reported.append((line, seconds)))
+        assert [line.partition(":")[0] for line, _ in reported] == [
+            title for title, _ in story.steps()
+        ]
+        assert all(seconds >= 0 for _, seconds in reported)
         assert story.is_told()
         check_what_it_left(story)
         check_that_it_notices_what_is_wrong(story)

@@ -1,4 +1,4 @@
-"""What the tests of trees share."""
+"""Fixtures of the tests of trees."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def own_lake(tmp_path) -> Lake:
 
 @pytest.fixture(scope="session")
 def fixture() -> Path:
-    """What a real lakeFS wrote."""
+    """Files that a real lakeFS wrote."""
     folder = FIXTURES / "written-by-lakefs-1.84"
     if not folder.exists():
         pytest.skip(f"what lakeFS wrote is not at {folder}")

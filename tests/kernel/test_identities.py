@@ -123,7 +123,7 @@ def test_any_bytes_are_an_entry_or_an_error(data, tail):
     for attempt in (data, data + tail):
         try:
             message = records.Entry.FromString(attempt)
-        except Exception:  # noqa: BLE001  whatever protobuf refuses, so do we
+        except Exception:  # noqa: BLE001  every message that protobuf refuses is refused
             with pytest.raises(_kernel.KernelError):
                 _kernel.decode_entry(attempt)
         else:

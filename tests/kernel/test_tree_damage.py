@@ -84,7 +84,7 @@ def outcome(lake, metarange_id):
         return error.path
 
 
-def test_damaged_blocks_are_named_whatever_is_done(own_lake, lake, others):
+def test_damaged_blocks_are_named_by_every_operation(own_lake, lake, others):
     tree = own_lake.write(RECORDS)
     victim = max(own_lake.folder.iterdir(), key=lambda path: path.stat().st_size)
     content = bytearray(victim.read_bytes())

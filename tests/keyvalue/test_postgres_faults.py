@@ -51,7 +51,7 @@ def through(make_through):
 
 @pytest.fixture
 def impatient(make_through):
-    """A store behind the proxy that soon gives up."""
+    """A store behind the proxy, with short timeouts."""
     return make_through(timeout_seconds=2.0)
 
 
@@ -116,7 +116,7 @@ class Tally:
         return list(self.answers.values()).count(True)
 
     def finish(self, sound):
-        """Ends the threads and compares, through a sound store, what is there with the answers."""
+        """Ends the threads and compares the records, read by another store, with the results."""
         self.done.set()
         for worker in self.workers:
             worker.join()
@@ -266,7 +266,7 @@ def test_unreachable_database_fails_requests_at_once(mortal, mortal_store, secon
 
 
 def test_apply_is_not_performed_after_outcome_unknown(impatient, proxy, postgres):
-    """Its bytes wait in the network while the caller goes on; then they arrive."""
+    """Its bytes are delayed in the network while the caller continues; then they arrive."""
     assert postgres.apply([Write("p", b"k", b"1")])
     assert recovered(lambda: impatient.get("p", b"k")) == b"1"
     proxy.stall()

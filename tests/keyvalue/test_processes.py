@@ -221,7 +221,7 @@ def check_sqlite(path):
 
 
 def test_stopped_writer_is_reported_after_timeout(database):
-    """A process that holds the turn and does not go on makes others Busy, not wrong."""
+    """A process that holds the lock and hangs makes others Busy, and causes no errors."""
     program = """
 import sys, time
 from anabranch.keyvalue.sqlite.store import SQLiteStore
@@ -279,7 +279,7 @@ def test_file_size_limit_raises_busy_and_writes_nothing(database):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MiB; where nobody may mount one, the other test must do."""
+    """A file system of 1 MiB; without the permission to mount one, the test is skipped."""
     disk = tmp_path / "disk"
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]

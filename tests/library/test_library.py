@@ -43,9 +43,9 @@ def test_images_can_be_built_and_read(tmp_path):
         text = "ARG FOLDER\nADD lakefs://sea/main/${FOLDER}/ b/\nLABEL author=me"
         with pytest.raises(Invalid, match=r"Lakefile:1:5: expected a value"):
             lake.images.build("v1", text)
-        told = lake.images.resolve("v1", text, arguments={"FOLDER": "a"})
+        resolved = lake.images.resolve("v1", text, arguments={"FOLDER": "a"})
         made = lake.images.build("v1", text, arguments={"FOLDER": "a"}, creator="me")
-        assert (made.plan.digest, made.creator) == (told.digest, "me")
+        assert (made.plan.digest, made.creator) == (resolved.digest, "me")
         assert lake.images.get("v1") == made
         assert lake.objects.open("image", "v1", "b/1").read_bytes() == b"one"
         with pytest.raises(AlreadyExists):

@@ -109,8 +109,8 @@ def gobwas(build_go) -> Path:
 def test_patterns_match_as_in_lakefs(gobwas):
     given = patterns(seed=4, amount=4000)
     lines = "\n".join(json.dumps([pattern, *TEXTS]) for pattern in given)
-    told = subprocess.run([gobwas], input=lines, capture_output=True, check=True, text=True)
-    theirs = dict(zip(given, told.stdout.split("\n")[: len(given)], strict=True))
+    ran = subprocess.run([gobwas], input=lines, capture_output=True, check=True, text=True)
+    theirs = dict(zip(given, ran.stdout.split("\n")[: len(given)], strict=True))
     assert sum(matched.count("1") for matched in theirs.values()) > len(given)
     assert {pattern: _ours(pattern) for pattern in given} == theirs
 

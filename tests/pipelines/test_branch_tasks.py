@@ -1,4 +1,4 @@
-"""States of asynchronous commits: how long they are kept, and what a deleted repository leaves."""
+"""States of asynchronous commits: how long they are kept, also of deleted repositories."""
 
 from __future__ import annotations
 

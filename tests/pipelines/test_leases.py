@@ -1,4 +1,4 @@
-"""Leases: what a job reads keeps its objects while the job runs, and the job notices if not."""
+"""Leases: commits that a running job reads keep their objects, or the job fails."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ class Sea:
         """Exports the head object by object, and acts after the first."""
         acts = iter([act])
 
-        def told(_):
+        def report(_):
             next(acts, lambda: None)()
 
-        progress = CallbackProgress(told)
+        progress = CallbackProgress(report)
         exporting = Exporter(self.lake.core, self.blocks, progress=progress, page=1)
         return exporting.export("sea", self.head, self.out)
 

@@ -11,7 +11,7 @@ STAGING = "reference 'main$': reference to staging area with $"
 
 
 class Repository:
-    """What the tests do again and again."""
+    """Requests that many tests send."""
 
     def __init__(self, api, name):
         self.api = api

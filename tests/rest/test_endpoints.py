@@ -1,4 +1,4 @@
-"""What holds for every operation: order of checks, headers, bodies that are no bodies."""
+"""Properties of all operations: order of checks, headers, malformed bodies."""
 
 from __future__ import annotations
 

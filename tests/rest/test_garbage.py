@@ -215,10 +215,10 @@ def test_prepared_staged_addresses_are_in_the_format_of_lakefs_client(api, root)
     api.delete(f"{root}/branches/main/objects", params={"path": "committed"})
     page = api.post(f"{root}/gc/prepare_uncommited")
     assert page.status_code == 201
-    told = page.json()
-    assert "continuation_token" not in told
-    folder = local(told["gc_uncommitted_location"])
-    parts = ("_lakefs", "retention", "gc", "uncommitted", told["run_id"], "uncommitted")
+    prepared = page.json()
+    assert "continuation_token" not in prepared
+    folder = local(prepared["gc_uncommitted_location"])
+    parts = ("_lakefs", "retention", "gc", "uncommitted", prepared["run_id"], "uncommitted")
     assert folder.parts[-6:] == parts
     (file,) = folder.iterdir()
     table = pq.read_table(file).to_pydict()

@@ -39,7 +39,7 @@ def cut(body: bytes, cuts: list[int]) -> list[bytes]:
     return [body[start:end] for start, end in pairwise(places)]
 
 
-# bytes that look like delimiters are what a parser stumbles over
+# bytes that look like delimiters, which break naive parsers
 tricky = st.lists(
     st.sampled_from([b"\r", b"\n", b"-", b"--", b"\r\n--", b"\r\n------b0undar", b"x", b"\0"])
     | st.binary(max_size=20),

@@ -26,7 +26,7 @@ def recorded_user_server(tmp_path_factory):
 
 
 def meant(name):
-    """Returns the numbers of the operations of a history that differ on purpose, with reasons."""
+    """Returns the numbers of operations of a history that differ intentionally, with reasons."""
     return {
         number: reason
         for reason, listed in DIFFERENCES.items()
@@ -53,13 +53,13 @@ def test_history(place, history, recorded_user_server):
     reasons = meant(history["history"])
     unexpected = [played for number, played in differing.items() if number not in reasons]
     assert not unexpected, "a response differs from lakeFS's"
-    assert not reasons.keys() - differing.keys(), "a difference is listed that is none any more"
+    assert not reasons.keys() - differing.keys(), "a listed difference no longer exists"
     for number, played in differing.items():
         assert_reason_fits(reasons[number], played)
 
 
 def assert_reason_fits(reason, played):
-    """Asserts what a reason says of a difference where that is more than that there is one."""
+    """Asserts the properties of a difference that its reason implies."""
     recorded, response = played.recorded, played.response
     if reason == "words":
         assert recorded["status"] == response["status"] >= 400

@@ -1,4 +1,4 @@
-"""Addresses to upload to, links, and entries for what lies in the store, over the wire."""
+"""Upload addresses, links, and entries for stored objects, over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def backing(branch):
 
 
 def store(address: str, content: bytes) -> None:
-    """What a client does that writes to the store itself."""
+    """A client that writes to the store itself."""
     path = Path(address.removeprefix("local://"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

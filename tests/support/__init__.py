@@ -1,1 +1,1 @@
-"""What the project's own tests and benchmarks need."""
+"""Support code of the project's own tests and benchmarks."""

@@ -69,7 +69,7 @@ class Steps:
         self.left -= self.left > 0
 
     def take_turns(self, chance: random.Random, actors: Sequence[Callable[[], object]]) -> None:
-        """Runs all to their ends. Each goes on for some steps before another does."""
+        """Runs all to their ends, each for some steps at a time."""
         self._actors = [greenlet.greenlet(act) for act in actors]
         while living := [actor for actor in self._actors if not actor.dead]:
             actor = chance.choice(living)

@@ -31,7 +31,7 @@ def test_each_commit_holds_what_was_staged_over_the_one_before(new_sea, trees):
 
 @given(contents, contents.filter(bool))
 @settings(max_examples=30)
-def test_equal_contents_have_equal_trees_whatever_the_way_to_them(new_sea, first, wanted):
+def test_equal_contents_have_equal_trees_after_different_changes(new_sea, first, wanted):
     sea = new_sea()
     sea.branch("dev")
     sea.commit("main", **wanted)

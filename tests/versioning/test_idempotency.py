@@ -16,7 +16,7 @@ PARTITION = "idempotency-keys"
 
 
 class Failing:
-    """Says what a store does before, and after, an apply."""
+    """Actions of a store before and after a transaction."""
 
     def __init__(self):
         self.store = MemoryStore()
@@ -29,7 +29,7 @@ class Failing:
 
 
 class LosingStore(FaultyStore):
-    """Makes an apply and loses sight of it, or loses it, as often as it is told to."""
+    """Makes a given number of transactions with unknown outcomes: made or lost."""
 
     made: list[bool]
 

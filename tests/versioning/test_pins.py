@@ -1,4 +1,4 @@
-"""Pins: commits that keep their objects for a time, whatever happens to the one who holds them."""
+"""Pins: commits that keep their objects for a time, also after a crash of the holder."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class ModelPull:
 
 
 class RepositoryMachine(HistoryRules):
-    """A lake and its model, told the same things."""
+    """A lake and its model, which get the same operations."""
 
     branches = HistoryRules.branches
     commits = HistoryRules.commits

@@ -1,4 +1,4 @@
-"""Moves and copies of prefixes against a dictionary, and beside other clients."""
+"""Moves and copies of prefixes against a dictionary, and with concurrent clients."""
 
 import pytest
 from hypothesis import given, settings
@@ -49,7 +49,7 @@ def copy(versions, source, destination, *, reference="main", force=False, branch
 
 
 def model(contents, source, destination, *, remove, force):
-    """Returns what a transfer gives, or the kind of its error."""
+    """Returns the result of a transfer, or the kind of its error."""
     if remove and destination.startswith(source):
         return "move_into_itself"
     if source == destination:

@@ -94,16 +94,16 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         size = int(self.headers["Content-Length"])
         form = parse_qs(self.rfile.read(size).decode())
-        told = {name: form[name][0] for name in form}
-        self.server.authority.asked.append((self.path, told))
+        fields = {name: form[name][0] for name in form}
+        self.server.authority.asked.append((self.path, fields))
         self.give_token()
 
     def do_GET(self):
         authority, parts = self.server.authority, urlsplit(self.path)
         if parts.path.endswith("/.well-known/openid-configuration"):
             tenant = f"{authority.url}/{parts.path.split('/')[1]}"
-            told = {f"{name}_endpoint": f"{tenant}/{name}" for name in ENDPOINTS}
-            self.answer(200, {**told, "issuer": f"{tenant}/v2.0"})
+            fields = {f"{name}_endpoint": f"{tenant}/{name}" for name in ENDPOINTS}
+            self.answer(200, {**fields, "issuer": f"{tenant}/v2.0"})
         elif self.headers["Metadata"] != "true":
             self.answer(400, {})  # Azure's tools see by that that a machine is one of Azure
         else:
@@ -124,8 +124,8 @@ class Handler(BaseHTTPRequestHandler):
         token = {"access_token": authority.given, "expires_in": 3600, "token_type": "Bearer"}
         self.answer(200, {**token, "resource": "https://storage.azure.com"})
 
-    def answer(self, status, told, **headers):
-        body = json.dumps(told).encode()
+    def answer(self, status, fields, **headers):
+        body = json.dumps(fields).encode()
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)

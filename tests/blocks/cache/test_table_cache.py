@@ -77,7 +77,7 @@ class TestLocate:
         assert elsewhere.asked["get"] == 1
 
     def test_shares_between_namespaces_and_stores(self, elsewhere, folder):
-        """The id says what is in a table, whoever's it is."""
+        """The id determines the content of a table, in every repository."""
         table_id = elsewhere.add(1)
         elsewhere.cache.locate(NAMESPACE, table_id)
         other = Elsewhere(folder)
@@ -172,7 +172,7 @@ class TestCapacity:
         assert all(Path(path).exists() for path in paths)
 
     def test_zero_still_serves(self, folder):
-        """What is removed at once is brought again until somebody holds it open."""
+        """A file that is removed immediately is downloaded again until it is held open."""
         elsewhere = Elsewhere(folder, capacity=0, grace=0.05)
         table_id = elsewhere.add(1)
         with Path(elsewhere.cache.locate(NAMESPACE, table_id)).open("rb") as file:
@@ -280,7 +280,7 @@ class TestAdopt:
 
 
 class TestWrite:
-    """New tables are written and made durable, whatever becomes of the cache's folder."""
+    """New tables are written and made durable, independently of the cache's folder."""
 
     def make(self, elsewhere: Elsewhere, before: Callable[[str], None]) -> list[str]:
         def written(folder: str) -> list[str]:

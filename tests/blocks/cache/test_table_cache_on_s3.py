@@ -215,9 +215,9 @@ class TestDamage:
         table_id, body = next(iter(tables.items()))
         address = f"{namespace}/_lakefs/{table_id}"
         s3_store.put(address, [body[:100] + b"x" + body[101:]])
-        with pytest.raises(Corrupt, match=address) as told:
+        with pytest.raises(Corrupt, match=address) as caught:
             make().locate(namespace, table_id)
-        assert told.value.path == address
+        assert caught.value.path == address
         assert [path.name for path in (tmp_path / "cache").iterdir()] == []
         s3_store.put(address, [body])
         assert Path(make().locate(namespace, table_id)).read_bytes() == body
@@ -228,9 +228,9 @@ class TestDamage:
         path = Path(cache.locate(namespace, table_id))
         assert path == tmp_path / "cache" / table_id
         path.write_bytes(body[:100] + b"x" + body[101:])
-        with pytest.raises(kernel.CorruptTable) as told:
+        with pytest.raises(kernel.CorruptTable) as caught:
             kernel.verify_table(cache.locate(namespace, table_id))
-        assert told.value.path == str(path)
+        assert caught.value.path == str(path)
         path.unlink()  # it is a copy
         assert Path(cache.locate(namespace, table_id)).read_bytes() == body
 

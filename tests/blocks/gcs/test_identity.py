@@ -38,16 +38,16 @@ class Handler(BaseHTTPRequestHandler):
         service = self.server.service
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
         service.asked.append({name: value[0] for name, value in form.items()})
-        told = {"access_token": service.token(), **service.fields}
-        self.answer(service.status, told if service.status == 200 else service.error)
+        fields = {"access_token": service.token(), **service.fields}
+        self.answer(service.status, fields if service.status == 200 else service.error)
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.service.stored.append((self.path, self.headers["Authorization"]))
         self.answer(200, {})
 
-    def answer(self, status, told):
-        body = json.dumps(told).encode()
+    def answer(self, status, fields):
+        body = json.dumps(fields).encode()
         self.send_response(status)
         self.send_header("Metadata-Flavor", "Google")
         self.send_header("Content-Type", "application/json")

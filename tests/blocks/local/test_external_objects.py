@@ -115,7 +115,7 @@ class TestListing:
         assert "pipe" not in names(sources, f"local://{outside}/")
 
     @given(paths=st.sets(st.text("ab-./0é", min_size=1, max_size=9), max_size=12))
-    def test_is_in_order_whatever_the_names(self, tmp_path_factory, paths):
+    def test_listing_is_in_order_for_all_names(self, tmp_path_factory, paths):
         folder = tmp_path_factory.mktemp("names")
         there = set()
         for path in paths:

@@ -46,7 +46,7 @@ print("after")
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MiB; where nobody may mount one, the other test must do."""
+    """A file system of 1 MiB; without the permission to mount one, the test is skipped."""
     disk = tmp_path / "disk"
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]

@@ -27,7 +27,7 @@ from anabranch.blocks.local.store import LocalBlocks
 
 
 def crashed(root: Path) -> Path:
-    """Returns a copy of a folder as a crash would leave it now: its journals are nobody's."""
+    """Returns a copy of a folder as a crash would leave it now, with unlocked journals."""
     copy = root.with_name(f"crashed-{time.monotonic_ns()}")
     shutil.copytree(root, copy)
     return copy
@@ -35,7 +35,7 @@ def crashed(root: Path) -> Path:
 
 @pytest.fixture
 def journal(root: Path) -> Journal:
-    """A journal that settles only when told to."""
+    """A journal without automatic checkpoints."""
     return journal_in(root, quiet_interval=threading.TIMEOUT_MAX)
 
 

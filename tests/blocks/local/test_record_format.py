@@ -96,7 +96,7 @@ def test_torn_at_any_byte_end_there_without_damage():
 
 
 def test_with_any_byte_changed_are_reported_or_last():
-    """A changed byte costs one record, and is told of if a later group shows that it was synced."""
+    """A changed byte loses one record; it is reported if a later group shows it was synced."""
     data = journal(GROUPS)
     for at in range(START, len(data)):
         number = next(n for n, end in enumerate(ENDS) if at < end)

@@ -1,4 +1,4 @@
-"""Bringing back what a journal holds: damage, and what has taken a block's place."""
+"""Recovery of journals: damage, and blocks that were replaced."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class TestLayout:
         with pytest.raises(Busy, match="cannot write"):
             LocalBlocks(tmp_path / "file/below")
 
-    def test_files_are_for_their_owner_whatever_the_umask(self, local, root):
+    def test_files_are_private_with_every_umask(self, local, root):
         before = os.umask(0)
         try:
             local.put("local://space/a", [b"x"])
@@ -175,7 +175,7 @@ class TestLinks:
         assert list(local.list("local://")) == []
 
     def test_made_in_place_of_a_folder_on_the_way_are_seen(self, local, root, tmp_path):
-        """A fresh store looks anew; nothing is made behind the link."""
+        """A new store checks again; nothing is created behind the link."""
         (tmp_path / "elsewhere").mkdir()
         (root / "new").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(Invalid):

@@ -74,9 +74,9 @@ class TestParts:
         part = store.put_part(at("a"), upload, 10_000, [b"te", b"", b"a"])
         assert (part.number, part.size, part.checksum) == (10_000, 3, md5(b"tea"))
         store.put_part(at("a"), upload, 1, [])
-        told = store.parts(at("a"), upload)[1]
-        assert (told.number, told.size, told.checksum) == (10_000, 3, md5(b"tea"))
-        assert abs(told.mtime - part.mtime) <= 1  # a store elsewhere has a clock of its own
+        part_info = store.parts(at("a"), upload)[1]
+        assert (part_info.number, part_info.size, part_info.checksum) == (10_000, 3, md5(b"tea"))
+        assert abs(part_info.mtime - part.mtime) <= 1  # a store elsewhere has a clock of its own
         assert numbers(store, at("a"), upload) == [1, 10_000]
 
     def test_may_be_chosen_from(self, store, at, enough):

@@ -196,9 +196,9 @@ class TestProfiles:
         assert "Credential=A/" in service.headers["Authorization"]
 
     def test_that_run_a_program(self, aws, tmp_path):
-        told = {"Version": 1, "AccessKeyId": "P", "SecretAccessKey": "Q", "SessionToken": "R"}
+        output = {"Version": 1, "AccessKeyId": "P", "SecretAccessKey": "Q", "SessionToken": "R"}
         program = tmp_path / "program"
-        program.write_text(f"import sys; print({json.dumps(told)!r})\n")
+        program.write_text(f"import sys; print({json.dumps(output)!r})\n")
         aws("config", f"[default]\ncredential_process = {sys.executable} {program}\n")
         assert shown(find_credentials()()) == ("P", "Q", "R")
         program.write_text("import sys; sys.exit('wJalr')\n")

@@ -1,4 +1,4 @@
-"""What MinIO itself refuses, and how that is told; `make minio` builds it."""
+"""Errors of a real MinIO, which `make minio` builds."""
 
 from __future__ import annotations
 

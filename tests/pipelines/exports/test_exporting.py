@@ -1,4 +1,4 @@
-"""Exports, compared with what a dictionary says must be there."""
+"""Exports, compared with a dictionary of the expected files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lake(tmp_path):
 
 @pytest.fixture(params=["folder", "prefix"])
 def place(request, lake, tmp_path):
-    """Makes the same place anew: a folder, or a prefix of the store."""
+    """Recreates a destination: a folder, or a prefix of the store."""
     address = str(tmp_path / "out") if request.param == "folder" else "local://exports/sea"
     return lambda: parse_destination(address, lake.blocks)
 
@@ -60,7 +60,7 @@ def commit(lake, objects, *, branch="main", repository="sea"):
 
 
 def held(place):
-    """Returns what lies at a place, but for the export's own files."""
+    """Returns the files of a destination without the export's own files."""
     found = {}
     for path in place.paths():
         if path != STATE and not path.startswith("EXPORT_"):
@@ -289,9 +289,9 @@ def test_progress_is_reported_by_page(lake, folder):
     chance = random.Random(0)
     objects = {f"d{chance.randrange(9)}/{number}": b"%d" % number for number in range(300)}
     commit(lake, objects)
-    told = []
-    Exporter(lake.core, lake.blocks, progress=CallbackProgress(told.append), page=64).export(
+    reported = []
+    Exporter(lake.core, lake.blocks, progress=CallbackProgress(reported.append), page=64).export(
         "sea", "main", folder
     )
-    assert (sum(told), len(told)) == (300, 5)
+    assert (sum(reported), len(reported)) == (300, 5)
     assert held(folder) == objects

@@ -1,4 +1,4 @@
-"""A lake with two repositories and a folder beside it, and a short way to build images there."""
+"""A lake with two repositories, an external folder, and a function that builds images."""
 
 from __future__ import annotations
 

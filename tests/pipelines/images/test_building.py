@@ -1,4 +1,4 @@
-"""Builds: what comes to be in an image, and what is refused and leaves nothing."""
+"""Builds: the content of images, and refused builds, which leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that lie in no repository: pinned by ETag, and never silently newer."""
+"""Objects outside of repositories: pinned by ETag, and never replaced silently."""
 
 from __future__ import annotations
 

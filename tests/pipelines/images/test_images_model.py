@@ -20,7 +20,7 @@ _tags = itertools.count()
 
 
 PLACES = st.integers(0, 5)
-"""Which of the references there are: one of the commits, or of the images that were built."""
+"""The index of a reference: one of the commits or of the images."""
 
 
 FOLDERS = st.tuples(
@@ -50,7 +50,7 @@ def lakefile_of(drawn, references):
 
 
 def laid(lakefile, contents):
-    """Returns what the image is to hold, as dictionaries say, and how much lies under it."""
+    """Returns the expected objects of an image, by dictionaries, and the number of hidden ones."""
     held, shadowed = {}, 0
     base = lakefile.base.source
     steps = [Add(source=base, destination="")] if base else []

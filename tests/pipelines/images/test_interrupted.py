@@ -34,17 +34,17 @@ def test_killed_build_leaves_no_tag(tmp_path):
         process = builder(tmp_path / "lake", TEXT, f"try{attempt}")
         try:
             assert process.stdout is not None
-            told = [process.stdout.readline().strip() for _ in range(3)]
+            reported = [process.stdout.readline().strip() for _ in range(3)]
             time.sleep(random.random() / 20)  # wherever that is in the next build
         finally:
             process.kill()
             rest = process.communicate()[0]
-        told += [line for line in rest.splitlines(keepends=False) if line]
+        reported += [line for line in rest.splitlines(keepends=False) if line]
         with open_lake(tmp_path / "lake") as lake:
             built = [image.tag for image in lake.images.list(amount=1000).items]
             mine = [tag for tag in built if tag.startswith(f"try{attempt}-")]
-            assert set(told) <= set(mine)
-            assert len(mine) <= len(told) + 1
+            assert set(reported) <= set(mine)
+            assert len(mine) <= len(reported) + 1
             for tag in mine:
                 stats = lake.objects.listing("image", tag, amount=1000).items
                 assert {stat.path for stat in stats} == held.keys()

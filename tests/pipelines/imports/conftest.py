@@ -1,4 +1,4 @@
-"""A lake that may import from a folder beside it."""
+"""A lake that may import from an external folder."""
 
 from __future__ import annotations
 

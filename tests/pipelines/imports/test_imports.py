@@ -211,7 +211,7 @@ class TestWhatIsWrong:
             ):
                 with pytest.raises(Invalid, match=message):
                     lake.imports.start("sea", request(kind, path))
-            # one object whose path only begins like the namespace may lie beside it
+            # a sibling whose path has the namespace as a prefix of its name
             (tmp_path / "a/sea.csv").write_text("tea")
             for path, error in (("a/sea.csv", ""), ("a/sea", "there is no such file")):
                 import_id = lake.imports.start("sea", request("object", path))

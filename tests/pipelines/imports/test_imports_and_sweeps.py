@@ -123,7 +123,7 @@ def test_an_import_of_too_many_objects_to_look_up_is_refused(sea, monkeypatch):
     assert sea.import_listed(sea.rows(address=kept)).objects == 1
 
 
-def test_rows_of_an_object_outside_all_data_are_imported_whatever_is_swept(sea, tmp_path):
+def test_rows_of_an_object_outside_all_data_are_imported_during_sweeps(sea, tmp_path):
     (tmp_path / "blocks" / "raw").write_bytes(b"left")
     rows = sea.rows(sea.sweep, address="local://raw")
     assert sea.import_listed(rows).objects == 1

@@ -138,7 +138,7 @@ def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"[]", "not a manifest of an S3 Inventory"),
         (b"{", "not a manifest of an S3 Inventory"),
@@ -146,8 +146,8 @@ def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
         (AVRO, "'Avro', which is not"),
     ],
 )
-def test_what_is_no_manifest(text, told):
-    with pytest.raises(Invalid, match=told):
+def test_malformed_manifests_are_refused(text, message):
+    with pytest.raises(Invalid, match=message):
         parse_manifest(text)
 
 

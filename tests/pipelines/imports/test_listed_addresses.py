@@ -45,7 +45,7 @@ def listing(addresses):
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    """A store of each kind, and how addresses in it, and beside it, begin."""
+    """A store of each kind, and the prefixes of addresses inside and outside of it."""
     folder = tmp_path_factory.mktemp("stores")
     key = Secret("a2V5")
     return [

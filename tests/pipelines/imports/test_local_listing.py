@@ -1,4 +1,4 @@
-"""The local engine of listings: the trees of staging, whatever the room, and what is no object."""
+"""The local engine of listings: trees equal to those of staging, sort budgets, invalid rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROOMS = st.builds(SortBudget, st.integers(1, 70), st.sampled_from([1, 1 << 20]),
 
 
 def address_of(path):
-    """Returns an address of the store for whatever path."""
+    """Returns an address of the store for a path."""
     return f"local://raw/{hashlib.md5((path or '').encode()).hexdigest()}"
 
 
@@ -124,7 +124,7 @@ def test_the_tree_is_that_of_staging(sizes, order, room, batch):
     room=ROOMS,
     batch=st.integers(1, 70),
 )
-def test_rows_come_in_order_whatever_the_room(rows, room, batch):
+def test_rows_are_sorted_with_every_budget(rows, room, batch):
     listed = [row(path, n, address, day) for n, (path, day, address) in enumerate(rows)]
     with tempfile.TemporaryDirectory() as folder:
         batches = table_of(listed).to_batches(max_chunksize=batch)
@@ -277,7 +277,7 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "expected"),
     [
         ({"path": ["a"]}, "no column physical_address, size"),
         ({"path": ["a"], "physical_address": ["x"], "size": [1.5]}, "the column size"),
@@ -296,9 +296,9 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
         ),
     ],
 )
-def test_columns_that_cannot_be_are_named(lake, columns, told):
+def test_columns_of_wrong_types_are_named_in_the_error(lake, columns, expected):
     before = lake.branches.get("sea", "main")
-    with pytest.raises(Invalid, match=told):
+    with pytest.raises(Invalid, match=expected):
         imported(lake, pa.table(columns))
     assert lake.branches.get("sea", "main") == before
 

@@ -48,7 +48,7 @@ def azure_place(azure: EmulatedAzure):
 
 @pytest.fixture(params=["s3_place", "gcs_place", "azure_place"])
 def place(request: pytest.FixtureRequest, tmp_path) -> Iterator[tuple[Lake, str]]:
-    """A lake with the repository `sea`, and the address of the bucket that it lies in."""
+    """A lake with the repository `sea`, and the address of its bucket."""
     blocks, root = request.getfixturevalue(request.param)
     for key in KEYS:
         blocks.put(f"{root}/{key}", [key.encode()])

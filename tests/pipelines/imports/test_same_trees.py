@@ -28,7 +28,7 @@ destinations = st.sampled_from(["", "a", "a/", "a/b", "c"])
 
 
 class Listed:
-    """Sources that list what they are told to, in that order."""
+    """Sources that list given objects in a given order."""
 
     def __init__(self, listings):
         self.listings = {f"s3://bucket/{n}/": found for n, found in enumerate(listings)}

@@ -157,7 +157,7 @@ def test_a_missing_object_of_a_large_listing_may_escape_the_sample_but_not_all(l
     assert "stat" not in [step for step, _ in asked]
 
 
-def test_a_sample_is_that_of_the_listing_whatever_its_parts():
+def test_sample_does_not_depend_on_batches():
     paths = [f"day={n % 40}/{n:06}" for n in range(20_000)]
     whole = table(*((path, "x", 1, None) for path in paths)).combine_chunks()
     whole = whole.cast(pa.schema([*list(whole.schema)[:3], pa.field("checksum", pa.string())]))

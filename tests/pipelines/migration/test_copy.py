@@ -128,7 +128,7 @@ def test_earlier_migration_stops_when_another_starts(migrate, source, target):
     def start_second(step: str, partition: str) -> None:
         if (step, partition) == ("apply", token):
             steps.append(step)
-            if len(steps) == 2:  # lakeFS has removed meanwhile what the first has read
+            if len(steps) == 2:  # meanwhile, lakeFS has removed records that the first has read
                 for number in range(STAGED):
                     source.put(token, b"many/%04d" % number, None)
                 migrate().run()

@@ -1,4 +1,4 @@
-"""What the survey of a database finds: repositories, what stays behind, damage."""
+"""Surveys of databases: repositories, records that are not migrated, damage."""
 
 from __future__ import annotations
 

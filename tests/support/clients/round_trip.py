@@ -19,7 +19,7 @@ COPIES = "copy"
 
 
 class KeyClient(Protocol):
-    """What a client does with keys, each of which is a branch, a slash and a path."""
+    """Operations of a client on keys, which consist of a branch, a slash and a path."""
 
     def put(self, key: str, content: bytes) -> object:
         """Writes an object."""
@@ -76,5 +76,5 @@ def _listed(step: str, client: KeyClient, branch: str, expected: dict[str, bytes
     missing = sorted(expected.keys() - set(found))
     added = sorted(set(found) - expected.keys())
     assert not missing, f"after {step}, missing {missing}, in their place {added}"
-    assert not added, f"after {step}, nobody put {added}"
+    assert not added, f"after {step}, these were not put: {added}"
     assert len(found) == len(expected), f"after {step}, some keys are listed twice"

@@ -1,9 +1,9 @@
-"""A TCP proxy that misbehaves when told to, between a client and a server of any kind.
+"""A TCP proxy that injects faults between a client and a server of any kind.
 
     with FaultyProxy(("127.0.0.1", 5432)) as proxy:
         ...                                     connect to proxy.port
         proxy.pass_answers(10)                  lets ten more bytes of answers through, then cuts
-        proxy.swallow()                         nothing comes through any more, nobody hangs up
+        proxy.swallow()                         forward nothing, close no connection
 
 Each direction of a connection is pumped by a thread of its own, which asks the proxy's mode before
 it passes anything on.
@@ -29,7 +29,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Mode(enum.Enum):
-    """What the proxy does with what it is sent."""
+    """What the proxy does with received bytes."""
 
     PASS = "passes it on"
     SWALLOW = "takes it and holds it back: connections are half open"
@@ -67,7 +67,7 @@ class FaultyProxy:
         self._stalled = set()
 
     def swallow(self) -> None:
-        """Holds back everything and hangs up on nobody."""
+        """Forwards nothing and closes no connection."""
         self.mode = Mode.SWALLOW
 
     def stall(self) -> None:

@@ -1,4 +1,4 @@
-"""A process that puts small blocks into a local store for ever, to be killed.
+"""A process that puts small blocks into a local store until it is killed.
 
     python -m anabranch.testing.putting ROOT FIRST THREADS JOURNAL_BYTES
 
@@ -32,7 +32,7 @@ def address_of(number: int) -> str:
 
 
 def _main(root: str, first: int, threads: int, journal_bytes: int) -> None:
-    """Puts for ever."""
+    """Puts blocks until it is killed."""
     store = LocalBlocks(root, journal_bytes=journal_bytes)
     numbers = itertools.count(first)
 

@@ -1,4 +1,4 @@
-"""A socket that plays what it is told, for clients that must bear with any answer."""
+"""A socket with scripted responses, for tests of clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(status: str, body: bytes = b"{}", *headers: str, length: int | None =
 
 
 class ScriptedSocket:
-    """Gives one answer to each connection, in order, and hangs up. `requests` are what came,
+    """Sends one response to each connection, in order, and closes it. `requests` are the requests,
     heads and bodies.
     """
 

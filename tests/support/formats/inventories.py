@@ -51,7 +51,7 @@ def write_inventory(
     `changes` to the manifest; returns the folder of that.
     """
     names = _column_names(kind, versions=versions)
-    told = []
+    entries = []
     for number in range(files):
         lines = [_cells(kind, row, versions=versions, encode=encode) for row in rows[number::files]]
         key = f"inventories/lake/all/data/{number}.{'csv.gz' if kind == 'CSV' else kind.lower()}"
@@ -63,7 +63,7 @@ def write_inventory(
         else:
             _write_table(path, kind, names, lines)
         md5 = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-        told.append({"key": key, "size": path.stat().st_size, "MD5checksum": md5})
+        entries.append({"key": key, "size": path.stat().st_size, "MD5checksum": md5})
     manifest = {
         "sourceBucket": "lake",
         "destinationBucket": "arn:aws:s3:::kept",
@@ -71,7 +71,7 @@ def write_inventory(
         "creationTimestamp": "1514944800000",
         "fileFormat": kind,
         "fileSchema": ", ".join(names) if kind == "CSV" else "…",
-        "files": told,
+        "files": entries,
         **changes,
     }
     place = folder / "inventories/lake/all/2024-05-06T00-00Z"

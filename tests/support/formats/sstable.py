@@ -26,7 +26,7 @@ Record = tuple[bytes, bytes]
 
 @dataclass
 class Table:
-    """What a table holds."""
+    """The content of a table."""
 
     records: list[Record] = field(default_factory=list)
     """Keys with their framed values, in order."""

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["GitContents"]
 
 _IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgSign=false")
-# git's newer strategy detects renames even if it is told not to, before git 2.50
+# git's newer strategy detects renames although this is disabled, before git 2.50
 _REBASE = (
     *("--reapply-cherry-picks", "--empty=drop", "--no-stat"),
     *("--strategy=recursive", "-Xno-renames"),

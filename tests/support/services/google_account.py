@@ -46,13 +46,13 @@ class GoogleAccount(NamedTuple):
     def file(self) -> str:
         """What Google gives for it."""
         pem = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        told = {
+        claims = {
             "type": "service_account",
             "client_email": self.email,
             "private_key": pem.decode(),
             "private_key_id": "1",
         }
-        return json.dumps(told)
+        return json.dumps(claims)
 
     def admits(self, method: str, host: str, path: str, query: str) -> bool:
         """Returns whether a request with a signed URL, given as it was sent, may be made now."""

@@ -3,7 +3,7 @@
 A test that is killed cleans nothing up. So a keeper, a process of its own, waits until the test's
 process is gone, however that came to its end; then it kills what still runs over the folder and
 removes it. Should the keeper be killed too, the next who makes such a folder removes what was left:
-both hold a lock on it, and one that nobody has locked has no owner.
+both hold a lock on it, and an unlocked one has no owner.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 __all__ = ["PREFIX", "kept_folder"]
 
 PREFIX = "anabranch-kept-"
-"""What the names of these folders begin with."""
+"""The prefix of the names of these folders."""
 
 _PLACES = ("/tmp", "/var/tmp")
 _END_SECONDS = 60

@@ -112,7 +112,7 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         self._end(signal.SIGKILL)
-        while any(map(_runs, killed)):  # it would not start beside one of them
+        while any(map(_runs, killed)):  # it would not start while one of them runs
             time.sleep(0.01)
 
     def kill_backend(self, pid: int) -> None:
@@ -120,7 +120,7 @@ class Cluster:
         os.kill(pid, signal.SIGKILL)
 
     def log(self) -> str:
-        """Returns what the server has written."""
+        """Returns the server's log."""
         return (self._folder / "log").read_text(errors="replace")
 
     def _make(self) -> None:

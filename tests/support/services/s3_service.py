@@ -1,4 +1,4 @@
-"""A service that speaks as S3 does, on this machine, for tests: where it is and how to reach it."""
+"""An S3-compatible service on this machine, for tests: its address and credentials."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class SweepWorld:
         self.wait(2 * DAY)
 
     def close(self) -> None:
-        """Kills all processes, reads everything once more and removes the files."""
+        """Kills all processes, reads everything again and removes the files."""
         try:
             for process in (*self.collectors.values(), *self.requests.values()):
                 process.kill()
