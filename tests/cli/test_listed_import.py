@@ -131,7 +131,7 @@ def test_rows_are_compared_with_the_store(run, folder, raw, tmp_path):
     words += ("--unfit", "skip", "--no-progress")
     ran = run(*words)
     assert (ran.code, "2 of 3 rows that were looked up" in ran.err) == (1, True)
-    assert "hint:  Correct the listing. To leave such rows out" in ran.err
+    assert "hint:  Correct the listing. To skip such rows" in ran.err
     assert "is 2 bytes, the listing says 1" in ran.err
     assert paths(folder) == []
     left = tmp_path / "left.csv"

@@ -174,12 +174,12 @@ def test_invalid_rows_fail_the_import_or_are_skipped(spark, lake, tmp_path):
     rejected = pq.read_table(tmp_path / "rejected-out.parquet")
     assert sorted(rejected["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
     assert Counter(rejected["reason"].to_pylist())["no path"] == 2
-    assert "2 with a path that came before" in caught.value.message
+    assert "2 with a repeated path" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
     result = import_unverified(lake, "sea", "main", listing, unfit="skip")
     assert result.skipped == {
-        "a path that came before": 2,
+        "a repeated path": 2,
         "no path": 2,
         "a path of over 1024 bytes": 1,
         "a negative size": 1,

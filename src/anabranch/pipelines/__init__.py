@@ -1,1 +1,1 @@
-"""Long jobs, one package each: the code that the server, the command line and Spark share."""
+"""Long-running jobs, one package each: the parts that the server, command line and Spark share."""

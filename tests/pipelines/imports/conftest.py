@@ -1,4 +1,4 @@
-"""A lake that may import from an external folder."""
+"""A lake that may import from a folder outside of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.model.imports import ImportSource
 from anabranch.model.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
 
 @pytest.fixture
 def fill(outside: Path) -> Callable[..., None]:
-    """Writes files into the folder, each with its path as its content."""
+    """Writes files into the folder `outside`, each with its path as its content."""
 
     def fill(*paths: str) -> None:
         for path in paths:
@@ -51,8 +51,8 @@ def fill(outside: Path) -> Callable[..., None]:
 
 @pytest.fixture
 def start(lake: Lake, outside: Path) -> Callable[..., str]:
-    """Starts an import of (path in the folder, destination) pairs; one without a slash at its
-    end is of a single file.
+    """Starts an import of (path in the folder, destination) pairs; a path without a trailing slash
+    is a single file.
     """
 
     def start(*paths: tuple[str, str], branch: str = "main", **fields) -> str:
@@ -75,7 +75,7 @@ def ended(lake: Lake) -> Callable[..., JobStatus]:
     """Waits until an import has ended and returns its state."""
 
     def ended(import_id: str, lake: Lake = lake) -> JobStatus:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             status = lake.imports.status("sea", "main", import_id)
             if status.ended:

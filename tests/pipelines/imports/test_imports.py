@@ -1,4 +1,4 @@
-"""Imports from a folder: what they bring, what they replace, and how they end."""
+"""Imports from a folder: their commits, errors, cancellation and recorded states."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def put(lake, path, branch="main"):
 
 @pytest.fixture
 def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its imports when it is closed
-    """Holds listings at their first file until it is set."""
+    """An event that listings wait for before their first file."""
     gate = threading.Event()
     listing = LocalExternalObjects.list
 
-    def held(self, prefix):
-        for found in listing(self, prefix):
+    def wait_and_list(self, prefix):
+        for source in listing(self, prefix):
             assert gate.wait(60)
-            yield found
+            yield source
 
-    monkeypatch.setattr(LocalExternalObjects, "list", held)
+    monkeypatch.setattr(LocalExternalObjects, "list", wait_and_list)
     monkeypatch.setattr(job, "_HEARTBEAT_INTERVAL", 0.02)
     yield gate
     gate.set()
 
 
-class TestAnImport:
-    def test_brings_objects_without_copying_them(self, lake, outside, fill, start, ended, listed):
+class TestImport:
+    def test_adds_objects_without_copying_them(self, lake, outside, fill, start, ended, listed):
         fill("raw/a.csv", "raw/deep/b.csv", "else")
         status = ended(start(("raw/", "tables"), message="Bring in", metadata={"from": "raw"}))
         assert (status.completed, status.error, status.progress) == (True, "", 2)
@@ -56,26 +56,26 @@ class TestAnImport:
         assert commit.metarange_id == status.metarange_id
         assert (commit.committer, commit.message) == ("tester", "Bring in")
         assert commit.metadata == {"from": "raw", ".lakefs.merge.strategy": "source-wins"}
-        found = lake.objects.open("sea", "main", "tables/deep/b.csv")
-        assert b"".join(found.read()) == b"raw/deep/b.csv"
-        assert found.entry.content_type == "application/octet-stream"
+        opened = lake.objects.open("sea", "main", "tables/deep/b.csv")
+        assert b"".join(opened.read()) == b"raw/deep/b.csv"
+        assert opened.entry.content_type == "application/octet-stream"
 
-    def test_has_a_message_of_its_own(self, fill, start, ended):
+    def test_has_a_default_message(self, fill, start, ended):
         fill("a")
         status = ended(start(("", ""), date=1_700_000_000))
         assert status.commit.message == "Import objects"
         assert status.commit.creation_date == 1_700_000_000
 
-    def test_is_remembered_by_the_repository(self, lake, fill, start, ended):
+    def test_time_is_stored_in_the_repository_metadata(self, lake, fill, start, ended):
         fill("a")
         before = int(time.time())
         ended(start(("", "")))
-        lake.imports.close()  # which waits for what follows the commit
+        lake.imports.close()  # waits for the write that follows the commit
         metadata = lake.repositories.metadata("sea")
         assert before <= int(metadata[".lakefs.last.import.timestamp"]) <= time.time()
 
     @pytest.mark.parametrize("name", ["raw", "raw/", "raw/deep"])
-    def test_of_a_folder_leaves_its_own_name_out(self, lake, outside, fill, ended, listed, name):
+    def test_of_a_folder_has_paths_without_its_name(self, lake, outside, fill, ended, listed, name):
         fill("raw/a.csv", "raw/deep/b.csv", "raw2/c.csv", "raw.csv")
         source = ImportSource(
             type="common_prefix", path=f"local://{outside}/{name}", destination="x"
@@ -85,17 +85,17 @@ class TestAnImport:
         expected = ["x/b.csv"] if name == "raw/deep" else ["x/a.csv", "x/deep/b.csv"]
         assert list(listed()) == expected
 
-    def test_may_have_many_sources(self, fill, start, ended, listed):
+    def test_can_have_several_sources(self, fill, start, ended, listed):
         fill("a/1", "a/2", "b/1", "c")
         ended(start(("a/", "x/"), ("b/", ""), ("c", "x/2"), ("c", "d/e")))
         assert {path: address.rpartition("outside/")[2] for path, address in listed().items()} == {
             "x/1": "a/1",
             "1": "b/1",
-            "x/2": "c",  # what is named last counts
+            "x/2": "c",  # from the last source with this path
             "d/e": "c",
         }
 
-    def test_replaces_what_is_under_its_destination(self, lake, fill, start, ended, listed):
+    def test_replaces_all_objects_under_its_destination(self, lake, fill, start, ended, listed):
         fill("new")
         for path in ("x/a", "x/new", "x/z/deep", "x0", "w", "x-", "x"):
             put(lake, path)
@@ -103,7 +103,7 @@ class TestAnImport:
         assert ended(start(("", "x"))).completed
         assert list(listed()) == ["w", "x", "x-", "x/new", "x0"]
 
-    def test_of_an_object_replaces_that_alone(self, lake, fill, start, ended, listed):
+    def test_of_an_object_replaces_only_that_path(self, lake, fill, start, ended, listed):
         fill("new")
         for path in ("x", "x/a", "xy"):
             put(lake, path)
@@ -112,14 +112,16 @@ class TestAnImport:
         assert list(listed()) == ["x", "x/a", "xy"]
         assert listed()["x"].endswith("/new")
 
-    def test_of_the_same_again_changes_nothing(self, fill, start, ended):
+    def test_repeated_writes_the_same_tree(self, fill, start, ended):
         fill("a", "b/c")
         first = ended(start(("", "")))
         second = ended(start(("", "")))
         assert second.metarange_id == first.metarange_id
         assert second.commit.parents == (first.commit.id,)
 
-    def test_follows_what_comes_meanwhile(self, lake, fill, start, ended, listed, gate):
+    def test_includes_commits_that_were_made_meanwhile(
+        self, lake, fill, start, ended, listed, gate
+    ):
         fill("a")
         import_id = start(("", "x"))
         put(lake, "b")
@@ -129,7 +131,7 @@ class TestAnImport:
         assert list(listed()) == ["b", "x/a"]
 
 
-class TestWhatIsWrong:
+class TestErrors:
     @pytest.mark.parametrize(
         ("path", "message"), [("empty/", "nothing to import"), ("nowhere/", "no such folder")]
     )
@@ -142,7 +144,7 @@ class TestWhatIsWrong:
         assert message in status.error
         assert lake.branches.get("sea", "main") == head
 
-    def test_uncommitted_changes_stay(self, lake, fill, start, ended, gate):
+    def test_uncommitted_changes_fail_the_import_and_are_kept(self, lake, fill, start, ended, gate):
         fill("a")
         put(lake, "b")
         assert ended(start(("", ""))).error == "merge import: uncommitted changes (dirty branch)"
@@ -155,7 +157,9 @@ class TestWhatIsWrong:
             "b"
         ]
 
-    def test_odd_names_are_counted_and_the_first_shown(self, lake, outside, fill, start, ended):
+    def test_error_counts_invalid_names_and_shows_the_first(
+        self, lake, outside, fill, start, ended
+    ):
         fill("good", "a" * 250 + "/" + "b" * 250 + "/" + "c" * 250 + "/" + "d" * 250)
         for number in range(10):
             (outside / os.fsdecode(b"bad\xff%d" % number)).write_bytes(b"")
@@ -167,7 +171,9 @@ class TestWhatIsWrong:
         assert "and 6 more" in error
         assert lake.branches.get("sea", "main") == head
 
-    def test_what_may_not_be_imported_is_refused_at_once(self, lake, tmp_path, outside):
+    def test_sources_that_may_not_be_imported_raise_when_it_is_started(
+        self, lake, tmp_path, outside
+    ):
         def start(path, destination="", kind="common_prefix"):
             source = ImportSource(type=kind, path=path, destination=destination)
             lake.imports.start(
@@ -183,7 +189,7 @@ class TestWhatIsWrong:
         with pytest.raises(Invalid, match="import paths are missing"):
             lake.imports.start("sea", ImportRequest(branch="main", sources=[], committer="tester"))
 
-    def test_a_repository_does_not_import_from_itself(self, tmp_path, ended):
+    def test_sources_in_or_around_the_storage_namespace_raise_invalid(self, tmp_path, ended):
         from anabranch.blocks.local.store import LocalBlocks
         from anabranch.keyvalue.memory import MemoryStore
         from anabranch.library import Lake
@@ -211,7 +217,7 @@ class TestWhatIsWrong:
             ):
                 with pytest.raises(Invalid, match=message):
                     lake.imports.start("sea", request(kind, path))
-            # a sibling whose path has the namespace as a prefix of its name
+            # an object outside of the namespace whose path begins with the namespace's name
             (tmp_path / "a/sea.csv").write_text("tea")
             for path, error in (("a/sea.csv", ""), ("a/sea", "there is no such file")):
                 import_id = lake.imports.start("sea", request("object", path))
@@ -225,7 +231,7 @@ class TestWhatIsWrong:
             with pytest.raises(NotFound, match="import not found"):
                 call("sea", "main", "unknown")
 
-    def test_read_only_repositories_take_none_unless_forced(self, lake, outside, fill):
+    def test_read_only_repositories_raise_unless_forced(self, lake, outside, fill):
         fill("a")
         lake.repositories.create("fixed", "local://fixed", read_only=True)
         source = ImportSource(type="common_prefix", path=f"local://{outside}/", destination="")
@@ -234,7 +240,9 @@ class TestWhatIsWrong:
             lake.imports.start("fixed", request)
         lake.imports.start("fixed", request, force=True)
 
-    def test_a_file_that_has_gone_is_told_when_it_is_read(self, lake, outside, fill, start, ended):
+    def test_reading_an_imported_file_that_was_removed_raises_gone(
+        self, lake, outside, fill, start, ended
+    ):
         fill("a")
         ended(start(("", "")))
         (outside / "a").unlink()
@@ -242,8 +250,8 @@ class TestWhatIsWrong:
             b"".join(lake.objects.open("sea", "main", "a").read())
 
 
-class TestCancelling:
-    def test_stops_and_leaves_the_branch(self, lake, fill, start, ended, gate):
+class TestCancel:
+    def test_stops_the_import_and_leaves_the_branch_unchanged(self, lake, fill, start, ended, gate):
         fill("a", "b")
         head = lake.branches.get("sea", "main")
         import_id = start(("", ""))
@@ -256,11 +264,11 @@ class TestCancelling:
         assert (status.completed, status.error) == (False, "Canceled")
         assert lake.branches.get("sea", "main") == head
 
-    def test_by_another_server_is_noticed(self, lake, fill, start, ended, gate):
+    def test_by_another_server_stops_the_import(self, lake, fill, start, ended, gate):
         fill("a", "b")
         head = lake.branches.get("sea", "main")
         import_id = start(("", ""))
-        # another server knows the record alone
+        # another server has only the record
         jobs = lake.imports._jobs
         jobs._running, job = {}, jobs._running
         lake.imports.cancel("sea", "main", import_id)
@@ -269,7 +277,7 @@ class TestCancelling:
         assert ended(import_id).error == "Canceled"
         assert lake.branches.get("sea", "main") == head
 
-    def test_what_is_complete_is_a_conflict(self, lake, fill, start, ended):
+    def test_completed_import_raises_conflict(self, lake, fill, start, ended):
         fill("a")
         import_id = start(("", ""))
         assert ended(import_id).completed
@@ -277,13 +285,13 @@ class TestCancelling:
             lake.imports.cancel("sea", "main", import_id)
         assert ended(import_id).completed
 
-    def test_what_has_failed_stays_as_it_is(self, lake, start, ended):
+    def test_failed_import_is_left_unchanged(self, lake, start, ended):
         import_id = start(("nowhere/", ""))
         error = ended(import_id).error
         lake.imports.cancel("sea", "main", import_id)
         assert ended(import_id).error == error
 
-    def test_races_with_completion_and_one_of_them_wins(self, lake, fill, start, ended):
+    def test_concurrent_with_completion_either_cancels_or_raises(self, lake, fill, start, ended):
         fill("a")
         for delay in range(12):
             before = lake.branches.get("sea", "main")
@@ -302,7 +310,7 @@ class TestCancelling:
 
 class TestStates:
     @pytest.mark.usefixtures("gate")
-    def test_move(self, lake, fill, start):
+    def test_are_updated_while_the_import_runs(self, lake, fill, start):
         fill("a")
         import_id = start(("", ""))
         first = lake.imports.status("sea", "main", import_id)
@@ -312,7 +320,7 @@ class TestStates:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    def test_of_a_server_that_stops_say_so(self, lake, fill, start, gate):
+    def test_of_a_server_that_stops_are_interrupted(self, lake, fill, start, gate):
         fill("a")
         head = lake.branches.get("sea", "main")
         import_id = start(("", ""))
@@ -322,7 +330,7 @@ class TestStates:
         assert status.error == "interrupted: the server was stopped"
         assert lake.branches.get("sea", "main") == head
 
-    def test_of_a_server_that_was_killed_say_so(self, lake):
+    def test_of_a_server_that_was_killed_are_interrupted(self, lake):
         repository = lake.core.repositories.get("sea")
         now = time.time()
         lake.core.imports.replace(repository, None, JobStatus(id="lost", updated_at=now - 61))

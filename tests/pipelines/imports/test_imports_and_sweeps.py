@@ -1,5 +1,5 @@
-"""What an import refers to is there when its commit is, whatever sweeps run between reading the
-rows and the commit; and what it has written by then is never removed.
+"""Imports concurrent with sweeps: the objects of an import's commit exist, even if sweeps run
+between reading the rows and the commit, and its new tables are never removed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from anabranch.testing.stores import FaultyBlocks, FaultyStore
 NOW = {"grace_seconds": -5, "window_seconds": -5}
 
 
-def passing(_operation, _subject):
-    """Lets every step pass."""
+def no_fault(_operation, _subject):
+    """Does nothing before a step."""
 
 
 class Sea:
-    """Repositories `sea` and `land`; an object of `sea` is referred to by nothing."""
+    """Repositories `sea` and `land`, and an object of `sea` that nothing references."""
 
     def __init__(self, folder):
-        self.keyvalue = FaultyStore(MemoryStore(), passing)
+        self.keyvalue = FaultyStore(MemoryStore(), no_fault)
         blocks = LocalBlocks(
             folder / "blocks", import_enabled=True, external_prefixes=[str(folder / "blocks")]
         )
-        self.blocks = FaultyBlocks(blocks, passing)
+        self.blocks = FaultyBlocks(blocks, no_fault)
         self.lake = Lake(
             self.keyvalue, self.blocks, cache_folder=folder / "cache", signing_secret=b"secret"
         )
@@ -58,24 +58,24 @@ class Sea:
             assert addresses(run.candidates()) == {self.left}
             return run.sweep().swept.objects
 
-    def rows(self, *acts, address=None):
-        """Gives a listing of the object, and acts when it has been read."""
+    def rows(self, *actions, address=None):
+        """Returns a listing of the object, which runs the actions after it was read."""
 
         def read(_folder):
             row = {"path": "left", "physical_address": address or self.address, "size": 4}
             yield pa.RecordBatch.from_pylist([row], schema=LISTED)
-            for act in acts:
-                act()
+            for action in actions:
+                action()
 
         return read
 
     def import_listed(self, rows, repository="land"):
-        ground = LakeTarget(self.lake.core, repository)
-        request = ListingRequest(branch="main", verify="none")  # a sample would find it by chance
-        return import_listing(ground, self.blocks, rows, request)
+        target = LakeTarget(self.lake.core, repository)
+        request = ListingRequest(branch="main", verify="none")  # a sample may find it missing
+        return import_listing(target, self.blocks, rows, request)
 
     def import_prefix(self):
-        """Imports the data of `sea` into `land` as a server does; returns the error, "" if none."""
+        """Imports the data of `sea` into `land` as a server does; returns the error, or ""."""
         source = ImportSource(
             type="common_prefix",
             path=self.address.rpartition("/data/")[0] + "/data/",
@@ -83,9 +83,9 @@ class Sea:
         )
         request = ImportRequest(branch="main", sources=[source], committer="c")
         import_id = self.lake.imports.start("land", request)
-        until = time.monotonic() + 60
+        deadline = time.monotonic() + 60
         while not (status := self.lake.imports.status("land", "main", import_id)).ended:
-            assert time.monotonic() < until
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         return status.error
 
@@ -101,7 +101,7 @@ def sea(tmp_path):
         yield sea
 
 
-def test_rows_that_were_read_before_a_sweep_are_refused(sea):
+def test_row_of_an_object_that_was_swept_meanwhile_raises_conflict(sea):
     with pytest.raises(Conflict) as refused:
         sea.import_listed(sea.rows(sea.sweep))
     assert refused.value.kind == "swept_meanwhile"
@@ -109,12 +109,12 @@ def test_rows_that_were_read_before_a_sweep_are_refused(sea):
     assert sea.imported == []
 
 
-def test_rows_of_an_object_that_a_sweep_has_left_are_imported(sea):
+def test_row_of_an_object_that_a_sweep_kept_is_imported(sea):
     kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
     assert sea.import_listed(sea.rows(sea.sweep, address=kept)).objects == 1
 
 
-def test_an_import_of_too_many_objects_to_look_up_is_refused(sea, monkeypatch):
+def test_import_with_too_many_objects_to_look_up_after_a_sweep_raises_conflict(sea, monkeypatch):
     monkeypatch.setattr("anabranch.versioning.garbage.tree_admission._MAX_EXISTENCE_CHECKS", 0)
     kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
     with pytest.raises(Conflict) as refused:
@@ -123,20 +123,20 @@ def test_an_import_of_too_many_objects_to_look_up_is_refused(sea, monkeypatch):
     assert sea.import_listed(sea.rows(address=kept)).objects == 1
 
 
-def test_rows_of_an_object_outside_all_data_are_imported_during_sweeps(sea, tmp_path):
+def test_row_of_an_object_outside_storage_namespaces_is_imported_despite_sweeps(sea, tmp_path):
     (tmp_path / "blocks" / "raw").write_bytes(b"left")
     rows = sea.rows(sea.sweep, address="local://raw")
     assert sea.import_listed(rows).objects == 1
 
 
-def test_an_import_before_the_sweep_keeps_its_objects(sea):
+def test_import_before_a_sweep_keeps_its_objects(sea):
     with sea.collector.mark("sea", **NOW) as run:
         assert sea.import_listed(sea.rows()).objects == 1
         assert run.sweep().swept.objects == 0
     assert sea.lake.objects.open("land", "main", "left").read_bytes() == b"left"
 
 
-def test_an_import_during_a_sweep_is_refused_and_works_again_after_it(sea):
+def test_import_during_a_sweep_raises_conflict_and_works_after_it(sea):
     refused = []
 
     def during(operation, _subject):
@@ -154,7 +154,7 @@ def test_an_import_during_a_sweep_is_refused_and_works_again_after_it(sea):
     assert len(sea.imported) == 1
 
 
-def test_an_import_by_prefix_that_a_sweep_overtakes_is_refused(sea):
+def test_import_of_a_prefix_that_was_swept_meanwhile_fails(sea):
     swept = []
 
     def before(operation, subject):
@@ -170,11 +170,11 @@ def test_an_import_by_prefix_that_a_sweep_overtakes_is_refused(sea):
     assert sea.imported == []
 
 
-def test_tables_of_an_import_that_has_not_committed_are_never_candidates(sea):
+def test_tables_of_an_uncommitted_import_are_never_candidates(sea):
     lake, core = sea.lake, sea.lake.core
     repository = core.repositories.get("sea")
-    ground = LakeTarget(core, "sea", adopted=True)
-    with ground.folder() as folder:
+    target = LakeTarget(core, "sea", adopted=True)
+    with target.folder() as folder:
         tree = core.trees.open(repository, lake.commits.get("sea", "main").metarange_id)
         columns = pa.RecordBatchReader.from_stream(tree.scan()).read_all()
         (rows,) = columns.to_batches()

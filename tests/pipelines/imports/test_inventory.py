@@ -1,4 +1,4 @@
-"""S3 Inventory: what it lists against a model of a bucket with versions, in every format."""
+"""S3 Inventory: rows compared with a model of a bucket with versions, in every format."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ AVRO = (
 
 
 def listed(place, tmp_path, blocks=None, prefix=""):
-    found = find_inventory(str(place), blocks)
-    batches = inventory_rows(found, blocks, tmp_path, prefix=prefix)
+    inventory = find_inventory(str(place), blocks)
+    batches = inventory_rows(inventory, blocks, tmp_path, prefix=prefix)
     return pa.Table.from_batches(list(batches)).to_pylist()
 
 
@@ -43,7 +43,7 @@ def listed(place, tmp_path, blocks=None, prefix=""):
     prefix=st.sampled_from(["", "a", "a/", "é", " "]),
     encode=st.sampled_from([quote_plus, quote]),
 )
-def test_it_lists_what_a_reader_of_the_bucket_sees(
+def test_rows_are_the_current_objects_of_the_bucket(
     tmp_path_factory, kind, versions, keys, prefix, encode
 ):
     tmp_path = tmp_path_factory.mktemp("inventory")
@@ -61,22 +61,22 @@ def test_it_lists_what_a_reader_of_the_bucket_sees(
         for key, sizes in keys.items()
         if sizes[-1] is not None and key.startswith(prefix) and key[start:]
     }
-    found = listed(place, tmp_path, prefix=prefix)
-    assert len(found) == len(expected)
+    rows = listed(place, tmp_path, prefix=prefix)
+    assert len(rows) == len(expected)
     assert {
-        each["path"]: (
-            each["physical_address"],
-            each["size"],
-            each["checksum"],
-            each["last_modified"],
+        row["path"]: (
+            row["physical_address"],
+            row["size"],
+            row["checksum"],
+            row["last_modified"],
         )
-        for each in found
+        for row in rows
     } == expected
 
 
 @pytest.fixture
 def remote(emulated_s3, tmp_path):
-    """A lake in a bucket, whose addresses inventories have."""
+    """A lake in a bucket."""
     name = f"bucket-{uuid.uuid4()}"
     emulated_s3.make_bucket(name)
     with Lake(
@@ -91,26 +91,27 @@ def import_inventory(lake, place, **fields):
     return lake.import_listing("sea", "main", place, inventory=True, **fields)
 
 
-def test_every_format_gives_one_tree(remote, outside):
+def test_all_formats_give_the_same_tree(remote, outside):
     rows = [Version(f"day={n % 7}/part {n}", n) for n in range(100)]
     trees = set()
     for kind in FORMATS:
-        made = import_inventory(remote, write_inventory(outside / kind, kind, rows, versions=True))
-        assert made.objects == 100
-        trees.add(made.commit.metarange_id)
+        inventory = write_inventory(outside / kind, kind, rows, versions=True)
+        imported = import_inventory(remote, inventory)
+        assert imported.objects == 100
+        trees.add(imported.commit.metarange_id)
     assert len(trees) == 1
 
 
-def test_keys_that_cannot_be_decoded_are_left_out(remote, tmp_path):
+def test_keys_that_cannot_be_decoded_are_invalid_rows(remote, tmp_path):
     rows = [Version("a", 1), Version("b%zz", 1), Version("c%ff", 1)]
     place = write_inventory(tmp_path, "CSV", rows, encode=str)
     with pytest.raises(Invalid, match="2 rows of the listing are invalid: 2 with no path"):
         import_inventory(remote, place)
-    made = import_inventory(remote, place, unfit="skip")
-    assert (made.objects, made.skipped) == (1, {"no path": 2})
+    imported = import_inventory(remote, place, unfit="skip")
+    assert (imported.objects, imported.skipped) == (1, {"no path": 2})
 
 
-def test_an_inventory_of_another_store_is_refused(lake, tmp_path):
+def test_inventory_of_another_store_raises_invalid(lake, tmp_path):
     place = write_inventory(tmp_path, "CSV", [Version("a", 1), Version("b", 1)])
     before = lake.branches.get("sea", "main")
     with pytest.raises(Invalid, match="2 with an address of another store"):
@@ -118,18 +119,18 @@ def test_an_inventory_of_another_store_is_refused(lake, tmp_path):
     assert lake.branches.get("sea", "main") == before
 
 
-def test_a_copy_may_have_its_files_elsewhere(tmp_path):
-    place = write_inventory(tmp_path / "there", "Parquet", [Version("a", 1)], files=1)
+def test_copied_inventory_can_have_all_files_in_one_folder(tmp_path):
+    place = write_inventory(tmp_path / "original", "Parquet", [Version("a", 1)], files=1)
     copied = tmp_path / "copied"
     copied.mkdir()
     (place.parent / "data/0.parquet").rename(copied / "0.parquet")
-    with pytest.raises(NotFound, match="is not next to"):
+    with pytest.raises(NotFound, match="was not found near"):
         listed(place, tmp_path)
     (place / "manifest.json").rename(copied / "manifest.json")
-    assert [each["path"] for each in listed(copied / "manifest.json", tmp_path)] == ["a"]
+    assert [row["path"] for row in listed(copied / "manifest.json", tmp_path)] == ["a"]
 
 
-def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
+def test_file_with_another_md5_than_in_the_manifest_raises_corrupt(tmp_path):
     place = write_inventory(tmp_path, "CSV", [Version("a", 1)], files=1)
     file = place.parent / "data/0.csv.gz"
     file.write_bytes(file.read_bytes() + b"x")
@@ -143,15 +144,15 @@ def test_a_file_that_is_not_the_manifests_is_named(tmp_path):
         (b"[]", "not a manifest of an S3 Inventory"),
         (b"{", "not a manifest of an S3 Inventory"),
         (b'{"sourceBucket": "a"}', "not a manifest of an S3 Inventory"),
-        (AVRO, "'Avro', which is not"),
+        (AVRO, "'Avro', not CSV"),
     ],
 )
-def test_malformed_manifests_are_refused(text, message):
+def test_invalid_manifest_raises_invalid(text, message):
     with pytest.raises(Invalid, match=message):
         parse_manifest(text)
 
 
-def test_an_inventory_needs_sizes_and_a_place(tmp_path):
+def test_inventory_without_sizes_or_at_a_wrong_place_raises(tmp_path):
     place = write_inventory(
         tmp_path,
         "CSV",

@@ -1,4 +1,4 @@
-"""Addresses of listings: those that staging by address takes, in every kind of store."""
+"""Addresses in listings: those that may be staged are accepted, in every kind of store."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def listing(addresses):
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    """A store of each kind, and the prefixes of addresses inside and outside of it."""
+    """A store of each kind, and prefixes of addresses inside and outside of it."""
     folder = tmp_path_factory.mktemp("stores")
     key = Secret("a2V5")
     return [
@@ -66,8 +66,8 @@ def stores(tmp_path_factory):
 
 
 @settings(max_examples=40)
-@given(data=st.data(), few=st.sampled_from([0, 1, 64]))
-def test_the_check_of_folders_is_that_of_each_address(stores, data, few):
+@given(data=st.data(), single_checks=st.sampled_from([0, 1, 64]))
+def test_check_by_folder_equals_the_check_of_each_address(stores, data, single_checks):
     starts = [
         "local://",
         "local:///",
@@ -86,10 +86,10 @@ def test_the_check_of_folders_is_that_of_each_address(stores, data, few):
     )
     batch = to_listed(listing(addresses).combine_chunks().to_batches()[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(address_check, "_FEW_FOLDERS", few)
+        patch.setattr(address_check, "_MAX_SINGLE_CHECKS", single_checks)
         for blocks, _ in stores:
             checked = AddressCheck(blocks)(batch)
-            kept = checked.batch.column("physical_address").to_pylist()
+            normalized = checked.batch.column("physical_address").to_pylist()
             for number, address in enumerate(addresses):
                 try:
                     expected = admitted_address(blocks, address)
@@ -97,10 +97,10 @@ def test_the_check_of_folders_is_that_of_each_address(stores, data, few):
                     assert number in checked.problems, (blocks, address)
                 else:
                     assert number not in checked.problems, (blocks, address)
-                    assert kept[number] == expected
+                    assert normalized[number] == expected
 
 
-def test_rows_with_other_addresses_are_left_out(lake, outside, tmp_path):
+def test_rows_with_addresses_that_may_not_be_staged_are_invalid(lake, outside, tmp_path):
     (outside / "a").write_bytes(b"1")
     lake.blocks.put("local://raw/b", [b"1"])
     good = [f"local://{outside}/a", "local://raw/b", lake.blocks.qualify("local://raw/b")]
@@ -123,21 +123,21 @@ def test_rows_with_other_addresses_are_left_out(lake, outside, tmp_path):
         lake.import_listing("sea", "main", rows)
     assert caught.value.kind == "unfit_rows"
     assert lake.branches.get("sea", "main") == before
-    left = tmp_path / "left.csv"
-    made = lake.import_listing("sea", "main", rows, unfit="skip", left_out=left)
-    assert (made.objects, sum(made.skipped.values())) == (3, 11)
-    found = pa_csv.read_csv(left).to_pylist()
-    assert {each["physical_address"]: each["reason"] for each in found} == bad
-    kept = [lake.objects.stat("sea", "main", f"{n:05}").entry.address for n in range(3)]
-    assert kept == [f"local://{outside}/a", "local://raw/b", "local://raw/b"]
+    rejected = tmp_path / "rejected.csv"
+    imported = lake.import_listing("sea", "main", rows, unfit="skip", left_out=rejected)
+    assert (imported.objects, sum(imported.skipped.values())) == (3, 11)
+    rejected_rows = pa_csv.read_csv(rejected).to_pylist()
+    assert {row["physical_address"]: row["reason"] for row in rejected_rows} == bad
+    addresses = [lake.objects.stat("sea", "main", f"{n:05}").entry.address for n in range(3)]
+    assert addresses == [f"local://{outside}/a", "local://raw/b", "local://raw/b"]
     for number in range(3):
         assert lake.objects.open("sea", "main", f"{number:05}").read_bytes() == b"1"
-    for address in bad:  # as staging says
+    for address in bad:  # staging rejects them, too
         with pytest.raises(Denied):
             lake.staging.stage("sea", "main", "x", address=address, checksum="c", size=1)
 
 
-def test_a_row_with_another_address_does_not_replace_an_older_one(lake):
+def test_invalid_row_does_not_replace_an_older_valid_one(lake):
     lake.blocks.put("local://raw/a", [b"1"])
     rows = pa.table(
         {
@@ -147,6 +147,6 @@ def test_a_row_with_another_address_does_not_replace_an_older_one(lake):
             "last_modified": ["2024-01-02T00:00:00Z", "2024-01-01T00:00:00Z"],
         }
     )
-    made = lake.import_listing("sea", "main", rows, unfit="skip")
-    assert (made.objects, made.skipped) == (1, {ANOTHER: 1})
+    imported = lake.import_listing("sea", "main", rows, unfit="skip")
+    assert (imported.objects, imported.skipped) == (1, {ANOTHER: 1})
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"

@@ -1,4 +1,4 @@
-"""The local engine of listings: trees equal to those of staging, sort budgets, invalid rows."""
+"""The local import engine: trees equal to those of staging, for every sort budget, and errors."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ from anabranch.testing.lake import Clock, lake_in
 
 DAY = datetime(2024, 1, 1, 3, 4, 5, 678_901, UTC)
 NAMES = st.text(st.sampled_from("ab/é\U0001f30a\x01"), min_size=1, max_size=8)
-ROOMS = st.builds(SortBudget, st.integers(1, 70), st.sampled_from([1, 1 << 20]), st.integers(1, 3))
+BUDGETS = st.builds(
+    SortBudget, st.integers(1, 70), st.sampled_from([1, 1 << 20]), st.integers(1, 3)
+)
 
 
-def address_of(path):
-    """Returns an address of the store for a path."""
+def make_address(path):
+    """Returns a valid address for any path."""
     return f"local://raw/{hashlib.md5((path or '').encode()).hexdigest()}"
 
 
 def row(path, size=1, address=None, day=0, metadata=()):
     return {
         "path": path,
-        "physical_address": address if address is not None else address_of(path),
+        "physical_address": address if address is not None else make_address(path),
         "size": size,
         "checksum": f"etag-{size}",
         "last_modified": DAY + timedelta(days=day),
@@ -53,41 +55,41 @@ def row(path, size=1, address=None, day=0, metadata=()):
     }
 
 
-def table_of(rows):
+def to_table(rows):
     return pa.Table.from_pylist(rows, schema=LISTED)
 
 
-def entry_of(each):
+def to_entry(row):
     return Entry(
-        address=each["physical_address"],
+        address=row["physical_address"],
         address_type=int(AddressType.FULL),
-        size=each["size"],
-        mtime=int(each["last_modified"].timestamp()),
-        mtime_nanos=each["last_modified"].microsecond * 1000,
-        checksum=each["checksum"],
-        metadata=dict(each["metadata"]),
-        content_type=each["content_type"],
+        size=row["size"],
+        mtime=int(row["last_modified"].timestamp()),
+        mtime_nanos=row["last_modified"].microsecond * 1000,
+        checksum=row["checksum"],
+        metadata=dict(row["metadata"]),
+        content_type=row["content_type"],
     )
 
 
-def by_staging(lake, rows):
-    """Stages the same objects on a branch of their own; returns the tree of their commit."""
+def stage_and_commit(lake, rows):
+    """Stages the rows' objects on another branch, commits them, and returns the commit's tree."""
     repository = lake.core.repositories.get("sea")
     lake.branches.create("sea", "staged", "empty")
-    for each in rows:
-        lake.core.changes.put(repository, "staged", each["path"], entry_of(each))
+    for row in rows:
+        lake.core.changes.put(repository, "staged", row["path"], to_entry(row))
     return lake.commits.commit(
         "sea", "staged", message="m", committer="c", allow_empty=True
     ).metarange_id
 
 
-def imported(lake, source, *, room=DEFAULT_BUDGET, **fields):
+def import_rows(lake, source, *, budget=DEFAULT_BUDGET, **fields):
     fields = {"verify": "none", **fields}
-    if room is DEFAULT_BUDGET:
+    if budget is DEFAULT_BUDGET:
         return lake.import_listing("sea", "main", source, **fields)
     request = ListingRequest(branch="main", **fields)
     rows = ListingSource(source).rows(lake.blocks)
-    return import_listing(LakeTarget(lake.core, "sea"), lake.blocks, rows, request, budget=room)
+    return import_listing(LakeTarget(lake.core, "sea"), lake.blocks, rows, request, budget=budget)
 
 
 @pytest.fixture
@@ -100,20 +102,20 @@ def lake(lake):
 @given(
     sizes=st.dictionaries(NAMES, st.integers(0, 1 << 40), min_size=1, max_size=40),
     order=st.randoms(use_true_random=False),
-    room=ROOMS,
+    budget=BUDGETS,
     batch=st.integers(1, 9),
 )
-def test_the_tree_is_that_of_staging(sizes, order, room, batch):
+def test_tree_equals_the_tree_of_staging(sizes, order, budget, batch):
     rows = [row(path, size, metadata=[("tag", str(size))]) for path, size in sizes.items()]
     order.shuffle(rows)
-    batches = table_of(rows).to_batches(max_chunksize=batch)
+    batches = to_table(rows).to_batches(max_chunksize=batch)
     with tempfile.TemporaryDirectory() as folder, lake_in(folder, Clock()) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.branches.create("sea", "empty", "main")
-        made = imported(lake, pa.Table.from_batches(batches), room=room)
-        assert made.objects == len(rows)
-        assert lake.commits.get("sea", "main") == made.commit
-        assert made.commit.metarange_id == by_staging(lake, rows)
+        imported = import_rows(lake, pa.Table.from_batches(batches), budget=budget)
+        assert imported.objects == len(rows)
+        assert lake.commits.get("sea", "main") == imported.commit
+        assert imported.commit.metarange_id == stage_and_commit(lake, rows)
 
 
 @settings(max_examples=60)
@@ -121,47 +123,49 @@ def test_the_tree_is_that_of_staging(sizes, order, room, batch):
     rows=st.lists(
         st.tuples(st.none() | NAMES, st.integers(0, 3), st.sampled_from("xy")), max_size=60
     ),
-    room=ROOMS,
+    budget=BUDGETS,
     batch=st.integers(1, 70),
 )
-def test_rows_are_sorted_with_every_budget(rows, room, batch):
+def test_sort_is_stable_for_every_budget(rows, budget, batch):
     listed = [row(path, n, address, day) for n, (path, day, address) in enumerate(rows)]
     with tempfile.TemporaryDirectory() as folder:
-        batches = table_of(listed).to_batches(max_chunksize=batch)
-        found = [
-            each for made in sort_listing(batches, Path(folder), room) for each in made.to_pylist()
+        batches = to_table(listed).to_batches(max_chunksize=batch)
+        result = [
+            row
+            for sorted_batch in sort_listing(batches, Path(folder), budget)
+            for row in sorted_batch.to_pylist()
         ]
         assert list(Path(folder).iterdir()) == []
-    listed = [each for each in listed if each["path"] is not None]
+    listed = [row for row in listed if row["path"] is not None]
     expected = sorted(
         listed,
-        key=lambda each: (
-            each["path"].encode(),
-            -each["last_modified"].timestamp(),
-            each["physical_address"],
+        key=lambda row: (
+            row["path"].encode(),
+            -row["last_modified"].timestamp(),
+            row["physical_address"],
         ),
     )
-    assert [each["size"] for each in found if each["path"] is not None] == [
-        each["size"] for each in expected
+    assert [row["size"] for row in result if row["path"] is not None] == [
+        row["size"] for row in expected
     ]
-    assert len(found) == len(rows)
+    assert len(result) == len(rows)
 
 
-def test_every_form_of_a_listing_gives_the_same_tree(lake, outside, tmp_path):
+def test_all_sources_of_a_listing_give_the_same_tree(lake, outside, tmp_path):
     rows = [row("b", 2, metadata=[("k", "v"), ("a", "")]), row("ä/ö", 3), row('a,\n"x', 1)]
-    table = table_of(rows)
+    table = to_table(rows)
     texts = [
         {
-            "Path": each["path"],
-            "physical_address": each["physical_address"],
-            "SIZE": str(each["size"]),
-            "last_modified": each["last_modified"].isoformat(),
-            "metadata": '{"k": "v", "a": ""}' if each["metadata"] else "",
-            "checksum": each["checksum"],
-            "content_type": each["content_type"],
+            "Path": row["path"],
+            "physical_address": row["physical_address"],
+            "SIZE": str(row["size"]),
+            "last_modified": row["last_modified"].isoformat(),
+            "metadata": '{"k": "v", "a": ""}' if row["metadata"] else "",
+            "checksum": row["checksum"],
+            "content_type": row["content_type"],
             "other": "1",
         }
-        for each in rows
+        for row in rows
     ]
     (outside / "many").mkdir()
     pq.write_table(table, tmp_path / "l.parquet")
@@ -170,7 +174,7 @@ def test_every_form_of_a_listing_gives_the_same_tree(lake, outside, tmp_path):
     for number in range(3):
         pq.write_table(table.slice(number, 1), outside / "many" / f"{number}.parquet")
     (outside / "many" / "_SUCCESS").touch()
-    expected = by_staging(lake, rows)
+    expected = stage_and_commit(lake, rows)
     duck = duckdb.from_arrow(table)
     for source in (
         table,
@@ -185,30 +189,30 @@ def test_every_form_of_a_listing_gives_the_same_tree(lake, outside, tmp_path):
         f"local://{outside}/many/",
         f"local://{outside}/many/1.parquet",
     ):
-        made = imported(lake, source)
+        imported = import_rows(lake, source)
         if not str(source).endswith("1.parquet"):
-            assert made.commit.metarange_id == expected, source
+            assert imported.commit.metarange_id == expected, source
 
 
-def test_what_was_there_is_replaced_under_the_destination(lake):
-    imported(lake, table_of([row("x/old"), row("x0"), row("w")]))
-    made = imported(
+def test_objects_under_the_destination_are_replaced(lake):
+    import_rows(lake, to_table([row("x/old"), row("x0"), row("w")]))
+    imported = import_rows(
         lake,
-        table_of([row(path, address=address_of(f"x/{path}")) for path in ("a", "b/c")]),
+        to_table([row(path, address=make_address(f"x/{path}")) for path in ("a", "b/c")]),
         destination="x",
         message="second",
         metadata={"k": "v"},
         committer="me",
     )
-    assert (made.commit.message, made.commit.committer) == ("second", "me")
-    assert made.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
+    assert (imported.commit.message, imported.commit.committer) == ("second", "me")
+    assert imported.commit.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
     rows = [row("w"), row("x0"), row("x/a"), row("x/b/c")]
-    assert made.commit.metarange_id == by_staging(lake, rows)
+    assert imported.commit.metarange_id == stage_and_commit(lake, rows)
 
 
-@pytest.mark.parametrize("room", [DEFAULT_BUDGET, SortBudget(3, 1 << 20, 1)])
+@pytest.mark.parametrize("budget", [DEFAULT_BUDGET, SortBudget(3, 1 << 20, 1)])
 @pytest.mark.parametrize("name", ["left-out.parquet", "left-out.csv"])
-def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room, name):
+def test_invalid_rows_fail_the_import_or_are_skipped(lake, tmp_path, budget, name):
     good = [row("a"), row("b", day=9), row("z")]
     bad = [
         row("b", address="local://raw/old", day=8),
@@ -220,17 +224,17 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room
         row("no size", None),
         {**row("no address"), "physical_address": None},
     ]
-    listing = table_of(bad + good)
+    listing = to_table(bad + good)
     before = lake.branches.get("sea", "main")
-    left = tmp_path / name
+    rejected = tmp_path / name
     with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
-        imported(lake, listing, room=room, left_out=left)
+        import_rows(lake, listing, budget=budget, left_out=rejected)
     assert caught.value.kind == "unfit_rows"
-    assert "2 with a path that came before" in caught.value.message
+    assert "2 with a repeated path" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
     counts = {
-        "a path that came before": 2,
+        "a repeated path": 2,
         "no path": 2,
         "a path of over 1024 bytes": 1,
         "a negative size": 1,
@@ -238,24 +242,24 @@ def test_rows_that_can_be_no_objects_fail_it_or_are_skipped(lake, tmp_path, room
         "no physical address": 1,
     }
     read = pa_csv.read_csv if name.endswith("csv") else pq.read_table
-    assert Counter(read(left)["reason"].to_pylist()) == counts
-    made = imported(lake, listing, room=room, unfit="skip")
-    assert made.skipped == counts
-    assert made.shown == [
+    assert Counter(read(rejected)["reason"].to_pylist()) == counts
+    imported = import_rows(lake, listing, budget=budget, unfit="skip")
+    assert imported.skipped == counts
+    assert imported.shown == [
         ("", "no path"),
         ("", "no path"),
-        ("b", "a path that came before"),
-        ("b", "a path that came before"),
+        ("b", "a repeated path"),
+        ("b", "a repeated path"),
         ("negative", "a negative size"),
         ("no address", "no physical address"),
         ("no size", "no size"),
         ("ä" * 512 + "a", "a path of over 1024 bytes"),
     ]
-    assert made.commit.metarange_id == by_staging(lake, good)
-    imported(lake, table_of([row("ä" * 512)]))
+    assert imported.commit.metarange_id == stage_and_commit(lake, good)
+    import_rows(lake, to_table([row("ä" * 512)]))
 
 
-def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
+def test_texts_that_are_not_integers_or_utf8_are_invalid(lake, tmp_path):
     (tmp_path / "l.csv").write_bytes(
         b"path,physical_address,size,last_modified\n"
         b"a,local://b/a, 5 ,2024-01-01 00:00:00\n"
@@ -263,8 +267,8 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
         b"c,local://b/c,1.5,2024-01-01T00:00:00+01:00\n"
         b"d,local://b/d,99999999999999999999,\n"
     )
-    made = imported(lake, tmp_path / "l.csv", unfit="skip")
-    assert (made.objects, made.skipped) == (1, {"no size": 3})
+    imported = import_rows(lake, tmp_path / "l.csv", unfit="skip")
+    assert (imported.objects, imported.skipped) == (1, {"no size": 3})
     broken = pa.table(
         {
             "path": pa.array([b"a", b"\xff"], pa.binary()),
@@ -272,19 +276,22 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
             "size": pa.array([1, 2], pa.uint8()),
         }
     )
-    made = imported(lake, broken, unfit="skip")
-    assert (made.objects, made.skipped) == (1, {"no path": 1})
+    imported = import_rows(lake, broken, unfit="skip")
+    assert (imported.objects, imported.skipped) == (1, {"no path": 1})
 
 
 @pytest.mark.parametrize(
-    ("columns", "expected"),
+    ("columns", "message"),
     [
         ({"path": ["a"]}, "no column physical_address, size"),
         ({"path": ["a"], "physical_address": ["x"], "size": [1.5]}, "the column size"),
-        ({"path": [1], "physical_address": ["x"], "size": [1]}, "the column path .*not texts"),
+        (
+            {"path": [1], "physical_address": ["x"], "size": [1]},
+            "the column path .*not a text column",
+        ),
         (
             {"path": ["a"], "physical_address": ["x"], "size": [1], "last_modified": [5]},
-            "the column last_modified .*not times",
+            "the column last_modified .*not a time column",
         ),
         (
             {"path": ["a"], "physical_address": ["x"], "size": [1], "last_modified": ["noon"]},
@@ -296,31 +303,31 @@ def test_texts_of_sizes_and_names_that_cannot_be(lake, tmp_path):
         ),
     ],
 )
-def test_columns_of_wrong_types_are_named_in_the_error(lake, columns, expected):
+def test_error_names_the_invalid_column(lake, columns, message):
     before = lake.branches.get("sea", "main")
-    with pytest.raises(Invalid, match=expected):
-        imported(lake, pa.table(columns))
+    with pytest.raises(Invalid, match=message):
+        import_rows(lake, pa.table(columns))
     assert lake.branches.get("sea", "main") == before
 
 
-def test_what_goes_wrong(lake, tmp_path, outside):
+def test_invalid_sources_and_options_raise(lake, tmp_path, outside):
     with pytest.raises(NotFound, match="the listing has no objects"):
-        imported(lake, table_of([]))
+        import_rows(lake, to_table([]))
     with pytest.raises(NotFound, match="no such file"):
-        imported(lake, tmp_path / "none.parquet")
+        import_rows(lake, tmp_path / "none.parquet")
     (tmp_path / "l.txt").touch()
-    with pytest.raises(Invalid, match="not a readable file of rows"):
-        imported(lake, tmp_path / "l.txt")
+    with pytest.raises(Invalid, match="unknown file format"):
+        import_rows(lake, tmp_path / "l.txt")
     for name in ("l.parquet", "l.orc", "l.csv"):
         (tmp_path / name).write_bytes(b'path,physical_address,size\n"a,b')
         with pytest.raises(Corrupt, match=name):
-            imported(lake, tmp_path / name)
-    with pytest.raises(Invalid, match="int: a listing is files"):
-        imported(lake, 5)
+            import_rows(lake, tmp_path / name)
+    with pytest.raises(Invalid, match="int: a listing is given as files"):
+        import_rows(lake, 5)
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
-        imported(lake, table_of([row("a")]), unfit="ignore")
+        import_rows(lake, to_table([row("a")]), unfit="ignore")
     with pytest.raises(NotFound):
-        imported(lake, f"local://{outside}/none/")
-    lake.core.changes.put(lake.core.repositories.get("sea"), "main", "x", entry_of(row("x")))
+        import_rows(lake, f"local://{outside}/none/")
+    lake.core.changes.put(lake.core.repositories.get("sea"), "main", "x", to_entry(row("x")))
     with pytest.raises(DirtyBranch):
-        imported(lake, table_of([row("a")]))
+        import_rows(lake, to_table([row("a")]))

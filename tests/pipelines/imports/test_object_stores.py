@@ -1,4 +1,4 @@
-"""Imports from object stores, by the stores' own listings."""
+"""Imports of prefixes, objects and inventories from object stores."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read(lake: Lake, path: str) -> bytes:
     return b"".join(lake.objects.open("sea", "main", path).read())
 
 
-def test_what_lies_in_a_bucket_comes_onto_a_branch(place):
+def test_objects_of_a_bucket_are_imported(place):
     lake, root = place
     single = ImportSource(type="object", path=f"{root}/single", destination="one")
     status = run(lake, prefix(f"{root}/raw/", "x"), single)
@@ -83,8 +83,8 @@ def test_what_lies_in_a_bucket_comes_onto_a_branch(place):
     for key in KEYS[:5]:
         path = f"x/{key.removeprefix('raw/')}"
         assert read(lake, path) == key.encode()
-        found = lake.objects.open("sea", "main", path)
-        assert found.physical_address == f"{root}/{key}"
+        opened = lake.objects.open("sea", "main", path)
+        assert opened.physical_address == f"{root}/{key}"
     assert read(lake, "one") == b"single"
     again = run(lake, prefix(f"{root}/raw", ""))
     assert again.progress == 6
@@ -92,7 +92,7 @@ def test_what_lies_in_a_bucket_comes_onto_a_branch(place):
     assert again.commit.parents == (status.commit.id,)
 
 
-def test_what_is_not_there_leaves_the_branch(place):
+def test_missing_source_leaves_the_branch_unchanged(place):
     lake, root = place
     before = lake.branches.get("sea", "main")
     assert "nothing to import" in run(lake, prefix(f"{root}/nowhere/", "x")).error
@@ -101,14 +101,16 @@ def test_what_is_not_there_leaves_the_branch(place):
     assert lake.branches.get("sea", "main") == before
 
 
-def test_a_store_that_lists_in_another_order_is_sorted(s3_place, tmp_path):
+def test_listing_in_another_order_gives_the_same_tree(s3_place, tmp_path):
     blocks, root = s3_place
     for number in range(300):
         blocks.put(f"{root}/raw/{number}", [b"x"])
     sources = blocks.sources
 
     class Backwards:
-        """Some stores do not list by key: S3's directory buckets, Azure's hierarchical ones."""
+        """Lists in reverse. S3's directory buckets and Azure's hierarchical namespaces do not list
+        in key order.
+        """
 
         check, find, owns = sources.check, sources.find, sources.owns
 
@@ -117,9 +119,9 @@ def test_a_store_that_lists_in_another_order_is_sorted(s3_place, tmp_path):
 
     with Lake(MemoryStore(), blocks, cache_folder=tmp_path, signing_secret=b"secret") as lake:
         trees = []
-        for name, found in (("sea", sources), ("lake", Backwards())):
+        for name, listed_sources in (("sea", sources), ("lake", Backwards())):
             lake.repositories.create(name, f"{root}/lake/{name}")
-            blocks.sources = found
+            blocks.sources = listed_sources
             status = run(lake, prefix(f"{root}/raw/", "x"), repository=name)
             assert (status.error, status.progress) == ("", 300)
             trees.append(status.metarange_id)
@@ -127,9 +129,9 @@ def test_a_store_that_lists_in_another_order_is_sorted(s3_place, tmp_path):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_an_inventory_lies_in_a_bucket(s3_place, tmp_path, kind):
+def test_inventory_can_be_read_from_a_bucket(s3_place, tmp_path, kind):
     blocks, root = s3_place
-    rows = [Version(f"raw/a {n}", n) for n in range(20)]  # of a bucket that is not there
+    rows = [Version(f"raw/a {n}", n) for n in range(20)]  # of a bucket that does not exist
     write_inventory(tmp_path, kind, rows)
     for file in tmp_path.rglob("*.*"):
         if file.is_file():
@@ -139,10 +141,10 @@ def test_an_inventory_lies_in_a_bucket(s3_place, tmp_path, kind):
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
         lake.repositories.create("sea", f"{root}/lake/sea")
-        made = lake.import_listing(
+        imported = lake.import_listing(
             "sea", "main", place, inventory=True, prefix="raw/", verify="none"
         )
-        assert made.objects == 20
+        assert imported.objects == 20
         assert lake.objects.stat("sea", "main", "a 7").physical_address == "s3://lake/raw/a 7"
         if kind == "Parquet":
             listing = f"{root}/rows/l.parquet"

@@ -1,5 +1,5 @@
-"""An import makes the tree that staging and committing the same objects makes, whatever order its
-store lists them in.
+"""An import writes the tree that staging and committing the same objects writes, for any order of
+the store's listing.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ destinations = st.sampled_from(["", "a", "a/", "a/b", "c"])
 
 
 class Listed:
-    """Sources that list given objects in a given order."""
+    """Sources with given listings, in the given order."""
 
     def __init__(self, listings):
-        self.listings = {f"s3://bucket/{n}/": found for n, found in enumerate(listings)}
+        self.listings = {f"s3://bucket/{n}/": listing for n, listing in enumerate(listings)}
 
     def list(self, prefix):
         for name, size in self.listings[prefix]:
             yield Source(name.encode(), prefix + name, size, 1_500_000_000, f"etag-{size}")
 
 
-def by_staging(lake: Lake, entries: dict[str, Entry], removed: list[str]) -> str:
-    """Stages objects on a branch of their own and commits them; returns the tree."""
+def stage_and_commit(lake: Lake, entries: dict[str, Entry], removed: list[str]) -> str:
+    """Stages changes on another branch, commits them, and returns the commit's tree."""
     repository = lake.core.repositories.get("sea")
     if lake.core.branches.find(repository, "staged") is not None:
         lake.branches.delete("sea", "staged")
@@ -52,14 +52,14 @@ def by_staging(lake: Lake, entries: dict[str, Entry], removed: list[str]) -> str
     ).metarange_id
 
 
-def model(wanted, listings):
-    """Returns the entries that an import should make."""
-    made = {}
-    for source, listing in zip(wanted, listings, strict=True):
+def expected_entries(sources, listings):
+    """Returns the entries of an import, by path."""
+    entries = {}
+    for source, listing in zip(sources, listings, strict=True):
         start = source.destination
         start += "/" if start and not start.endswith("/") else ""
         for name, size in listing.items():
-            made[start + name] = Entry(
+            entries[start + name] = Entry(
                 address=source.path + name,
                 address_type=int(AddressType.FULL),
                 size=size,
@@ -68,7 +68,7 @@ def model(wanted, listings):
                 checksum=f"etag-{size}",
                 content_type="",
             )
-    return made
+    return entries
 
 
 @settings(max_examples=60)
@@ -79,12 +79,12 @@ def model(wanted, listings):
     shuffled=st.booleans(),
     run_records=st.integers(1, 4),
 )
-def test_an_import_makes_the_tree_of_staging(listings, places, before, shuffled, run_records):
-    wanted = [
+def test_import_writes_the_tree_of_staging(listings, places, before, shuffled, run_records):
+    sources = [
         ImportSource(type="common_prefix", path=f"s3://bucket/{n}/", destination=place)
         for n, place in enumerate(places[: len(listings)])
     ]
-    made = model(wanted, listings)
+    expected = expected_entries(sources, listings)
     prefixes = [f"{place}/" if place and place[-1] != "/" else place for place in places]
     prefixes = prefixes[: len(listings)]
     with tempfile.TemporaryDirectory() as folder, lake_in(folder, Clock()) as lake:
@@ -101,40 +101,40 @@ def test_an_import_makes_the_tree_of_staging(listings, places, before, shuffled,
         ]
         trees = lake.core.trees
         with trees.scratch() as scratch:
-            gathered = build_tree(
-                wanted, Listed(order), trees, scratch, NO_PROGRESS, run_records=run_records
+            built = build_tree(
+                sources, Listed(order), trees, scratch, NO_PROGRESS, run_records=run_records
             )
-            imported = trees.open_in(scratch, gathered.metarange_id)
-            assert len(imported) == gathered.count == len(made)
+            imported = trees.open_in(scratch, built.metarange_id)
+            assert len(imported) == built.count == len(expected)
             changes = replacement_changes(head, imported, [prefix.encode() for prefix in prefixes])
             written = head.apply(changes, trees.write_folder(repository))
         removed = [path for path in old if any(map(path.startswith, prefixes))]
-        assert written.metarange_id == by_staging(lake, made, removed)
-        kept = {path for path in old if path not in removed} | made.keys()
+        assert written.metarange_id == stage_and_commit(lake, expected, removed)
+        paths = {path for path in old if path not in removed} | expected.keys()
         tree = lake.core.trees.open(repository, written.metarange_id)
-        assert [key.decode() for key, _ in decode_records(tree)] == sorted(kept, key=str.encode)
+        assert [key.decode() for key, _ in decode_records(tree)] == sorted(paths, key=str.encode)
 
 
 def _by_bytes(item):
     return item[0].encode()
 
 
-def test_an_import_of_many_ranges_is_written_as_lakefs_writes_one(tmp_path):
-    """The keys of a real import, of which it is known where lakeFS 1.84 cuts them."""
+def test_import_of_many_ranges_has_lakefs_range_boundaries(tmp_path):
+    """Compares with the boundaries of lakeFS 1.84 for an import of these keys."""
     keys = [f"p{n:03d}/f{m:05d}" for n, m in itertools.product(range(150), range(1_000))]
     ends = ["p009/f00102", "p052/f00278", "p102/f00258", "p103/f00635"]
     ends += ["p114/f00323", "p132/f00107", "p135/f00519", "p149/f00999"]
     with lake_in(tmp_path, Clock()) as lake, lake.core.trees.scratch() as scratch:
         source = ImportSource(type="common_prefix", path="s3://bucket/0/", destination="")
         backwards = Listed([[(key, 1) for key in reversed(keys)]])
-        gathered = build_tree(
+        built = build_tree(
             [source], backwards, lake.core.trees, scratch, progress := CountingProgress()
         )
-        tree = lake.core.trees.open_in(scratch, gathered.metarange_id)
-        assert [each.max_key.decode() for each in tree.ranges()] == ends
+        tree = lake.core.trees.open_in(scratch, built.metarange_id)
+        assert [table.max_key.decode() for table in tree.ranges()] == ends
         assert progress.done == len(tree) == len(keys)
         in_order = Listed([[(key, 1) for key in keys]])
-        assert gathered.metarange_id == (
+        assert built.metarange_id == (
             build_tree([source], in_order, lake.core.trees, scratch, NO_PROGRESS).metarange_id
         )
         assert isinstance(tree, kernel.Tree)

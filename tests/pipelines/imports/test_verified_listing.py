@@ -49,13 +49,13 @@ def remote(emulated_s3, tmp_path):
         yield lake, f"s3://{name}"
 
 
-def test_files(lake, outside, tmp_path):
+def test_rows_are_compared_with_local_files(lake, outside, tmp_path):
     (outside / "a").write_bytes(b"12")
     (outside / "folder").mkdir()
     (outside / "link").symlink_to(outside / "a")
     lake.blocks.put("local://raw/b", [b"123"])
     rows = table(
-        ("a", f"local://{outside}/a", 2, "of no matter"),
+        ("a", f"local://{outside}/a", 2, "not compared"),
         ("b", "local://raw/b", 3, None),
         ("folder", f"local://{outside}/folder", 0, ""),
         ("gone", "local://raw/gone", 3, None),
@@ -73,10 +73,12 @@ def test_files(lake, outside, tmp_path):
         lake.import_listing("sea", "main", rows, verify="all")
     assert caught.value.kind == "unfit_rows"
     assert head(lake) == before
-    left = tmp_path / "left.csv"
-    made = lake.import_listing("sea", "main", rows, verify="all", unfit="skip", left_out=left)
-    assert (made.objects, made.skipped) == (2, {NOT_STORED: 3, OTHER_SIZE: 1})
-    assert reasons(left) == {
+    rejected = tmp_path / "rejected.csv"
+    imported = lake.import_listing(
+        "sea", "main", rows, verify="all", unfit="skip", left_out=rejected
+    )
+    assert (imported.objects, imported.skipped) == (2, {NOT_STORED: 3, OTHER_SIZE: 1})
+    assert reasons(rejected) == {
         "folder": "not stored",
         "gone": "not stored",
         "link": "not stored",
@@ -87,7 +89,7 @@ def test_files(lake, outside, tmp_path):
         lake.import_listing("sea", "main", rows, verify="some")
 
 
-def test_objects_of_a_bucket(remote, tmp_path):
+def test_rows_are_compared_with_objects_of_a_bucket(remote, tmp_path):
     lake, root = remote
     for key, text in (("a", b"12"), ("odd//./name", b"3"), ("\u00e9", b"")):
         lake.blocks.put(f"{root}/raw/{key}", [text])
@@ -105,22 +107,24 @@ def test_objects_of_a_bucket(remote, tmp_path):
     )
     with pytest.raises(Invalid, match="5 of 9 rows"):
         lake.import_listing("sea", "main", rows)
-    left = tmp_path / "left.csv"
-    made = lake.import_listing("sea", "main", rows, verify="all", unfit="skip", left_out=left)
-    assert made.objects == 4
-    assert made.skipped == {NOT_STORED: 2, OTHER_SIZE: 1, OTHER_ETAG: 2}
+    rejected = tmp_path / "rejected.csv"
+    imported = lake.import_listing(
+        "sea", "main", rows, verify="all", unfit="skip", left_out=rejected
+    )
+    assert imported.objects == 4
+    assert imported.skipped == {NOT_STORED: 2, OTHER_SIZE: 1, OTHER_ETAG: 2}
     etag = md5(b"12")
-    assert reasons(left) == {
+    assert reasons(rejected) == {
         "as parts": f"has ETag {etag}, the listing says {parts}",
         "gone": "not stored",
         "longer": "is 2 bytes, the listing says 3",
         "no bucket": "not stored",
         "other": f"has ETag {etag}, the listing says {md5(b'34')}",
     }
-    assert made.shown == sorted(reasons(left).items())
+    assert imported.shown == sorted(reasons(rejected).items())
 
 
-def test_a_store_that_cannot_answer_stops_it(lake):
+def test_unavailable_store_fails_the_import(lake):
     rows = table(*((f"{n:04}", f"local://raw/{n}", 1, None) for n in range(500)))
     for number in range(500):
         lake.blocks.put(f"local://raw/{number}", [b"1"])
@@ -139,25 +143,28 @@ def test_a_store_that_cannot_answer_stops_it(lake):
     assert lake.import_listing("sea", "main", rows, verify="all").objects == 500
 
 
-def test_a_missing_object_of_a_large_listing_may_escape_the_sample_but_not_all(lake):
-    """Of 3,000 rows 1,000 are looked up, the same ones each time."""
-    asked = []
-    blocks, lake.blocks = lake.blocks, FaultyBlocks(lake.blocks, lambda *step: asked.append(step))
+def test_sample_of_a_large_listing_is_limited_and_verify_all_is_not(lake):
+    """1,000 of 3,000 rows are looked up."""
+    requests = []
+    blocks, lake.blocks = (
+        lake.blocks,
+        FaultyBlocks(lake.blocks, lambda *step: requests.append(step)),
+    )
     rows = [(f"{n:05}", "local://raw/a", 1, None) for n in range(3_000)]
     blocks.put("local://raw/a", [b"1"])
     for order in (1, -1):
-        asked.clear()
+        requests.clear()
         assert lake.import_listing("sea", "main", table(*rows[::order])).objects == 3_000
-        assert [step for step, _ in asked].count("stat") == SAMPLE_ROWS
-    asked.clear()
+        assert [step for step, _ in requests].count("stat") == SAMPLE_ROWS
+    requests.clear()
     lake.import_listing("sea", "main", table(*rows), verify="all")
-    assert [step for step, _ in asked].count("stat") == 3_000
-    asked.clear()
+    assert [step for step, _ in requests].count("stat") == 3_000
+    requests.clear()
     lake.import_listing("sea", "main", table(*rows), verify="none")
-    assert "stat" not in [step for step, _ in asked]
+    assert "stat" not in [step for step, _ in requests]
 
 
-def test_sample_does_not_depend_on_batches():
+def test_merged_samples_of_partitions_equal_the_sample_of_the_listing():
     paths = [f"day={n % 40}/{n:06}" for n in range(20_000)]
     whole = table(*((path, "x", 1, None) for path in paths)).combine_chunks()
     whole = whole.cast(pa.schema([*list(whole.schema)[:3], pa.field("checksum", pa.string())]))
@@ -166,8 +173,8 @@ def test_sample_does_not_depend_on_batches():
         parts = [RowSample() for _ in range(3)]
         for number, batch in enumerate(whole.to_batches(max_chunksize=size)):
             assert list(parts[number % 3].sample_batches([batch])) == [batch]
-        together = smallest(pa.concat_tables([each.rows() for each in parts]))
-        samples.append(together["path"].to_pylist())
+        merged = smallest(pa.concat_tables([part.rows() for part in parts]))
+        samples.append(merged["path"].to_pylist())
     assert samples[0] == samples[1] == samples[2]
     assert len(set(samples[0])) == SAMPLE_ROWS
     days = {path.partition("/")[0] for path in samples[0]}

@@ -22,7 +22,7 @@ __all__ = ["build_tree"]
 
 
 def build_tree(
-    requested: Sequence[ImportSource],
+    requests: Sequence[ImportSource],
     sources: Sources,
     trees: Trees,
     folder: str,
@@ -30,28 +30,27 @@ def build_tree(
     *,
     run_records: int = RUN_RECORDS,
 ) -> kernel.Written:
-    """Writes the tree of the objects of all sources into `folder`. If two objects have one path,
-    the tree has that of the later source. At most `run_records` are held in memory.
+    """Writes the tree of the objects of all sources into `folder`. If two objects have the same
+    path, the tree has that of the later source. At most `run_records` are held in memory.
 
     Raises NotFound for a source without objects, Invalid for names that are invalid as paths, and
-    what the
-    store and `progress` raise.
+    the errors of the store and of `progress`.
     """
 
     def streams() -> list[Iterator[Record]]:
         progress.begin("listing the sources", 0)
-        return [import_records(source, sources, rejected, progress) for source in requested]
+        return [import_records(source, sources, rejected, progress) for source in requests]
 
     rejected = RejectedObjects()
     try:
         with translate_errors():
             written = kernel.write_tree(merge_latest(streams()), folder)
     except ValueError:
-        # the store does not list in the order of keys: list again, and sort
+        # the store does not list in key order: list again, and sort
         rejected = RejectedObjects()
         with translate_errors():
             records = chain.from_iterable(streams())
-            in_order = merge_sorted_runs(records, trees, folder, run_records)
-            written = kernel.write_tree(in_order, folder)
+            sorted_records = merge_sorted_runs(records, trees, folder, run_records)
+            written = kernel.write_tree(sorted_records, folder)
     rejected.require_none()
     return written

@@ -21,7 +21,7 @@ from anabranch.versioning.trees import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
 
-_CHECK_EVERY = 1_024
+_CHANGES_PER_CHECK = 1_024
 DEFAULT_MESSAGE = "Import objects"
 _STRATEGY = {".lakefs.merge.strategy": "source-wins"}
 _LAST_IMPORT = ".lakefs.last.import.timestamp"
@@ -43,8 +43,8 @@ class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def require_clean(core: Core, repository: Repository, branch: str) -> None:
-    """Raises DirtyBranch if a branch has uncommitted changes, NotFound if it does not exist, before
-    an import spends time that these would waste.
+    """Raises DirtyBranch if a branch has uncommitted changes, NotFound if it does not exist. The
+    commit checks this again; a check before a long import makes it fail early.
     """
     current = core.branches.read(repository, branch).branch
     if core.differ.is_dirty(repository, current.commit_id, current.tokens):
@@ -54,7 +54,7 @@ def require_clean(core: Core, repository: Repository, branch: str) -> None:
 class ImportCommitter:
     """Commits the tree `imported`, whose new tables are in `folder`, to a branch, in place of all
     objects under the destinations of the request's prefixes. `check_cancelled` is called regularly
-    and raises to stop. With `adopted`, the tables are in the repository already. `since` is the
+    and raises to stop. If `adopted`, the tables are already in the repository. `since` is the
     number of sweeps that had begun before the first source was read.
     """
 
@@ -138,13 +138,13 @@ class ImportCommitter:
 
         def apply(folder: str) -> kernel.Written:
             changes = replacement_changes(tree, imported, prefixes)
-            return tree.apply(self._while_running(changes), folder)
+            return tree.apply(self._cancellable(changes), folder)
 
         return trees.write(repository, apply, lambda written: written).metarange_id
 
-    def _while_running(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """Yields changes until the import is cancelled."""
+    def _cancellable(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """Yields changes; raises what `check_cancelled` raises."""
         for number, change in enumerate(changes):
-            if not number % _CHECK_EVERY:
+            if not number % _CHANGES_PER_CHECK:
                 self._check_cancelled()
             yield change

@@ -36,10 +36,11 @@ def parse_destination(source: ImportSource) -> bytes:
 def import_records(
     source: ImportSource, sources: Sources, rejected: RejectedObjects, progress: Progress
 ) -> Iterator[Record]:
-    """Yields the records of a source's objects, in the order of the store. Objects whose names
-    are invalid as paths are added to `rejected`; the marker of the destination itself is skipped.
+    """Yields the records of a source's objects, in the order of the store's listing. Objects whose
+    names are invalid as paths are added to `rejected`; the directory marker of the prefix itself is
+    skipped.
 
-    Raises NotFound for a source without objects, and what the store raises.
+    Raises NotFound for a source without objects, and the errors of the store.
     """
     if source.type == "object":
         objects: Iterable[Source] = [sources.find(source.path)]
@@ -65,13 +66,13 @@ def import_records(
         raise NotFound(
             f"{source.path}: there is nothing to import",
             kind="nothing_to_import",
-            hint="Look at the spelling of the prefix; a folder's ends with a slash.",
+            hint="Check the spelling of the prefix; the prefix of a folder ends with a slash.",
         )
     progress.advance(number % _REPORT_EVERY)
 
 
 def unfit_path(key: bytes) -> str:
-    """Returns why these bytes are invalid as a path, "" if they are valid."""
+    """Returns why a key is invalid as a path, "" if it is valid."""
     if len(key) > MAX_PATH_BYTES:
         return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"
     if not key.isascii():

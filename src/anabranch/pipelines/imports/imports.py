@@ -29,7 +29,7 @@ CANCELED = "Canceled"
 
 
 class Imports:
-    """The use cases of imports. `clock` returns seconds since 1970."""
+    """Starts and cancels imports. `clock` returns seconds since 1970."""
 
     def __init__(
         self, core: Core, blocks: BlockStore, clock: Callable[[], float] = time.time
@@ -42,10 +42,9 @@ class Imports:
     def start(self, repository: str, request: ImportRequest, *, force: bool = False) -> str:
         """Starts an import and returns its id.
 
-        Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`,
-        ProtectedBranch for a branch that requires approvals,
-        Denied where imports are not allowed, Invalid for sources that cannot be imported, Busy when
-        too many imports run.
+        Raises NotFound for the repository or the branch, ReadOnlyRepository unless `force`,
+        ProtectedBranch for a branch that requires approvals, Denied if the store does not support
+        or allow imports, Invalid for sources that cannot be imported, Busy if too many imports run.
         """
         target = self._core.repositories.get(repository)
         check_writable(target, force=force)
@@ -57,7 +56,7 @@ class Imports:
         for source in request.sources:
             self._check_source(target, source, sources)
         self._jobs.remove_expired(target)
-        running = ImportJob(
+        job = ImportJob(
             self._core,
             sources,
             target,
@@ -67,20 +66,20 @@ class Imports:
             clock=self._clock,
             on_done=self._jobs.forget,
         )
-        self._jobs.start(running)
-        return running.id
+        self._jobs.start(job)
+        return job.id
 
     def status(self, repository: str, branch: str, import_id: str) -> JobStatus:
-        """Returns the state of an import. A state that was not updated for a minute is that of an
-        interrupted import, whose server has ended. Raises NotFound, also for an import of more than
-        a day ago.
+        """Returns the state of an import. An import whose state has not been updated for a minute
+        is reported as interrupted: its server has ended. Raises NotFound, also for an import that
+        is more than a day old.
         """
         return self._jobs.status(self._find(repository, branch, import_id)[1])
 
     def cancel(self, repository: str, branch: str, import_id: str) -> None:
-        """Cancels an import, on whatever server it runs; a failed import is left unchanged.
+        """Cancels an import, which may run on another server; a failed import is left unchanged.
 
-        Raises NotFound, and Conflict for a complete import.
+        Raises NotFound, and Conflict for a completed import.
         """
         while True:
             target, record = self._find(repository, branch, import_id)

@@ -1,7 +1,8 @@
 """External merge sort of records by key, in bounded memory.
 
 Sorted streams are merged directly. Unsorted records are divided into runs, each sorted in memory
-and written as a small tree, and the runs are merged. Of records with one key, the last one is kept.
+and written as a small tree, and the runs are merged. If records have the same key, the last one is
+kept.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _PAGE = 4_096
 
 
 def merge_latest(streams: Sequence[Iterable[Record]]) -> Iterator[Record]:
-    """Merges sorted streams; of records with one key, yields that of the last stream."""
+    """Merges sorted streams. If records have the same key, yields that of the last stream."""
     if len(streams) == 1:
         yield from streams[0]
         return
@@ -31,10 +32,10 @@ def merge_latest(streams: Sequence[Iterable[Record]]) -> Iterator[Record]:
     ) -> Iterator[tuple[bytes, int, tuple[bytes, bytes]]]:
         return ((key, -rank, value) for key, value in stream)
 
-    before: bytes | None = None
+    previous: bytes | None = None
     for key, _, value in heapq.merge(*(ranked(*numbered) for numbered in enumerate(streams))):
-        if key != before:
-            before = key
+        if key != previous:
+            previous = key
             yield key, value
 
 
@@ -56,7 +57,7 @@ def decode_records(tree: kernel.Tree, prefix: bytes = b"") -> Iterator[Record]:
 def merge_sorted_runs(
     records: Iterable[Record], trees: Trees, folder: str, run_records: int
 ) -> Iterator[Record]:
-    """Yields records in order; runs of `run_records` are written into `folder`."""
+    """Yields records sorted by key; runs of `run_records` are written into `folder`."""
     runs = []
     remaining = iter(records)
     while run := dict(islice(remaining, run_records)):

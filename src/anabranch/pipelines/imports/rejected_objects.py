@@ -1,4 +1,4 @@
-"""Objects of a store that cannot be on a branch."""
+"""Objects of a store that cannot be imported because their names are invalid as paths."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _MAX_ADDRESS_CHARACTERS = 200
 
 
 class RejectedObjects:
-    """Counts rejected objects and keeps the first of them for an error message. `action` is what
-    the message says cannot be done to them.
+    """Counts rejected objects and keeps the first of them for an error message, which says that
+    they cannot be imported, or cannot be `action`.
     """
 
     def __init__(self, action: str = "imported") -> None:

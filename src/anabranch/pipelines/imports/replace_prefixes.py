@@ -27,10 +27,10 @@ def replacement_changes(
         return
     added = ((key, 0, value) for key, value in decode_records(imported))
     deleted = ((key, 1, None) for prefix in replaced for key, _ in decode_records(head, prefix))
-    before: bytes | None = None
+    previous: bytes | None = None
     for key, _, value in heapq.merge(added, deleted):
-        if key != before:
-            before = key
+        if key != previous:
+            previous = key
             yield key, value
 
 

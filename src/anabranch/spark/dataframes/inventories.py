@@ -11,7 +11,7 @@ import pyarrow as pa
 from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.imports.listings.columns import parse_columns, to_listed
 from anabranch.pipelines.imports.listings.files import files_at
-from anabranch.pipelines.imports.listings.inventory import inventory_columns, inventory_rows_of
+from anabranch.pipelines.imports.listings.inventory import inventory_columns, to_listing_rows
 from anabranch.pipelines.imports.listings.sources import find_inventory
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def inventory_listing(
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield inventory_rows_of(batch, encoded=encoded, prefix=prefix)
+            yield to_listing_rows(batch, encoded=encoded, prefix=prefix)
 
     return rows.select(*inventory_columns(rows.columns)).mapInArrow(read, _LISTING_SCHEMA)
 

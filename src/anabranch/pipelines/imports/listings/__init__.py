@@ -1,1 +1,1 @@
-"""Imports of listings: rows that name objects, from files, inventories or memory."""
+"""Imports of listings: tables of object addresses, from files, S3 Inventories or memory."""

@@ -1,4 +1,4 @@
-"""The columns of a listing, from whatever types they came in."""
+"""Conversion of a listing's columns from the types of its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.pipelines.imports.listings.row_validation import LISTED, OPTIONAL
 
 __all__ = ["invalid_listing", "parse_columns", "to_listed"]
 
-_WHOLE = r"^\s*-?[0-9]{1,18}\s*$"
+_INTEGER = r"^\s*-?[0-9]{1,18}\s*$"
 
 
 def invalid_listing(message: str, hint: str = "") -> Invalid:
@@ -23,19 +23,19 @@ def invalid_listing(message: str, hint: str = "") -> Invalid:
 
 
 def parse_columns(names: Sequence[str]) -> dict[str, str]:
-    """Returns the names of a listing's columns by those of LISTED, ignoring case. Raises Invalid if
-    one is missing.
+    """Maps the columns of LISTED to the names that they have in a listing, case-insensitively.
+    Raises Invalid if a required column is missing.
     """
-    columns = {name.lower(): name for name in names}
-    missing = [name for name in LISTED.names if name not in columns and name not in OPTIONAL]
+    present = {name.lower(): name for name in names}
+    missing = [name for name in LISTED.names if name not in present and name not in OPTIONAL]
     if missing:
         raise invalid_listing(f"the listing has no column {', '.join(missing)}")
-    return {name: columns[name] for name in LISTED.names if name in columns}
+    return {name: present[name] for name in LISTED.names if name in present}
 
 
 def to_listed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns a batch as one of LISTED. Texts that are not UTF-8, and sizes that are not whole
-    numbers become null; a time without a zone is UTC. Raises Invalid for other columns.
+    """Converts a batch to LISTED. Texts that are not UTF-8 and sizes that are not integers become
+    null; a time without a time zone is UTC. Raises Invalid for columns that cannot be converted.
     """
     columns = parse_columns(batch.schema.names)
     arrays = []
@@ -45,7 +45,7 @@ def to_listed(batch: pa.RecordBatch) -> pa.RecordBatch:
             continue
         column = batch.column(columns[field.name])
         try:
-            arrays.append(_READ[field.name](column))
+            arrays.append(_CONVERTERS[field.name](column))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise invalid_listing(
                 f"the column {field.name} of the listing ({column.type}): {error}"
@@ -57,7 +57,7 @@ def _text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if not _is_text(column.type) and not pa.types.is_null(column.type):
-        raise ValueError("these are not texts")
+        raise ValueError("not a text column")
     try:
         text = column.cast(pa.string())
         text.validate(full=True)
@@ -78,19 +78,20 @@ def _size(column: pa.Array) -> pa.Array:
     if not _is_text(column.type):
         return column.cast(pa.int64())
     text = _text(column)
-    whole = pc.if_else(pc.match_substring_regex(text, _WHOLE), text, pa.scalar(None, pa.string()))
-    return pc.utf8_trim_whitespace(whole).cast(pa.int64())
+    is_integer = pc.match_substring_regex(text, _INTEGER)
+    integer = pc.if_else(is_integer, text, pa.scalar(None, pa.string()))
+    return pc.utf8_trim_whitespace(integer).cast(pa.int64())
 
 
 def _time(column: pa.Array) -> pa.Array:
     if _is_text(column.type):
         text = _text(column)
-        times = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-        zone = pc.match_substring_regex(times, r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
-        times = pc.if_else(zone, times, pc.binary_join_element_wise(times, "Z", ""))
-        return times.cast(LISTED.field("last_modified").type)
+        time = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+        has_zone = pc.match_substring_regex(time, r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+        time = pc.if_else(has_zone, time, pc.binary_join_element_wise(time, "Z", ""))
+        return time.cast(LISTED.field("last_modified").type)
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
-        raise ValueError("these are not times")
+        raise ValueError("not a time column")
     return column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(
         LISTED.field("last_modified").type
     )
@@ -102,26 +103,26 @@ def _metadata(column: pa.Array) -> pa.Array:
         return column.cast(kind)
     if _is_text(column.type):
         texts = _text(column).dictionary_encode()
-        values = [_pairs(text) for text in texts.dictionary.to_pylist()]
+        values = [_parse_metadata(text) for text in texts.dictionary.to_pylist()]
         return pa.array(values, kind).take(texts.indices)
     if pa.types.is_null(column.type):
         return column.cast(kind)
-    # frames without maps have lists of structures in their place
+    # data frames without map types have lists of structs
     rows = column.to_pylist()
     return pa.array(
-        [None if row is None else [tuple(each.values()) for each in row] for row in rows], kind
+        [None if row is None else [tuple(pair.values()) for pair in row] for row in rows], kind
     )
 
 
-def _pairs(text: str) -> list[tuple[str, str | None]]:
+def _parse_metadata(text: str) -> list[tuple[str, str | None]]:
     if not text:
         return []
-    found = json.loads(text)
-    if not isinstance(found, dict) or not all(
-        isinstance(each, str | None) for each in found.values()
+    metadata = json.loads(text)
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str | None) for value in metadata.values()
     ):
         raise ValueError(f"{text[:200]!r} is not a JSON object of strings")
-    return list(found.items())
+    return list(metadata.items())
 
 
 def _is_text(kind: Any) -> bool:
@@ -139,7 +140,7 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-_READ: dict[str, Callable[[pa.Array], pa.Array]] = {
+_CONVERTERS: dict[str, Callable[[pa.Array], pa.Array]] = {
     "path": _text,
     "physical_address": _text,
     "size": _size,

@@ -1,4 +1,4 @@
-"""Entry point of the local engine of listings; imports its optional libraries on first use."""
+"""Entry point of the local import engine; imports its optional libraries on first use."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def import_listing_locally(
     prefix: str = "",
     progress: Progress = NO_PROGRESS,
 ) -> Imported:
-    """Imports a listing, or with `inventory` an S3 Inventory, to a branch. Raises what
-    `import_listing` does, and Invalid without the libraries that it needs.
+    """Imports a listing to a branch; if `inventory`, the listing is the address of an S3 Inventory,
+    and only keys that begin with `prefix` are imported. Raises the errors of `import_listing`, and
+    Invalid if a required library is not installed.
     """
     engine = _engine()
     source = engine.ListingSource(listing, inventory=inventory, prefix=prefix)
@@ -49,7 +50,7 @@ def _engine() -> Any:
         from anabranch.pipelines.imports.listings import local_engine  # noqa: PLC0415  an extra
     except ImportError as error:
         raise Invalid(
-            f"imports of listings need more libraries: {error}",
+            f"imports of listings need additional libraries: {error}",
             kind="extra_missing",
             hint="pip install 'anabranch[local]'",
         ) from error

@@ -1,4 +1,4 @@
-"""Files of rows, read in batches: Parquet, ORC and CSV, which may be compressed."""
+"""Readers of Parquet, ORC and CSV files, which yield batches; CSV may be compressed."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from anabranch.pipelines.imports.listings.columns import invalid_listing
 __all__ = ["FORMATS", "Columns", "files_at", "read_csv", "read_file", "read_orc", "read_parquet"]
 
 Columns = Callable[[Sequence[str]], Sequence[str]]
-"""Returns which of a file's columns are read."""
+"""Returns which of a file's columns to read, given all of them."""
 
 FORMATS = (".parquet", ".orc", ".csv", ".csv.gz", ".csv.zst", ".csv.bz2")
-"""The extensions of readable files."""
+"""The suffixes of files that can be read."""
 
 _BATCH = 65_536
 
 
-def files_at(place: Path) -> list[Path]:
-    """Returns a file, or those of a folder that can be read, in order; names that begin with a dot
-    or an underscore are passed over. Raises NotFound, and Invalid for other files.
+def files_at(path: Path) -> list[Path]:
+    """Returns a file, or all files of a folder and its subfolders, sorted; names that begin with a
+    dot or an underscore are skipped. Raises NotFound, and Invalid for files of other formats.
     """
-    if not place.exists():
-        raise NotFound(f"{place}: there is no such file or folder", kind="listing_not_found")
-    if not place.is_dir():
-        _require_format(place)
-        return [place]
+    if not path.exists():
+        raise NotFound(f"{path}: no such file or folder", kind="listing_not_found")
+    if not path.is_dir():
+        _require_format(path)
+        return [path]
     files = [
-        path
-        for path in sorted(place.rglob("*"))
-        if path.is_file() and not _is_hidden(path.relative_to(place))
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not _is_hidden(file.relative_to(path))
     ]
     if not files:
-        raise NotFound(f"{place}: there are no files", kind="listing_not_found")
-    for path in files:
-        _require_format(path)
+        raise NotFound(f"{path}: the folder has no files", kind="listing_not_found")
+    for file in files:
+        _require_format(file)
     return files
 
 
 def read_file(path: Path, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a file. Raises Corrupt for one that cannot be read."""
+    """Yields the rows of a file. Raises Corrupt if it cannot be read."""
     if path.name.endswith(".parquet"):
         yield from read_parquet(path, columns)
     elif path.name.endswith(".orc"):
@@ -58,14 +58,14 @@ def read_file(path: Path, columns: Columns) -> Iterator[pa.RecordBatch]:
 
 def read_parquet(path: Path, columns: Columns) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a Parquet file."""
-    with _readable(path), pq.ParquetFile(path) as file:
+    with _translate_errors(path), pq.ParquetFile(path) as file:
         names = columns(file.schema_arrow.names)
         yield from file.iter_batches(_BATCH, columns=list(names))
 
 
 def read_orc(path: Path, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of an ORC file, which is read stripe by stripe."""
-    with _readable(path):
+    """Yields the rows of an ORC file, with one stripe in memory at a time."""
+    with _translate_errors(path):
         file = pa_orc.ORCFile(path)
         names = list(columns(file.schema.names))
         for number in range(file.nstripes):
@@ -76,34 +76,35 @@ def read_orc(path: Path, columns: Columns) -> Iterator[pa.RecordBatch]:
 def read_csv(
     path: Path, columns: Columns, names: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a CSV file, as texts. Without `names` of columns, its first line has
-    them.
+    """Yields the rows of a CSV file, all columns as strings. `names` are the names of its columns,
+    None if its first line is a header.
     """
-    reading = pa_csv.ReadOptions(column_names=names)
-    parsing = pa_csv.ParseOptions(newlines_in_values=names is None)
-    with _readable(path):
+    read = pa_csv.ReadOptions(column_names=names)
+    parse = pa_csv.ParseOptions(newlines_in_values=names is None)
+    with _translate_errors(path):
         if names is not None and _is_empty(path):
-            return  # which Arrow takes for an error
-        with pa_csv.open_csv(path, reading, parsing) as reader:
+            return  # Arrow would raise an error
+        with pa_csv.open_csv(path, read, parse) as reader:
             header = reader.schema.names
-        converting = pa_csv.ConvertOptions(
+        convert = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(header, pa.string()), include_columns=list(columns(header))
         )
-        with pa_csv.open_csv(path, reading, parsing, converting) as reader:
+        with pa_csv.open_csv(path, read, parse, convert) as reader:
             yield from reader
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
+    """Raises Arrow's errors about damaged files as Corrupt."""
     try:
         yield
     except pa.ArrowException as error:
-        raise Corrupt(f"{path}: this file cannot be read: {error}", path=str(path)) from error
+        raise Corrupt(f"{path}: cannot read the file: {error}", path=str(path)) from error
     except OSError as error:
-        # Arrow's own errors of damaged files have no number
+        # an OSError that Arrow raises for a damaged file has no errno
         if error.errno is not None:
             raise
-        raise Corrupt(f"{path}: this file cannot be read: {error}", path=str(path)) from error
+        raise Corrupt(f"{path}: cannot read the file: {error}", path=str(path)) from error
 
 
 def _is_empty(path: Path) -> bool:
@@ -114,8 +115,8 @@ def _is_empty(path: Path) -> bool:
 def _require_format(path: Path) -> None:
     if not path.name.endswith(FORMATS):
         raise invalid_listing(
-            f"{path}: this is not a readable file of rows",
-            f"Names end with {', '.join(FORMATS)}.",
+            f"{path}: unknown file format",
+            f"Supported are files whose names end with {', '.join(FORMATS)}.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Import of a listing: the steps of every engine before and after it writes the tables."""
+"""Import of a listing: the steps before and after writing the tables, which all engines share."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ Verify = Literal["none", "sample", "all"]
 
 class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The destination of a listing, and its commit. `unfit` selects whether invalid rows fail the
-    import or are skipped, `left_out` is a file, Parquet or CSV by its name, for all of them.
-    `verify` selects which rows are compared with the store: none, a sample, or all.
+    import or are skipped; all of them are written to the file `left_out`, CSV if its name ends with
+    `.csv`, else Parquet. `verify` selects which rows are compared with the store: none, a sample,
+    or all.
     """
 
     branch: str
@@ -96,21 +97,21 @@ class ImportTarget(Protocol):
 
     def require_clean(self, request: ListingRequest) -> None:
         """Raises the errors that would fail the commit: NotFound for the branch,
-        ReadOnlyRepository without `force`, ProtectedBranch, DirtyBranch.
+        ReadOnlyRepository unless `force`, ProtectedBranch, DirtyBranch.
         """
 
     def folder(self) -> AbstractContextManager[str]:
         """Provides a temporary folder for tables."""
 
     def commit(self, request: ListingRequest, folder: str, written: WrittenListing) -> Commit:
-        """Moves the branch to a new commit, and returns it. Raises as above; the branch is then
-        unchanged.
+        """Moves the branch to a new commit, and returns it. Raises the errors of `require_clean`,
+        and then leaves the branch unchanged.
         """
 
 
 class LakeTarget:
     """A repository whose stores are open in this process; create it before the first row is read.
-    With `adopted`, the tables are in the repository's store already, except those that are written
+    If `adopted`, the tables are already in the repository's store, except those that are written
     into the folder.
     """
 
@@ -156,7 +157,7 @@ def commit_listing(
     """Commits the listing that `write` writes into a folder, in place of all objects under the
     destination.
 
-    Raises NotFound for the branch and an empty listing, ReadOnlyRepository without `force`,
+    Raises NotFound for the branch and for an empty listing, ReadOnlyRepository unless `force`,
     DirtyBranch, Invalid for invalid rows. The branch is then unchanged.
     """
     if request.unfit not in {"fail", "skip"}:
@@ -179,7 +180,7 @@ def commit_listing(
 
 
 def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
-    """Returns the error with the number of invalid rows, the reasons, and the first of them."""
+    """Returns the error for invalid rows, with their number, the reasons and the first of them."""
     reasons = ", ".join(f"{count} with {reason}" for reason, count in sorted(skipped.items()))
     first = "; ".join(f"{path[:200]!r}: {reason}" for path, reason in shown)
     number = sum(skipped.values())
@@ -188,5 +189,5 @@ def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]
         f"{reasons}. "
         f"The first: {first}",
         kind="unfit_rows",
-        hint="Correct the listing, or leave them out by unfit='skip'.",
+        hint="Correct the listing, or skip invalid rows with unfit='skip'.",
     )

@@ -1,9 +1,9 @@
-"""S3 Inventory: a listing of a bucket that the store has made, as rows of objects to import.
+"""S3 Inventory, a listing of a bucket that the store writes, as rows of objects to import.
 
 An inventory is a `manifest.json` that names its files, which are CSV, ORC or Parquet. Keys are
-URL-encoded in CSV alone. An inventory of all versions has rows of old versions and of deletions,
-which readers of the bucket do not see. The format is described in Amazon's
-"Amazon S3 Inventory", in the pages "Locating your inventory list" and "Inventory lists".
+URL-encoded in CSV only. An inventory of all versions also has rows of noncurrent versions and
+delete markers, which are skipped. The format is described in Amazon's documentation of S3
+Inventory, in the pages "Locating your inventory list" and "Inventory lists".
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ __all__ = [
     "InventoryFile",
     "Manifest",
     "inventory_columns",
-    "inventory_rows_of",
     "parse_manifest",
+    "to_listing_rows",
 ]
 
 MANIFEST = "manifest.json"
 
-_NEEDED = ("bucket", "key", "size")
-_TAKEN = (*_NEEDED, "lastmodifieddate", "etag", "islatest", "isdeletemarker")
+_REQUIRED = ("bucket", "key", "size")
+_READ = (*_REQUIRED, "lastmodifieddate", "etag", "islatest", "isdeletemarker")
 _ARN = "arn:aws:s3:::"
-_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_INVALID_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class InventoryFile(msgspec.Struct, frozen=True):
-    """A file of an inventory: its key in the bucket of the inventory, its size in bytes
-    and the hex MD5 of its bytes.
+    """A file of an inventory: its key in the bucket of the inventory, its size in bytes, and the
+    hex MD5 of its bytes.
     """
 
     key: str
@@ -48,7 +48,7 @@ class InventoryFile(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """What is in `manifest.json`."""
+    """The contents of `manifest.json`."""
 
     source_bucket: str
     destination_bucket: str
@@ -58,56 +58,56 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def bucket(self) -> str:
-        """Returns the name of the bucket that holds the inventory."""
+        """The name of the bucket that the inventory is stored in."""
         return self.destination_bucket.removeprefix(_ARN)
 
     @property
     def kind(self) -> str:
-        """Returns "csv", "orc" or "parquet"."""
+        """The format of the files: "csv", "orc" or "parquet"."""
         return self.file_format.lower()
 
     @property
     def csv_columns(self) -> list[str]:
-        """Returns the names of the columns of CSV files, which do not have them."""
+        """The names of the columns of CSV files, which have no header."""
         return [name.strip() for name in self.file_schema.split(",")]
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Returns a parsed manifest. Raises Invalid for anything else."""
+    """Parses a manifest. Raises Invalid for anything else."""
     try:
         manifest = msgspec.json.decode(text, type=Manifest)
     except msgspec.DecodeError as error:
-        raise invalid_listing(f"this is not a manifest of an S3 Inventory: {error}") from error
+        raise invalid_listing(f"not a manifest of an S3 Inventory: {error}") from error
     if manifest.kind not in {"csv", "orc", "parquet"}:
         raise invalid_listing(
-            f"the inventory is in {manifest.file_format!r}, which is not CSV, ORC or Parquet"
+            f"the format of the inventory is {manifest.file_format!r}, not CSV, ORC or Parquet"
         )
     return manifest
 
 
 def inventory_columns(names: Sequence[str]) -> list[str]:
-    """Returns those of a file's columns that are needed. Raises Invalid where some are missing,
-    which an inventory has only if it is configured so.
+    """Returns the columns of a file to read. Raises Invalid if required columns are missing, which
+    are optional in the configuration of an inventory.
     """
-    columns = {_plain(name): name for name in names}
-    missing = [name for name in _NEEDED if name not in columns]
+    present = {_normalize_name(name): name for name in names}
+    missing = [name for name in _REQUIRED if name not in present]
     if missing:
         raise invalid_listing(f"the inventory has no column {', '.join(missing)}")
-    return [columns[name] for name in _TAKEN if name in columns]
+    return [present[name] for name in _READ if name in present]
 
 
-def inventory_rows_of(batch: pa.RecordBatch, *, encoded: bool, prefix: str = "") -> pa.RecordBatch:
-    """Returns the objects of a batch of an inventory as rows of a listing: those whose keys begin
-    with `prefix`, under what is behind its last slash. Keys are URL-encoded if they are `encoded`;
-    one that cannot be decoded gives a row without a path.
+def to_listing_rows(batch: pa.RecordBatch, *, encoded: bool, prefix: str = "") -> pa.RecordBatch:
+    """Converts a batch of an inventory to rows of a listing: the objects whose keys begin with
+    `prefix`; their paths are the keys without the prefix's folder. If `encoded`, keys are
+    URL-encoded; a key that cannot be decoded becomes a row without a path.
     """
-    names = {_plain(name): name for name in inventory_columns(batch.schema.names)}
-    batch = batch.filter(_present(batch, names))
+    names = {_normalize_name(name): name for name in inventory_columns(batch.schema.names)}
+    batch = batch.filter(_is_current(batch, names))
     key = batch.column(names["key"]).cast(pa.string())
     if encoded:
-        key = _decoded(key)
+        key = _decode_keys(key)
     if prefix:
-        # what cannot be decoded may be one of these
+        # a key that cannot be decoded may have the prefix
         inside = pc.fill_null(pc.starts_with(key, prefix), True)
         batch, key = batch.filter(inside), key.filter(inside)
     path = pc.utf8_slice_codeunits(key, base_length(prefix))
@@ -119,33 +119,34 @@ def inventory_rows_of(batch: pa.RecordBatch, *, encoded: bool, prefix: str = "")
         if theirs in names:
             columns[ours] = batch.column(names[theirs])
     rows = to_listed(pa.RecordBatch.from_pydict(columns))
-    # a marker of the prefix itself, as stores have them for folders
+    # without the directory marker of the prefix itself
     return rows.filter(pc.fill_null(pc.not_equal(rows.column("path"), ""), True))
 
 
-def _present(batch: pa.RecordBatch, names: dict[str, str]) -> Any:
-    """Returns which rows are of current versions of existing objects."""
-    present = pa.repeat(pa.scalar(True), batch.num_rows)
-    for name, good in (("islatest", "true"), ("isdeletemarker", "false")):
+def _is_current(batch: pa.RecordBatch, names: dict[str, str]) -> Any:
+    """Returns which rows are current versions of objects, not noncurrent ones or delete markers."""
+    current = pa.repeat(pa.scalar(True), batch.num_rows)
+    for name, expected in (("islatest", "true"), ("isdeletemarker", "false")):
         if name in names:
-            said = pc.utf8_lower(batch.column(names[name]).cast(pa.string()))
-            # a bucket without versions says nothing
-            fits = pc.or_kleene(pc.equal(said, good), pc.equal(said, ""))
-            present = pc.and_(present, pc.fill_null(fits, True))
-    return present
+            value = pc.utf8_lower(batch.column(names[name]).cast(pa.string()))
+            # empty or null for a bucket without versioning
+            matches = pc.or_kleene(pc.equal(value, expected), pc.equal(value, ""))
+            current = pc.and_(current, pc.fill_null(matches, True))
+    return current
 
 
-def _decoded(keys: pa.Array) -> pa.Array:
-    """Returns keys without their encoding; most have nothing that is encoded."""
-    coded = pc.fill_null(pc.match_substring_regex(keys, "[%+]"), False)
-    if not pc.any(coded, min_count=0).as_py():
+def _decode_keys(keys: pa.Array) -> pa.Array:
+    """Returns URL-decoded keys. Only the keys with escapes, usually few, are decoded."""
+    encoded = pc.fill_null(pc.match_substring_regex(keys, "[%+]"), False)
+    if not pc.any(encoded, min_count=0).as_py():
         return keys
-    plain = pa.array([_key(text) for text in keys.filter(coded).to_pylist()], pa.string())
-    return pc.replace_with_mask(keys, coded, plain)
+    decoded = [_decode_key(text) for text in keys.filter(encoded).to_pylist()]
+    return pc.replace_with_mask(keys, encoded, pa.array(decoded, pa.string()))
 
 
-def _key(text: str) -> str | None:
-    if _BROKEN.search(text):
+def _decode_key(text: str) -> str | None:
+    """Returns a URL-decoded key, None if it is invalid."""
+    if _INVALID_ESCAPE.search(text):
         return None
     try:
         return unquote_to_bytes(text.replace("+", " ")).decode()
@@ -153,6 +154,6 @@ def _key(text: str) -> str | None:
         return None
 
 
-def _plain(name: str) -> str:
-    """Returns what a column is called in all formats: `LastModifiedDate`, `last_modified_date`."""
+def _normalize_name(name: str) -> str:
+    """Returns one spelling for the names of a column: `LastModifiedDate`, `last_modified_date`."""
     return name.replace("_", "").lower()

@@ -1,12 +1,12 @@
-"""Local engine of listings: imports any number of rows in this process, without Spark.
+"""Local import engine: imports a listing of any size in this process, without Spark.
 
     rows = ListingSource("listing.parquet").rows(blocks)
     target = LakeTarget(core, "sea")
     imported = import_listing(target, blocks, rows, ListingRequest(branch="main"))
 
 Rows are Arrow batches throughout: they are sorted in bounded memory, validated, compared with the
-store, and passed to the kernel, which writes the tables. The tables have the ids that Spark, the
-server's import and a commit of the same objects produce.
+store, and passed to the kernel, which writes the tables. Imports by Spark or a server, and commits
+of the same objects, write identical tables.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from anabranch.versioning.trees import translate_errors
 __all__ = ["ListingSource", "Rows", "import_listing"]
 
 Rows = Callable[[Path], Iterable[pa.RecordBatch]]
-"""Yields the batches of a listing (LISTED); may write files into the folder."""
+"""Yields the batches of a listing (LISTED); may write temporary files into the folder."""
 
 
 def import_listing(
@@ -63,8 +63,8 @@ def import_listing(
     store of the objects.
 
     Raises NotFound for an empty listing, Invalid for invalid rows unless they are skipped and for a
-    sample that differs from the store, DirtyBranch, ReadOnlyRepository, and what `rows` and the
-    store raise. The branch is then unchanged.
+    sample that differs from the store, DirtyBranch, ReadOnlyRepository, and the errors of `rows`
+    and the store. The branch is then unchanged.
     """
 
     def write(folder: str) -> WrittenListing:
@@ -101,11 +101,11 @@ def _write(
             yield batch
 
     def sorted_rows() -> Iterator[pa.RecordBatch]:
-        begun = False
+        is_first = True
         for batch in sort_listing(read_rows(), Path(folder) / "work", budget):
-            if not begun:
+            if is_first:
                 progress.begin("writing tables", row_count)
-                begun = True
+                is_first = False
             progress.advance(batch.num_rows)
             yield batch
 
@@ -130,7 +130,7 @@ def _verify(sample: RowSample, blocks: BlockStore, progress: Progress) -> None:
     """Raises Invalid unless all rows of a sample equal the objects in the store."""
     rows = sample.rows()
     if len(rows):
-        progress.begin("looking up a sample in the store", len(rows))
+        progress.begin("comparing a sample with the store", len(rows))
         require_stored(rows, sample_problems(rows, blocks))
         progress.advance(len(rows))
 

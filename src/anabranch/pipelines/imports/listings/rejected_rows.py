@@ -17,8 +17,8 @@ __all__ = ["open_rejected_rows"]
 
 @contextmanager
 def open_rejected_rows(path: Path | None) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Provides a function that writes batches of LEFT_OUT to a file; without a path it drops them.
-    The file is created even if no row is rejected. Raises OSError.
+    """Provides a function that writes batches of LEFT_OUT to a file, or discards them if `path` is
+    None. The file is created even if no row is rejected. Raises OSError.
     """
     if path is None:
         yield lambda _: None

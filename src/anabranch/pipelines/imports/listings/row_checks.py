@@ -1,4 +1,4 @@
-"""Checks of a listing's rows that need a store; every engine makes them, batch by batch."""
+"""Checks of a listing's rows that need a store; every engine runs them on each batch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["Checked", "Problem", "RowCheck"]
 
 
 class Problem(NamedTuple):
-    """Why a row is invalid: the `reason` that it is counted under, as a noun, and the `detail` of
-    this row.
+    """Why a row is invalid: the `reason`, a noun phrase by which invalid rows are counted, and the
+    `detail` of this row.
     """
 
     reason: str

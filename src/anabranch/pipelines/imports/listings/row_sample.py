@@ -1,7 +1,7 @@
 """Sample of a listing: a limited number of rows, selected by the hashes of their paths.
 
-The rows with the smallest hashes are taken. Which these are depends on the listing alone, not on
-the order in which rows come nor on the engine, and samples of parts give that of the whole.
+The sample has the rows with the smallest hashes. So it depends only on the listing, not on the
+order of its rows or on the engine, and the samples of partitions can be merged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAMPLED = pa.schema(
         ("hash", pa.int64()),
     ]
 )
-"""A row of a sample; the hash is the one of its path, without its lowest bit."""
+"""The columns of a sample; `hash` is the hash of the path without its lowest bit."""
 
 
 class RowSample:
@@ -51,17 +51,17 @@ class RowSample:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         hashes = (hash_addresses(batch.column("path")) >> np.uint64(1)).astype(np.int64)
-        taken = np.flatnonzero(hashes <= self._largest)
-        if not len(taken):
+        selected = np.flatnonzero(hashes <= self._largest)
+        if not len(selected):
             return
-        rows = batch.select(SAMPLED.names[:-1]).take(pa.array(taken))
-        found = pa.Table.from_arrays([*rows.columns, pa.array(hashes[taken])], schema=SAMPLED)
-        self._rows = smallest(pa.concat_tables([self._rows, found]), self._limit)
+        rows = batch.select(SAMPLED.names[:-1]).take(pa.array(selected))
+        added = pa.Table.from_arrays([*rows.columns, pa.array(hashes[selected])], schema=SAMPLED)
+        self._rows = smallest(pa.concat_tables([self._rows, added]), self._limit)
         if len(self._rows) == self._limit:
             self._largest = self._rows["hash"][-1].as_py()
 
 
 def smallest(rows: pa.Table, limit: int = SAMPLE_ROWS) -> pa.Table:
-    """Returns up to `limit` rows of a table of SAMPLED, those with the smallest hashes."""
+    """Returns the up to `limit` rows of a table of SAMPLED that have the smallest hashes."""
     order = pc.sort_indices(rows, sort_keys=[("hash", "ascending"), ("path", "ascending")])
     return rows.take(order[:limit]).combine_chunks()

@@ -1,7 +1,8 @@
 """Validation of a listing's rows and their conversion to the kernel's columns, for every engine.
 
-Invalid rows are left out and counted by reason; the first of them are kept for messages. Batches
-are sorted by path, rows of one path with the newest first, so all but the first are repetitions.
+Invalid rows are rejected and counted by reason; the first of them are kept for messages. Batches
+are sorted by path, and rows with the same path by time, newest first. Only the newest row of a path
+is accepted.
 """
 
 from __future__ import annotations
@@ -105,24 +106,24 @@ class RowValidator:
         """Converts sorted batches of LISTED to batches of WRITTEN."""
         for batch in batches:
             valid = batch
-            for reason, wrong in _CHECKS.items():
-                valid = self._without(valid, wrong(valid, self._prefix), reason)
+            for reason, is_invalid in _CHECKS.items():
+                valid = self._without(valid, is_invalid(valid, self._prefix), reason)
             for check in self._row_checks:
                 valid = self._apply_check(valid, check)
-            valid = self._without(valid, self._repeats_previous(valid), "a path that came before")
+            valid = self._without(valid, self._repeats_previous(valid), "a repeated path")
             if valid.num_rows:
                 self._last = valid.column("path")[-1].as_py()
                 yield self._to_written(valid)
 
-    def _without(self, batch: pa.RecordBatch, wrong: Any, reason: str) -> pa.RecordBatch:
-        """Returns a batch without the rows where `wrong` is true, which are rejected."""
-        wrong = pc.fill_null(wrong, False)
-        if not pc.any(wrong, min_count=0).as_py():
+    def _without(self, batch: pa.RecordBatch, invalid: Any, reason: str) -> pa.RecordBatch:
+        """Returns a batch without the rows where `invalid` is true, which are rejected."""
+        invalid = pc.fill_null(invalid, False)
+        if not pc.any(invalid, min_count=0).as_py():
             return batch
-        rejected = batch.filter(wrong)
+        rejected = batch.filter(invalid)
         self.counts[reason] += rejected.num_rows
         self._reject(rejected, pa.repeat(pa.scalar(reason), rejected.num_rows))
-        return batch.filter(pc.invert(wrong))
+        return batch.filter(pc.invert(invalid))
 
     def _apply_check(self, batch: pa.RecordBatch, check: RowCheck) -> pa.RecordBatch:
         """Returns a batch without the rows that fail a check, which are rejected."""
@@ -150,8 +151,8 @@ class RowValidator:
         path = batch.column("path")
         if not len(path):
             return pa.array([], pa.bool_())
-        before = pa.concat_arrays([pa.array([self._last], path.type), path[:-1]])
-        return pc.equal(path, before)
+        previous = pa.concat_arrays([pa.array([self._last], path.type), path[:-1]])
+        return pc.equal(path, previous)
 
     def _to_written(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = {field.name: batch.column(field.name) for field in LISTED}

@@ -1,4 +1,4 @@
-"""Where listings come from: files here or in the store, an S3 Inventory, or rows in memory."""
+"""Sources of listings: local files, files in the store, an S3 Inventory, or rows in memory."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ from anabranch.pipelines.imports.listings.inventory import (
     InventoryFile,
     Manifest,
     inventory_columns,
-    inventory_rows_of,
     parse_manifest,
+    to_listing_rows,
 )
 
 __all__ = ["Inventory", "ListingSource", "find_inventory", "inventory_rows", "listing_rows"]
 
 _BATCH = 65_536
-_PIECE = 1 << 20
+_READ_BYTES = 1 << 20
 
 
 class ListingSource(NamedTuple):
-    """What a listing is read from: a path or an address of files, or several, whatever gives an
-    Arrow stream, or the place of an S3 Inventory, of which some keys are taken.
+    """The source of a listing. `place` is a path or address of files, a sequence of these, or an
+    object with an Arrow stream; if `inventory`, it is the path or address of an S3 Inventory, of
+    which the keys that begin with `prefix` are read.
     """
 
     place: Any
@@ -45,52 +46,52 @@ class ListingSource(NamedTuple):
     prefix: str = ""
 
     def rows(self, blocks: BlockStore | None) -> Callable[[Path], Iterator[pa.RecordBatch]]:
-        """Returns what yields the rows, given a folder to work in."""
+        """Returns a function that yields the rows, given a folder for temporary files."""
 
         def rows(folder: Path) -> Iterator[pa.RecordBatch]:
             if not self.inventory:
                 return listing_rows(self.place, blocks, folder)
-            found = find_inventory(str(self.place), blocks)
-            return inventory_rows(found, blocks, folder, prefix=self.prefix)
+            inventory = find_inventory(str(self.place), blocks)
+            return inventory_rows(inventory, blocks, folder, prefix=self.prefix)
 
         return rows
 
     def bytes(self, blocks: BlockStore | None) -> int:
-        """Returns how large the files of it are. Raises as reading them does."""
+        """Returns the total size of the files. Raises the errors of `rows`."""
         if self.inventory:
-            found = find_inventory(str(self.place), blocks)
-            return sum(file.size for file in found.manifest.files)
-        return sum(_bytes(str(each), blocks) for each in _places(self.place))
+            inventory = find_inventory(str(self.place), blocks)
+            return sum(file.size for file in inventory.manifest.files)
+        return sum(_total_size(str(place), blocks) for place in _places(self.place))
 
 
 class Inventory(NamedTuple):
-    """An S3 Inventory, and where each of its files lies: a path, or an address in a store."""
+    """An S3 Inventory: its manifest, and each file with its local path or address in a store."""
 
     manifest: Manifest
     places: Sequence[tuple[InventoryFile, str]]
 
 
 def listing_rows(source: Any, blocks: BlockStore | None, folder: Path) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a listing: a path or an address of files, or several, or whatever gives
-    an Arrow stream (tables and readers of Arrow, frames of pandas and Polars, DuckDB's relations).
-    Files of the store are brought to `folder` one by one.
+    """Yields the rows of a listing: a path or address of files, a sequence of these, or an object
+    with an Arrow stream (an Arrow table or reader, a data frame of pandas or Polars, a DuckDB
+    relation). Files in the store are downloaded to `folder` one by one.
 
-    Raises NotFound, Invalid for what can be no listing, Corrupt for files that cannot be read.
+    Raises NotFound, Invalid for an unsupported source, Corrupt for files that cannot be read.
     """
     if hasattr(source, "__arrow_c_stream__"):
         for batch in pa.RecordBatchReader.from_stream(source):
             for start in range(0, batch.num_rows, _BATCH):
                 yield to_listed(batch.slice(start, _BATCH))
         return
-    for each in _places(source):
-        for path in _files(str(each), blocks, folder):
+    for place in _places(source):
+        for path in _files(str(place), blocks, folder):
             for batch in read_file(path, lambda names: list(parse_columns(names).values())):
                 yield to_listed(batch)
 
 
 def find_inventory(place: str, blocks: BlockStore | None) -> Inventory:
-    """Returns the inventory whose manifest, or whose folder, is at a path or an address. Raises
-    NotFound, and Invalid for anything else.
+    """Returns the inventory at a path or address of its manifest or of the manifest's folder.
+    Raises NotFound, and Invalid for an invalid manifest.
     """
     if not place.endswith(MANIFEST):
         place = f"{place.rstrip('/')}/{MANIFEST}"
@@ -101,9 +102,9 @@ def find_inventory(place: str, blocks: BlockStore | None) -> Inventory:
     else:
         path = Path(place)
         if not path.exists():
-            raise NotFound(f"{place}: there is no such file", kind="listing_not_found")
+            raise NotFound(f"{place}: no such file", kind="listing_not_found")
         manifest = parse_manifest(path.read_bytes())
-        places = [str(_beside(path, file.key)) for file in manifest.files]
+        places = [str(_local_path(path, file.key)) for file in manifest.files]
     return Inventory(manifest, list(zip(manifest.files, places, strict=True)))
 
 
@@ -111,12 +112,12 @@ def inventory_rows(
     inventory: Inventory, blocks: BlockStore | None, folder: Path, *, prefix: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """Yields the objects of an inventory whose keys begin with `prefix`, as rows of a listing.
-    Files of the store are brought to `folder` one by one. Raises NotFound, Corrupt, Invalid.
+    Files in the store are downloaded to `folder` one by one. Raises NotFound, Corrupt, Invalid.
     """
     manifest = inventory.manifest
     for file, place in inventory.places:
-        path = _fetch(place, blocks, folder) if "://" in place else Path(place)
-        _verify(path, file)
+        path = _download(place, blocks, folder) if "://" in place else Path(place)
+        _verify_md5(path, file)
         if manifest.kind == "csv":
             batches = read_csv(path, inventory_columns, manifest.csv_columns)
         elif manifest.kind == "orc":
@@ -124,7 +125,7 @@ def inventory_rows(
         else:
             batches = read_parquet(path, inventory_columns)
         for batch in batches:
-            yield inventory_rows_of(batch, encoded=manifest.kind == "csv", prefix=prefix)
+            yield to_listing_rows(batch, encoded=manifest.kind == "csv", prefix=prefix)
 
 
 def _places(source: Any) -> Sequence[Any]:
@@ -132,51 +133,51 @@ def _places(source: Any) -> Sequence[Any]:
         return [source]
     if not isinstance(source, Sequence):
         raise invalid_listing(
-            f"{type(source).__name__}: a listing is files, or what gives an Arrow stream"
+            f"{type(source).__name__}: a listing is given as files or an Arrow stream"
         )
     return source
 
 
-def _bytes(place: str, blocks: BlockStore | None) -> int:
+def _total_size(place: str, blocks: BlockStore | None) -> int:
     if "://" not in place or place.startswith("file://"):
         return sum(path.stat().st_size for path in files_at(Path(place.removeprefix("file://"))))
     sources = _store(blocks, place).sources
-    assert sources is not None  # noqa: S101  it was looked at
-    return sum(each.size for each in sources.list(place))
+    assert sources is not None  # noqa: S101  `_store` checks it
+    return sum(source.size for source in sources.list(place))
 
 
 def _files(place: str, blocks: BlockStore | None, folder: Path) -> Iterator[Path]:
-    """Yields the files at a path or an address. A file of the store exists locally until the next
-    one is yielded.
+    """Yields the files at a path or address. A file from the store is removed from `folder` before
+    the next one is downloaded.
     """
     if "://" not in place or place.startswith("file://"):
         yield from files_at(Path(place.removeprefix("file://")))
         return
     store = _store(blocks, place)
     if place.endswith("/"):
-        assert store.sources is not None  # noqa: S101  it was looked at
-        listed = store.sources.list(place)
-        found = [each.address for each in listed if not _hidden(each.name)]
+        assert store.sources is not None  # noqa: S101  `_store` checks it
+        objects = store.sources.list(place)
+        addresses = [source.address for source in objects if not _is_hidden(source.name)]
     else:
-        found = [place]
-    for address in found:
-        path = _fetch(address, blocks, folder)
+        addresses = [place]
+    for address in addresses:
+        path = _download(address, blocks, folder)
         yield from files_at(path)
         path.unlink()
 
 
-def _fetch(address: str, blocks: BlockStore | None, folder: Path) -> Path:
-    """Returns a file of the store as one of the folder."""
+def _download(address: str, blocks: BlockStore | None, folder: Path) -> Path:
+    """Copies an object of the store into a file of the folder, and returns its path."""
     store = _store(blocks, address)
     path = folder / address.rpartition("/")[2]
     with path.open("wb") as file:
-        for piece in store.get(address):
-            file.write(piece)
+        for chunk in store.get(address):
+            file.write(chunk)
     return path
 
 
 def _store(blocks: BlockStore | None, address: str) -> BlockStore:
-    """Returns the store, if the object at an address may be read. Raises Denied, Invalid."""
+    """Returns the store. Raises Denied or Invalid if imports may not read the address."""
     if blocks is None or blocks.sources is None:
         raise Denied(
             f"{address}: import is not supported for this storage",
@@ -187,43 +188,43 @@ def _store(blocks: BlockStore | None, address: str) -> BlockStore:
     return blocks
 
 
-def _beside(manifest: Path, key: str) -> Path:
-    """Returns where a file of an inventory lies that was copied from its bucket: as it was there,
-    or with all files together.
+def _local_path(manifest: Path, key: str) -> Path:
+    """Returns the path of a file of an inventory that was copied from its bucket. The copy has the
+    bucket's folders, or all files in one folder, or the data files in a folder `data`.
     """
     folder = manifest.resolve().parent
     name = key.rpartition("/")[2]
     candidates = [
-        *(above / key for above in folder.parents),
+        *(parent / key for parent in folder.parents),
         folder.parent / "data" / name,
         folder / "data" / name,
         folder / name,
     ]
-    found = next((path for path in candidates if path.exists()), None)
-    if found is None:
+    path = next((path for path in candidates if path.exists()), None)
+    if path is None:
         raise NotFound(
-            f"{key}: this file of the inventory is not next to {manifest}",
+            f"{key}: this file of the inventory was not found near {manifest}",
             kind="listing_not_found",
             hint="Copy the inventory's folder `data` next to the folder of its manifest.",
         )
-    return found
+    return path
 
 
-def _verify(path: Path, file: InventoryFile) -> None:
-    """Raises Corrupt unless a file is the one that the manifest names."""
+def _verify_md5(path: Path, file: InventoryFile) -> None:
+    """Raises Corrupt if a file does not have the MD5 in the manifest."""
     if not file.md5:
         return
-    hashed = hashlib.md5(usedforsecurity=False)
+    digest = hashlib.md5(usedforsecurity=False)
     with path.open("rb") as opened:
-        while piece := opened.read(_PIECE):
-            hashed.update(piece)
-    if hashed.hexdigest() != file.md5.lower():
+        while chunk := opened.read(_READ_BYTES):
+            digest.update(chunk)
+    if digest.hexdigest() != file.md5.lower():
         raise Corrupt(
-            f"{path}: its MD5 is {hashed.hexdigest()}, the manifest says {file.md5}",
+            f"{path}: its MD5 is {digest.hexdigest()}, the manifest has {file.md5}",
             path=str(path),
             hint="Copy the file again.",
         )
 
 
-def _hidden(name: bytes) -> bool:
+def _is_hidden(name: bytes) -> bool:
     return any(part.startswith((b".", b"_")) for part in name.split(b"/"))

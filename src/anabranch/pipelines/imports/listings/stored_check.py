@@ -1,8 +1,8 @@
-"""The check of rows against the store: whether the object of a row exists with its size and ETag.
+"""Check of rows against the store: whether the object exists and has the row's size and ETag.
 
-Size and ETag are compared. A local folder keeps no ETags, so only sizes are compared there. ETags
-are compared where both are of one form, the one that S3 uses (32 hex digits, and perhaps a number
-of parts) or another: what a store calls an ETag in its inventories is not always what it answers.
+A local folder has no ETags, so only sizes are compared there. ETags are compared only if both have
+the same form, that of S3 (32 hex digits, optionally with a number of parts) or not: the ETags in a
+store's inventories are not always those in its responses.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ OTHER_SIZE = "a size that is not the object's"
 OTHER_ETAG = "an ETag that is not the object's"
 
 _THREADS = 32
-"""Requests to an object store at once."""
+"""The number of concurrent requests to an object store."""
 
 _FILE_THREADS = 4
-_ROWS = 64
-"""How many rows a thread looks up in turn."""
+_BATCH_ROWS = 64
+"""The number of rows that a thread looks up at a time."""
 
 _SHOWN = 10
 _S3_ETAG = re.compile(r"[0-9a-f]{32}(?:-[0-9]+)?")
@@ -45,8 +45,8 @@ class _Row(NamedTuple):
 
 
 class StoredCheck:
-    """Compares every row of a batch with the store. Raises what the store raises: Busy where it
-    cannot answer, StoreRefused where it will not.
+    """Compares every row of a batch with the store. Raises the errors of the store: Busy if it is
+    unavailable, StoreRefused if it rejects the request.
     """
 
     def __init__(self, blocks: BlockStore) -> None:
@@ -56,21 +56,21 @@ class StoredCheck:
         self._threads = _FILE_THREADS if is_local else _THREADS
 
     def __call__(self, batch: pa.RecordBatch) -> Checked:
-        """Returns the batch, and the problems of rows that do not name a stored object as it is."""
+        """Returns the batch, and the problems of the rows that differ from the store."""
         columns = [batch.column(name).to_pylist() for name in _COLUMNS]
         rows = [_Row(*row) for row in zip(range(batch.num_rows), *columns, strict=True)]
-        shares = [rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS)]
+        batches = [rows[start : start + _BATCH_ROWS] for start in range(0, len(rows), _BATCH_ROWS)]
         problems: dict[int, Problem] = {}
-        for found in parallel_map(self._problems, shares, threads=self._threads):
-            problems.update(found)
+        for result in parallel_map(self._problems, batches, threads=self._threads):
+            problems.update(result)
         return Checked(batch, problems)
 
     def _problems(self, rows: Sequence[_Row]) -> dict[int, Problem]:
-        found = ((row.number, self._problem(row)) for row in rows)
-        return {number: problem for number, problem in found if problem is not None}
+        results = ((row.number, self._problem(row)) for row in rows)
+        return {number: problem for number, problem in results if problem is not None}
 
     def _problem(self, row: _Row) -> Problem | None:
-        """Returns what is wrong with a row, None if nothing is."""
+        """Returns the problem of a row, None if it has none."""
         try:
             stored = self._stored(row.address)
         except Invalid:
@@ -86,8 +86,8 @@ class StoredCheck:
         return None
 
     def _stored(self, address: str) -> tuple[int, str] | None:
-        """Returns the size of what is stored at an address, and its ETag, "" where the store has
-        none; None where nothing is.
+        """Returns the size and ETag of the object at an address, with the ETag "" if the store has
+        none; None if there is no object.
         """
         if self._sources is None:
             info = self._blocks.stat(address)
@@ -100,24 +100,24 @@ class StoredCheck:
 
 
 def sample_problems(sample: pa.Table, blocks: BlockStore) -> list[tuple[str, str, str]]:
-    """Returns which rows of a sample do not name an object as it is stored, as (path, address, what
-    is wrong). Raises as StoredCheck does.
+    """Returns the problems of the rows that differ from the store, as (path, address, detail).
+    Raises the errors of StoredCheck.
     """
     check = StoredCheck(blocks)
     return [
         (
             batch.column("path")[number].as_py(),
             batch.column(_COLUMNS[0])[number].as_py(),
-            each.detail,
+            problem.detail,
         )
         for batch in sample.to_batches()
-        for number, each in check(batch).problems.items()
+        for number, problem in check(batch).problems.items()
     ]
 
 
 def require_stored(sample: pa.Table, problems: Sequence[tuple[str, str, str]]) -> None:
     """Raises Invalid (kind unverified_rows) if rows of a sample have problems, given as (path,
-    address, what is wrong).
+    address, detail).
     """
     if not problems:
         return
@@ -126,11 +126,11 @@ def require_stored(sample: pa.Table, problems: Sequence[tuple[str, str, str]]) -
         for path, address, detail in sorted(problems)[:_SHOWN]
     )
     raise Invalid(
-        f"{len(problems)} of {len(sample)} rows that were looked up in the store do not name an "
-        f"object as it is stored. The first: {shown}",
+        f"{len(problems)} of {len(sample)} rows that were looked up in the store differ from it. "
+        f"The first: {shown}",
         kind="unverified_rows",
-        hint="Correct the listing. To leave such rows out, look up all of them: --verify all "
-        "--unfit skip (verify='all', unfit='skip').",
+        hint="Correct the listing. To skip such rows, compare all rows with the store: "
+        "--verify all --unfit skip (verify='all', unfit='skip').",
     )
 
 
@@ -138,7 +138,7 @@ _COLUMNS = ("physical_address", "size", "checksum")
 
 
 def _differ(listed: str, stored: str) -> bool:
-    """Returns whether two ETags of one form are of different objects."""
+    """Returns whether two ETags have the same form and differ."""
     is_s3 = _S3_ETAG.fullmatch(stored.lower()) is not None
     if is_s3 != (_S3_ETAG.fullmatch(listed.lower()) is not None):
         return False
