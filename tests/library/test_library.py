@@ -43,10 +43,10 @@ def test_images_can_be_built_and_read(tmp_path):
         text = "ARG FOLDER\nADD lakefs://sea/main/${FOLDER}/ b/\nLABEL author=me"
         with pytest.raises(Invalid, match=r"Lakefile:1:5: expected a value"):
             lake.images.build("v1", text)
-        resolved = lake.images.resolve("v1", text, arguments={"FOLDER": "a"})
-        made = lake.images.build("v1", text, arguments={"FOLDER": "a"}, creator="me")
-        assert (made.plan.digest, made.creator) == (resolved.digest, "me")
-        assert lake.images.get("v1") == made
+        plan = lake.images.resolve("v1", text, arguments={"FOLDER": "a"})
+        image = lake.images.build("v1", text, arguments={"FOLDER": "a"}, creator="me")
+        assert (image.plan.digest, image.creator) == (plan.digest, "me")
+        assert lake.images.get("v1") == image
         assert lake.objects.open("image", "v1", "b/1").read_bytes() == b"one"
         with pytest.raises(AlreadyExists):
             lake.images.build("v1", text, arguments={"FOLDER": "a"})
@@ -78,19 +78,19 @@ def test_library_and_server_share_folder(tmp_path):
     with running_server(tmp_path) as server, anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         with httpx2.Client(base_url=server.api, auth=server.auth) as client:
-            answer = client.post(
+            response = client.post(
                 "/repositories/sea/branches/main/objects",
                 params={"path": "a"},
                 content=b"over HTTP",
             )
-            assert answer.status_code == 201
+            assert response.status_code == 201
             assert lake.objects.open("sea", "main", "a").read_bytes() == b"over HTTP"
             lake.commits.commit("sea", "main", message="in-process", committer="ada")
             log = client.get("/repositories/sea/refs/main/commits").json()["results"]
             assert [commit["message"] for commit in log] == ["in-process", "Repository created"]
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut"])
+@pytest.mark.parametrize("damage", ["flip", "truncate"])
 def test_damaged_metadata_raises_corrupt_with_path(tmp_path, damage):
     with anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
@@ -100,15 +100,15 @@ def test_damaged_metadata_raises_corrupt_with_path(tmp_path, damage):
     tables = [path for path in (tmp_path / "block/sea/_lakefs").iterdir() if len(path.name) == 64]
     assert len(tables) == 2
     for table in tables:
-        whole = table.read_bytes()
-        middle = len(whole) // 3
-        damaged = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        intact = table.read_bytes()
+        offset = len(intact) // 3
+        damaged = intact[:offset] + bytes([intact[offset] ^ 1]) + intact[offset + 1 :]
         table.chmod(0o600)
-        table.write_bytes(damaged if damage == "flip" else whole[:-10])
+        table.write_bytes(damaged if damage == "flip" else intact[:-10])
         with anabranch.open(tmp_path) as lake, pytest.raises(Corrupt) as error:
             lake.objects.listing("sea", "main", amount=100)
         assert table.name in error.value.message
-        table.write_bytes(whole)
+        table.write_bytes(intact)
 
 
 def test_unknown_attribute_of_package_raises():

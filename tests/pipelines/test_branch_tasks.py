@@ -1,4 +1,4 @@
-"""States of asynchronous commits: how long they are kept, also of deleted repositories."""
+"""States of asynchronous commits: their lifetime, deleted repositories, and the task limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lake(tmp_path, clock):
 
 
 def start(lake, message, ended=None):
-    """Starts a commit without changes and returns the task's id; `ended` is set at its end."""
+    """Starts a commit without changes and returns the task's id; sets `ended` when it has ended."""
 
     def commit(completion):
         try:
@@ -57,7 +57,7 @@ def stored(lake):
     return {record.status.id for record in lake.core.commit_tasks.all(repository)}
 
 
-def test_a_state_is_kept_for_a_day_and_removed_later(lake, clock):
+def test_state_is_kept_for_a_day_and_removed_later(lake, clock):
     first = run(lake, "first")
     clock.advance(DAY - 1)
     assert lake.branch_tasks.commits.status("sea", "main", first).completed
@@ -68,7 +68,7 @@ def test_a_state_is_kept_for_a_day_and_removed_later(lake, clock):
     assert stored(lake) == {second}
 
 
-def test_expired_states_are_looked_for_now_and_then_only(lake, clock):
+def test_expired_states_are_removed_once_per_interval(lake, clock):
     first = run(lake, "first")
     clock.advance(DAY - CLEANUP_INTERVAL / 2)
     second = run(lake, "second")
@@ -80,36 +80,37 @@ def test_expired_states_are_looked_for_now_and_then_only(lake, clock):
     assert stored(lake) == {second, third, fourth}
 
 
-def test_a_deleted_repository_gets_no_commit(lake):
+def test_task_of_a_deleted_repository_does_not_commit(lake):
     deleted = threading.Event()
-    moved = []
+    steps = []
 
     def commit(completion):
         assert deleted.wait(30)
-        moved.append(completion)
+        steps.append(completion)
         lake.commits.commit(
             "sea", "main", message="m", committer="c", allow_empty=True, extra_writes=completion
         )
-        moved.append("committed")
+        steps.append("committed")
 
     task_id = lake.branch_tasks.commits.start("sea", "main", commit)
     lake.repositories.delete("sea")
     lake.repositories.create("sea", "local://sea-again")
     deleted.set()
     lake.branch_tasks.close()
-    assert "committed" not in moved
+    assert "committed" not in steps
     with pytest.raises(NotFound):
         lake.branch_tasks.commits.status("sea", "main", task_id)
     assert len(lake.commits.log("sea", "main", amount=10).items) == 1
 
 
-def test_too_many_tasks_are_refused(lake):
-    go = threading.Event()
+def test_too_many_tasks_raise_busy(lake):
+    release = threading.Event()
     tasks = [
-        lake.branch_tasks.commits.start("sea", "main", lambda _: go.wait(30)) for _ in range(64)
+        lake.branch_tasks.commits.start("sea", "main", lambda _: release.wait(30))
+        for _ in range(64)
     ]
     with pytest.raises(Busy) as caught:
         start(lake, "one too many")
     assert caught.value.kind == "too_many_commits"
-    go.set()
+    release.set()
     assert len(set(tasks)) == 64

@@ -1,4 +1,4 @@
-"""Leases: commits that a running job reads keep their objects, or the job fails."""
+"""Leases: the objects of a commit are kept while a job reads it, or the job fails with pin_lost."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ PATHS = ("a", "b", "c", "d")
 PINS = "anabranch-pins"
 
 
-def passing(_operation, _subject):
-    """Lets every step pass."""
+def no_fault(_operation, _subject):
+    """Does nothing before a step."""
 
 
 def expire_head(lake):
-    """Replaces main's head by a commit without its objects, long ago: it has expired at once."""
+    """Replaces main's head by a commit without its objects, with an old date, so that the head has
+    expired immediately.
+    """
     for path in PATHS:
         lake.objects.delete("sea", "main", path)
     put(lake, "other")
@@ -49,7 +51,7 @@ def expire_head(lake):
 
 
 def prepare(lake, namespace):
-    """Makes a repository whose head has objects; returns the head's id."""
+    """Creates a repository whose head has objects; returns the head's id."""
     lake.repositories.create("sea", namespace)
     lake.garbage_rules.set("sea", RetentionRules(1))
     for path in PATHS:
@@ -62,8 +64,8 @@ class Sea:
 
     def __init__(self, folder):
         self.clock = Clock()
-        self.keyvalue = FaultyStore(MemoryStore(), passing)
-        self.blocks = FaultyBlocks(MemoryBlocks(clock=self.clock), passing)
+        self.keyvalue = FaultyStore(MemoryStore(), no_fault)
+        self.blocks = FaultyBlocks(MemoryBlocks(clock=self.clock), no_fault)
         self.lake = Lake(
             self.keyvalue,
             self.blocks,
@@ -74,38 +76,38 @@ class Sea:
         self.head = prepare(self.lake, "mem://sea")
         self.repository = self.lake.core.repositories.get("sea")
         self.collector = Collector(
-            self.lake.core, self.blocks, folder / "gc", clock=self.collectors_time
+            self.lake.core, self.blocks, folder / "gc", clock=self.collector_time
         )
         self.ahead = 0
         self.out = FolderDestination(folder / "out")
 
-    def collectors_time(self):
+    def collector_time(self):
         """Returns the time by the clock of a collector."""
         return self.clock() + self.ahead
 
     def sweep(self):
-        """Sweeps all that is dead, and returns how much that was."""
+        """Sweeps all dead objects, and returns their number."""
         with self.collector.mark("sea", **NOW) as run:
             return run.sweep().swept.objects
 
     def end_pins(self):
-        """Lets a collector meet pins long after they were renewed."""
+        """Advances the clock until pins have expired, sweeps, and returns the number of objects."""
         self.clock.advance(PIN_SECONDS + CLOCK_SKEW_SECONDS + 1)
         return self.sweep()
 
     def lease(self, seconds=1):
         return Lease(StoredPin(self.lake.core, self.repository), [self.head], seconds=seconds)
 
-    def export(self, act):
-        """Exports the head object by object, and acts after the first."""
-        acts = iter([act])
+    def export(self, action):
+        """Exports the head object by object, and runs the action after the first."""
+        actions = iter([action])
 
-        def report(_):
-            next(acts, lambda: None)()
+        def run_action(_):
+            next(actions, lambda: None)()
 
-        progress = CallbackProgress(report)
-        exporting = Exporter(self.lake.core, self.blocks, progress=progress, page=1)
-        return exporting.export("sea", self.head, self.out)
+        progress = CallbackProgress(run_action)
+        exporter = Exporter(self.lake.core, self.blocks, progress=progress, page=1)
+        return exporter.export("sea", self.head, self.out)
 
     @property
     def pins(self):
@@ -119,29 +121,29 @@ def sea(tmp_path):
         yield sea
 
 
-def refusing(_operation, subject):
-    """Refuses everything about pins."""
+def fail_pins(_operation, subject):
+    """Fails all operations on pins."""
     if subject == PINS:
         raise Busy("the database cannot be reached")
 
 
-def test_an_export_keeps_its_commit_however_it_expires(sea):
+def test_export_keeps_the_objects_of_a_commit_that_expires(sea):
     def act():
         expire_head(sea.lake)
         assert sea.sweep() == 0
         assert sea.lake.core.sweeps.running()[0] == []
 
-    done = sea.export(act)
-    assert done.stored == len(PATHS)
+    summary = sea.export(act)
+    assert summary.stored == len(PATHS)
     assert {path: sea.out.read_note(path) for path in PATHS} == {p: p.encode() for p in PATHS}
     assert sea.pins == []
     assert sea.sweep() == len(PATHS)
 
 
-def test_without_its_pin_the_export_would_lose_objects(sea):
+def test_export_whose_pin_was_removed_raises_pin_lost(sea):
     def act():
         expire_head(sea.lake)
-        for key, _ in sea.pins:  # the record is removed
+        for key, _ in sea.pins:
             sea.keyvalue.store.apply([Write(PINS, key, None)])
         assert sea.sweep() == len(PATHS)
 
@@ -152,7 +154,7 @@ def test_without_its_pin_the_export_would_lose_objects(sea):
     assert isinstance(lost.value.__context__, Gone)
 
 
-def test_two_exports_of_one_commit_have_a_pin_each(sea, tmp_path):
+def test_two_exports_of_one_commit_have_separate_pins(sea, tmp_path):
     def act():
         expire_head(sea.lake)
         again = Exporter(sea.lake.core, sea.blocks)
@@ -164,7 +166,7 @@ def test_two_exports_of_one_commit_have_a_pin_each(sea, tmp_path):
     assert sea.export(act).stored == len(PATHS)
 
 
-def test_an_export_that_fails_releases_its_pin(sea):
+def test_failed_export_releases_its_pin(sea):
     def act():
         raise KeyboardInterrupt
 
@@ -173,7 +175,7 @@ def test_an_export_that_fails_releases_its_pin(sea):
     assert sea.pins == []
 
 
-def test_an_export_of_what_has_expired_is_refused_during_a_sweep(sea):
+def test_export_of_an_expired_commit_raises_during_a_sweep(sea):
     expire_head(sea.lake)
     sea.lake.core.sweeps.begin("s")
     with pytest.raises(Conflict) as refused:
@@ -185,18 +187,18 @@ def test_an_export_of_what_has_expired_is_refused_during_a_sweep(sea):
 
 
 @pytest.mark.parametrize("ahead", [-CLOCK_SKEW_SECONDS, 0, CLOCK_SKEW_SECONDS])
-def test_the_clock_of_a_collector_is_an_hour_off(sea, ahead):
+def test_pin_lasts_if_the_clock_of_a_collector_is_an_hour_off(sea, ahead):
     def act():
         expire_head(sea.lake)
         sea.ahead = ahead
-        sea.lake.core.pins._clock = sea.collectors_time  # as in the collector's process
+        sea.lake.core.pins._clock = sea.collector_time  # as in the collector's process
         sea.clock.advance(PIN_SECONDS - 1)
         assert sea.sweep() == 0
 
     assert sea.export(act).stored == len(PATHS)
 
 
-def test_a_lease_is_renewed_however_long_the_job_waits(sea):
+def test_lease_is_renewed_while_the_job_waits(sea):
     lease = sea.lease()
     for _ in range(3):
         (before,) = sea.pins
@@ -207,12 +209,12 @@ def test_a_lease_is_renewed_however_long_the_job_waits(sea):
     assert sea.pins == []
 
 
-def test_a_renewal_that_fails_is_tried_again(sea):
+def test_failed_renewal_is_retried(sea):
     lease = sea.lease(seconds=600)  # its thread renews first after 200 seconds
-    sea.keyvalue.before = refusing
-    lease.verify()  # the pin has not ended
+    sea.keyvalue.before = fail_pins
+    lease.verify()  # the pin has not expired
     lease.check()
-    sea.keyvalue.before = passing
+    sea.keyvalue.before = no_fault
     sea.clock.advance(10)
     (before,) = sea.pins
     lease.verify()
@@ -220,33 +222,33 @@ def test_a_renewal_that_fails_is_tried_again(sea):
     lease.end()
 
 
-def test_a_lease_that_cannot_be_renewed_ends(sea):
+def test_lease_that_cannot_be_renewed_raises_pin_lost(sea):
     lease = sea.lease()
-    sea.keyvalue.before = refusing
+    sea.keyvalue.before = fail_pins
     eventually(lease._is_overdue)
     with pytest.raises(Conflict, match="database cannot be reached") as lost:
         lease.check()
     assert lost.value.kind == "pin_lost"
-    lease.end()  # which cannot release the pin either
+    lease.end()  # cannot release the pin either
     assert len(sea.pins) == 1
 
 
-def test_a_job_that_was_suspended_continues_if_nothing_was_collected(sea):
+def test_suspended_job_continues_if_nothing_was_collected(sea):
     lease = sea.lease()
-    sea.keyvalue.before = refusing  # stands for a process that is stopped
+    sea.keyvalue.before = fail_pins  # simulates a stopped process
     eventually(lease._is_overdue)
     sea.clock.advance(10 * PIN_SECONDS)
-    sea.keyvalue.before = passing
+    sea.keyvalue.before = no_fault
     lease.check()
     lease.end()
 
 
-def test_a_job_that_was_suspended_notices_that_its_pin_has_ended(sea):
+def test_suspended_job_whose_pin_expired_raises_pin_lost(sea):
     lease = sea.lease()
-    stopped = threading.get_ident()
+    this_thread = threading.get_ident()
 
     def others_are_stopped(_operation, subject):
-        if subject == PINS and threading.get_ident() != stopped:
+        if subject == PINS and threading.get_ident() != this_thread:
             raise Busy("stopped")
 
     sea.keyvalue.before = others_are_stopped
@@ -259,17 +261,15 @@ def test_a_job_that_was_suspended_notices_that_its_pin_has_ended(sea):
     lease.end()
 
 
-def test_an_unwritten_pin_fails_the_job_at_once(sea):
-    sea.keyvalue.before = refusing
+def test_export_fails_before_copying_if_its_pin_cannot_be_written(sea):
+    sea.keyvalue.before = fail_pins
     with pytest.raises(Busy):
         sea.export(lambda: None)
     assert list(sea.out.paths()) == []
 
 
 def test_renewal_thread_ends_with_the_job(sea):
-    others = set(
-        threading.enumerate()
-    )  # a session of Spark that other tests share may hold commits
+    others = set(threading.enumerate())  # a shared Spark session of other tests may pin commits
 
     def threads():
         new = set(threading.enumerate()) - others
@@ -311,10 +311,10 @@ def test_pin_of_killed_export_expires(tmp_path):
         expire_head(lake)
         repository = lake.core.repositories.get("sea")
         assert lake.core.pins.commits(repository) == {head}
-        here = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
-        with here.mark("sea", **NOW) as run:
+        collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+        with collector.mark("sea", **NOW) as run:
             assert run.sweep().swept.objects == 0
         lake.core.pins._clock = lambda: time.time() + PIN_SECONDS + CLOCK_SKEW_SECONDS + 1
-        with here.mark("sea", **NOW) as run:
+        with collector.mark("sea", **NOW) as run:
             assert run.sweep().swept.objects == len(PATHS)
         assert len({name for name in stored(lake, "local://sea") if name.startswith("data/")}) == 1

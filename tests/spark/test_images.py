@@ -89,7 +89,7 @@ def test_invalid_builds_raise_errors(spark, lake):
         build("ADD lakefs://sea/v1/none/ x")
     with pytest.raises(Invalid, match="may point to another commit"):
         build("FROM lakefs://sea/main", strict=True)
-    with pytest.raises(Invalid, match=r"would have no path in the image"):
+    with pytest.raises(Invalid, match=r"would have an empty path in the image"):
         build(f"ADD lakefs://sea/v1 {'x' * 1023}/", entries_per_task=9)
     with pytest.raises(NotFound, match="nothing to add"):
         build("ADD --exclude=* lakefs://sea/v1 x")

@@ -35,7 +35,7 @@ def lake(tmp_path):
 
 @pytest.fixture(params=["folder", "prefix"])
 def place(request, lake, tmp_path):
-    """Recreates a destination: a folder, or a prefix of the store."""
+    """Returns a new destination object for one address: a folder, or a prefix of the store."""
     address = str(tmp_path / "out") if request.param == "folder" else "local://exports/sea"
     return lambda: parse_destination(address, lake.blocks)
 
@@ -46,110 +46,110 @@ def folder(tmp_path):
 
 
 def commit(lake, objects, *, branch="main", repository="sea"):
-    """Makes a branch hold exactly these objects, commits, and returns the commit's id."""
-    there = {}
+    """Commits a branch with exactly these objects, and returns the commit's id."""
+    current = {}
     page = lake.objects.listing(repository, branch, amount=1000)
     for item in page.items:
-        there[item.path] = item.entry.checksum
-    for path in there.keys() - objects.keys():
+        current[item.path] = item.entry.checksum
+    for path in current.keys() - objects.keys():
         lake.objects.delete(repository, branch, path)
     for path, content in objects.items():
-        if there.get(path) != hashlib.md5(content).hexdigest():
+        if current.get(path) != hashlib.md5(content).hexdigest():
             lake.objects.upload(repository, branch, path, [content])
     return lake.commits.commit(repository, branch, message="m", committer="c").id
 
 
-def held(place):
-    """Returns the files of a destination without the export's own files."""
-    found = {}
+def exported(place):
+    """Returns the files at a destination, without the state and the marker of the export."""
+    files = {}
     for path in place.paths():
         if path != STATE and not path.startswith("EXPORT_"):
-            found[path] = place.read_note(path)
-    return found
+            files[path] = place.read_note(path)
+    return files
 
 
 def export(lake, place, reference="main", **options):
     return Exporter(lake.core, lake.blocks, page=4).export("sea", reference, place, **options)
 
 
-def test_a_commit_and_then_what_has_changed(lake, place):
+def test_second_export_copies_and_removes_only_changed_objects(lake, place):
     first = {"a": b"1", "b/c": b"22", "b/d": b"", "e f/ü.csv": b"333"}
     commit(lake, first)
-    done = export(lake, place())
-    assert held(place()) == first
-    assert (done.stored, done.bytes, done.removed, done.before) == (4, 6, 0, "")
+    summary = export(lake, place())
+    assert exported(place()) == first
+    assert (summary.stored, summary.bytes, summary.removed, summary.before) == (4, 6, 0, "")
 
     second = {"a": b"1", "b/c": b"new", "g": b"4"}
     newest = commit(lake, second)
-    done = export(lake, place())
-    assert held(place()) == second
-    assert (done.stored, done.removed) == (2, 2), "what has not changed is not copied"
+    summary = export(lake, place())
+    assert exported(place()) == second
+    assert (summary.stored, summary.removed) == (2, 2), "unchanged objects are not copied"
     markers = [path for path in place().paths() if path.startswith("EXPORT_")]
-    assert markers == [done.marker]
+    assert markers == [summary.marker]
     assert markers[0].startswith(f"EXPORT_{newest}_")
     assert markers[0].endswith("_SUCCESS")
-    assert msgspec.json.decode(place().read_note(done.marker))["commit"] == newest
+    assert msgspec.json.decode(place().read_note(summary.marker))["commit"] == newest
 
     assert export(lake, place()).stored == 0
     assert export(lake, place(), "main~1").stored == 3
-    assert held(place()) == first
+    assert exported(place()) == first
 
 
-def test_a_path_becomes_a_folder_and_a_file_again(lake, folder):
+def test_path_can_become_a_folder_and_a_file_again(lake, folder):
     for objects in ({"a": b"1", "b/c/d": b"2"}, {"a/x": b"3", "b": b"4"}, {"a": b"5"}):
         commit(lake, objects)
         export(lake, folder)
-        assert held(folder) == objects
+        assert exported(folder) == objects
 
 
 def test_staged_changes_are_not_exported(lake, folder):
     commit(lake, {"a": b"1"})
     lake.objects.upload("sea", "main", "b", [b"2"])
     export(lake, folder)
-    assert held(folder) == {"a": b"1"}
+    assert exported(folder) == {"a": b"1"}
 
 
-def test_files_of_others_stay_unless_they_shall_go(lake, place):
+def test_other_files_are_kept_unless_remove_extra(lake, place):
     commit(lake, {"a": b"1"})
     place().write_notes({"theirs": b"x"})
     export(lake, place())
-    assert held(place()) == {"a": b"1", "theirs": b"x"}
-    done = export(lake, place(), remove_extra=True)
-    assert (done.extra, held(place())) == (1, {"a": b"1"})
-    assert read_state(place()).complete == done.commit
+    assert exported(place()) == {"a": b"1", "theirs": b"x"}
+    summary = export(lake, place(), remove_extra=True)
+    assert (summary.extra, exported(place())) == (1, {"a": b"1"})
+    assert read_state(place()).complete == summary.commit
 
 
-def test_everything_again(lake, folder, tmp_path):
+def test_everything_copies_unchanged_objects(lake, folder, tmp_path):
     commit(lake, {"a": b"1", "b": b"2"})
     export(lake, folder)
     (tmp_path / "out" / "a").unlink()
-    assert export(lake, folder).stored == 0, "the place is believed"
+    assert export(lake, folder).stored == 0, "the state is trusted"
     assert export(lake, folder, everything=True).stored == 2
-    assert held(folder) == {"a": b"1", "b": b"2"}
+    assert exported(folder) == {"a": b"1", "b": b"2"}
 
 
-class Power:
-    """A place that fails after so many objects."""
+class FailingDestination:
+    """A destination that fails after `remaining` objects."""
 
-    def __init__(self, place, left):
-        self._place, self._left = place, left
+    def __init__(self, place, remaining):
+        self._place, self._remaining = place, remaining
 
     def __getattr__(self, name):
         return getattr(self._place, name)
 
-    def store(self, path, found):
-        if self._left <= 0:
-            raise Gone("cut off")
-        self._left -= 1
-        return self._place.store(path, found)
+    def store(self, path, source):
+        if self._remaining <= 0:
+            raise Gone("interrupted")
+        self._remaining -= 1
+        return self._place.store(path, source)
 
 
 names = st.sampled_from(["a", "b", "b/c", "d/e", "d/f", "g", "h", "i/j/k"])
-tops = st.sets(names).map(lambda found: {n for n in found if not ("b" in found and n == "b/c")})
+path_sets = st.sets(names).map(lambda paths: paths - {"b/c"} if "b" in paths else paths)
 states = st.lists(
     st.tuples(
-        tops.flatmap(
-            lambda found: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in found})
+        path_sets.flatmap(
+            lambda paths: st.fixed_dictionaries({n: st.sampled_from([b"1", b"2"]) for n in paths})
         ),
         st.integers(0, 9),
     ),
@@ -160,48 +160,50 @@ states = st.lists(
 
 @settings(max_examples=30, deadline=None)
 @given(states, st.booleans())
-def test_interrupted_anywhere_and_taken_up_at_any_commit(tmp_path_factory, wanted, again):
+def test_interrupted_exports_are_repaired_by_an_export_of_any_commit(
+    tmp_path_factory, commits, repeat
+):
     root = tmp_path_factory.mktemp("export")
     blocks = LocalBlocks(root / "blocks")
     with Lake(MemoryStore(), blocks, cache_folder=root / "cache", signing_secret=b"secret") as lake:
         lake.repositories.create("sea", "local://sea")
         place = FolderDestination(root / "out")
-        for number, (objects, left) in enumerate(wanted):
+        for number, (objects, remaining) in enumerate(commits):
             commit(lake, {**objects, "number": str(number).encode()})
-            for _ in range(2 if again else 1):
+            for _ in range(2 if repeat else 1):
                 try:
-                    export(lake, Power(place, left))
+                    export(lake, FailingDestination(place, remaining))
                 except Gone:
                     assert read_state(place).attempts
         export(lake, place)
-        assert held(place) == {**objects, "number": str(number).encode()}
+        assert exported(place) == {**objects, "number": str(number).encode()}
 
 
-def test_an_interrupted_export_goes_on_where_it_stopped(lake, folder):
+def test_interrupted_export_resumes_where_it_stopped(lake, folder):
     objects = {f"{number:03d}": b"%d" % number for number in range(40)}
     commit(lake, objects)
     with pytest.raises(Gone):
-        export(lake, Power(folder, 21))
+        export(lake, FailingDestination(folder, 21))
     assert export(lake, folder).stored <= 40 - 20
-    assert held(folder) == objects
+    assert exported(folder) == objects
 
 
-def test_a_path_that_no_file_can_have(lake, folder, tmp_path):
+def test_paths_that_are_invalid_in_a_folder_raise_or_are_skipped(lake, folder, tmp_path):
     odd = {"a//b": b"1", "../c": b"2", "d/": b"3", "n" * 300: b"4", "e": b"5", "e/f": b"6"}
     commit(lake, {**odd, "good": b"7"})
     with pytest.raises(Invalid, match="cannot be exported there") as refused:
         export(lake, folder)
     assert refused.value.kind == "unfit_path"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blocks", "cache", "out"]
-    done = export(lake, folder, leave_unfit=True)
-    assert held(folder) in ({"good": b"7", "e": b"5"}, {"good": b"7", "e/f": b"6"})
-    assert (done.unfit, len(done.shown)) == (5, 5)
+    summary = export(lake, folder, leave_unfit=True)
+    assert exported(folder) in ({"good": b"7", "e": b"5"}, {"good": b"7", "e/f": b"6"})
+    assert (summary.unfit, len(summary.shown)) == (5, 5)
 
 
-def test_markers_of_folders_are_folders(lake, folder, tmp_path):
+def test_directory_markers_become_folders(lake, folder, tmp_path):
     objects = {"a/": b"", "a/b/": b"", "a/c": b"1", "d": b"2"}
     commit(lake, objects)
-    assert (export(lake, folder).stored, held(folder)) == (4, {"a/c": b"1", "d": b"2"})
+    assert (export(lake, folder).stored, exported(folder)) == (4, {"a/c": b"1", "d": b"2"})
     assert (tmp_path / "out" / "a" / "b").is_dir()
     commit(lake, {**objects, "d/": b""})
     with pytest.raises(Invalid, match="one name"):
@@ -210,10 +212,10 @@ def test_markers_of_folders_are_folders(lake, folder, tmp_path):
     commit(lake, objects)
     export(lake, folder)
     assert sorted(path.name for path in (tmp_path / "out" / "a").iterdir()) == ["c"]
-    assert held(folder) == {"a/c": b"1", "d": b"2"}
+    assert exported(folder) == {"a/c": b"1", "d": b"2"}
 
 
-def test_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
+def test_symbolic_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("kept")
@@ -223,10 +225,10 @@ def test_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
         export(lake, folder)
     export(lake, folder, leave_unfit=True, remove_extra=True)
     assert [path.name for path in outside.iterdir()] == ["kept"]
-    assert held(folder) == {"b": b"2"}
+    assert exported(folder) == {"b": b"2"}
 
 
-def test_bytes_that_are_lost_or_damaged_end_the_export(lake, folder, tmp_path):
+def test_missing_or_damaged_bytes_fail_the_export(lake, folder, tmp_path):
     commit(lake, {"a": b"12345", "b": b"678"})
     (file,) = [
         p
@@ -234,7 +236,7 @@ def test_bytes_that_are_lost_or_damaged_end_the_export(lake, folder, tmp_path):
         if p.is_file() and p.stat().st_size == 5
     ]
     file.write_bytes(b"54321")
-    lake.blocks.checked.up_to_bytes = 0  # as a store that compares nothing
+    lake.blocks.checked.up_to_bytes = 0  # like a store that does not verify reads
     with pytest.raises(Corrupt, match=r"^a: 5 bytes with the MD5"):
         export(lake, folder)
     lake.blocks.checked.up_to_bytes = 5
@@ -246,22 +248,22 @@ def test_bytes_that_are_lost_or_damaged_end_the_export(lake, folder, tmp_path):
     assert not [name for name in folder.paths() if name.startswith("EXPORT_")]
 
 
-def test_a_damaged_table_is_named_where_extra_files_are_sought(lake, folder, tmp_path):
+def test_damaged_table_raises_corrupt_before_extra_files_are_removed(lake, folder, tmp_path):
     commit(lake, {"a": b"1"})
     export(lake, folder)
     (tmp_path / "out" / "extra").write_text("1")
     head = lake.commits.get("sea", "main")
     tree = lake.core.trees.open(lake.core.repositories.get("sea"), head.metarange_id)
     (damaged,) = tree.ranges()
-    (tmp_path / "blocks" / "sea" / "_lakefs" / damaged.id).write_bytes(b"no table")
+    (tmp_path / "blocks" / "sea" / "_lakefs" / damaged.id).write_bytes(b"not a table")
     # another process, which has not opened the table yet
     fresh = Core(lake.keyvalue, TableCache(lake.blocks, tmp_path / "c", 1 << 20, verify=str))
     with pytest.raises(Corrupt, match=damaged.id):
         Exporter(fresh, lake.blocks).export("sea", "main", folder, remove_extra=True)
-    assert held(folder) == {"a": b"1", "extra": b"1"}
+    assert exported(folder) == {"a": b"1", "extra": b"1"}
 
 
-def test_places_that_are_somebody_elses(lake, folder, tmp_path):
+def test_destinations_of_other_data_raise(lake, folder, tmp_path):
     commit(lake, {"a": b"1"})
     export(lake, folder)
     lake.repositories.create("lake", "local://lake")
@@ -277,7 +279,7 @@ def test_places_that_are_somebody_elses(lake, folder, tmp_path):
         export(lake, folder, "no-such-branch")
 
 
-def test_a_state_that_is_none(lake, folder):
+def test_damaged_state_raises_corrupt(lake, folder):
     commit(lake, {"a": b"1"})
     folder.write_notes({STATE: b"{"})
     with pytest.raises(Corrupt, match=STATE):
@@ -294,4 +296,4 @@ def test_progress_is_reported_by_page(lake, folder):
         "sea", "main", folder
     )
     assert (sum(reported), len(reported)) == (300, 5)
-    assert held(folder) == objects
+    assert exported(folder) == objects

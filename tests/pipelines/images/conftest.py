@@ -1,4 +1,4 @@
-"""A lake with two repositories, an external folder, and a function that builds images."""
+"""A lake with two repositories, an external folder, and functions to build and read images."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
 
 
 class Images:
-    """What tests do with images."""
+    """Commits objects, and builds and reads images."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
 
     def commit(self, repository: str, contents: Mapping[str, bytes | None]) -> str:
-        """Commits objects on main, None removes one; returns the commit's id."""
+        """Commits changes on main, where None deletes an object; returns the commit's id."""
         for path, content in contents.items():
             if content is None:
                 self._lake.objects.delete(repository, "main", path)
@@ -59,7 +59,7 @@ class Images:
         ).id
 
     def request(self, tag: str, text: str, **options: bool) -> ImageRequest:
-        """Returns the request to build."""
+        """Returns the request of a build."""
         return ImageRequest(
             tag=tag,
             lakefile=parse_lakefile(text),
@@ -69,7 +69,7 @@ class Images:
         )
 
     def build(self, tag: str, text: str, **options: bool) -> Image:
-        """Builds an image and waits for it."""
+        """Builds an image, waits for the build, and returns the image."""
         return build_image(self._lake, tag, text, **options)
 
     def resolve(self, tag: str, text: str, **options: bool) -> ImagePlan:
@@ -77,7 +77,7 @@ class Images:
         return self._lake.builds.resolve(self.request(tag, text, **options), ADMINISTRATOR)
 
     def contents(self, reference: str, repository: str = "image") -> dict[str, bytes]:
-        """Returns all objects at a reference, read."""
+        """Returns the contents of all objects at a reference, by path."""
         page = self._lake.objects.listing(repository, reference, amount=1000)
         assert not page.has_more
         return {
@@ -88,7 +88,7 @@ class Images:
 
 @pytest.fixture
 def images(lake: Lake) -> Images:
-    """What tests do with images of the lake."""
+    """Functions for images of the lake."""
     return Images(lake)
 
 

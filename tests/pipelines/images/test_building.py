@@ -1,4 +1,4 @@
-"""Builds: the content of images, and refused builds, which leave nothing behind."""
+"""Image builds: contents, digests, warnings, and errors, which leave no image."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.errors import (
 )
 
 
-def test_the_proposals_own_example(images, fill, outside, lake):
+def test_example_of_the_proposal_builds(images, fill, outside, lake):
     images.commit("sea", {"base/a": b"a", "path/to/collection/x": b"old"})
     lake.tags.create("sea", "tag1", "main")
     first = images.commit(
@@ -64,7 +64,7 @@ LABEL "spark_version=3.3.2"
     assert lake.images.get("v121") == over
 
 
-def test_the_same_pins_give_the_same_digest(images, fill, outside):
+def test_equal_pins_give_equal_digests(images, fill, outside):
     commit_id = images.commit("sea", {"a/1": b"1", "a/2": b"2"})
     fill({"x": b"x"})
     text = f"ADD lakefs://sea/{commit_id}/a/ b\nADD local://{outside}/ c\nLABEL a=1 b=2"
@@ -91,22 +91,22 @@ def test_staged_changes_are_not_in_the_image(images, lake):
     images.build("v1", "FROM lakefs://sea/main")
     assert images.contents("v1") == {"a": b"a"}
     image = images.build("again", "FROM lakefs://sea/main\nADD lakefs://sea/main/a b")
-    (remark,) = image.plan.remarks
-    assert remark.kind == "pinned"
-    assert remark.line == 1
+    (warning,) = image.plan.remarks
+    assert warning.kind == "pinned"
+    assert warning.line == 1
     with pytest.raises(Invalid, match="Lakefile:1: lakefs://sea/main may point to another"):
         images.build("v2", "FROM lakefs://sea/main", strict=True)
     with pytest.raises(Invalid, match="may point to another"):
         images.build("v2", "FROM lakefs://sea/main~1", strict=True)
 
 
-def test_exclude_patterns_leave_objects_out(images):
+def test_objects_that_match_exclude_patterns_are_not_added(images):
     images.commit("sea", {"a/1.csv": b"1", "a/1.tmp": b"2", "a/_temporary/0/x.csv": b"3"})
     images.build("v1", "ADD --exclude=*.tmp --exclude=_temporary/* lakefs://sea/main/a/ /")
     assert images.contents("v1") == {"1.csv": b"1"}
 
 
-def test_later_layers_win_and_replacements_are_reported(images):
+def test_later_layers_replace_objects_and_replacements_are_reported(images):
     images.commit("sea", {"a": b"a", "b": b"b", "c/a": b"c"})
     image = images.build(
         "v1",
@@ -115,14 +115,14 @@ def test_later_layers_win_and_replacements_are_reported(images):
     )
     assert images.contents("v1") == {"x": b"b", "y/a": b"b"}
     assert (image.plan.shadowed, image.plan.size) == (2, 2)
-    remarks = [each for each in image.plan.remarks if each.kind == "shadowed"]
-    assert [(remark.line, remark.message) for remark in remarks] == [
-        (1, "1 of its objects lie under later ones: x"),
-        (3, "1 of its objects lie under later ones: y/a"),
+    warnings = [warning for warning in image.plan.remarks if warning.kind == "shadowed"]
+    assert [(warning.line, warning.message) for warning in warnings] == [
+        (1, "1 of its objects are replaced by later layers: x"),
+        (3, "1 of its objects are replaced by later layers: y/a"),
     ]
 
 
-def test_an_image_can_be_added_to_another(images):
+def test_objects_of_an_image_can_be_added_to_another(images):
     images.commit("sea", {"a/1": b"1", "b": b"2"})
     images.build("v1", "FROM lakefs://sea/main")
     images.build("v2", "ADD lakefs://image:v1/a/ c\nADD lakefs://image/v1/b d")
@@ -130,43 +130,43 @@ def test_an_image_can_be_added_to_another(images):
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "words"),
+    ("text", "error", "message"),
     [
         ("FROM lakefs://none/main", NotFound, "Lakefile:1: repository not found"),
         ("\nFROM lakefs://sea/none", NotFound, "Lakefile:2: not found"),
         ("FROM lakefs://image:none", NotFound, "Lakefile:1: .*not found"),
-        ("FROM lakefs://image:v1", Invalid, "v1 cannot be made from itself"),
-        ("ADD lakefs://image:v1~1/a b", Invalid, "v1 cannot be made from itself"),
+        ("FROM lakefs://image:v1", Invalid, "v1 cannot be its own source"),
+        ("ADD lakefs://image:v1~1/a b", Invalid, "v1 cannot be its own source"),
         ("ADD lakefs://sea/main/none/ a", NotFound, "there is nothing to add"),
         ("ADD lakefs://sea/main/none a", NotFound, "there is no such object"),
         ("ADD lakefs://sea/main/a b", NotFound, "there is no such object"),
         ("ADD --exclude=* lakefs://sea/main/a/ a", NotFound, "there is nothing to add"),
-        ("", Invalid, "the image would hold nothing"),
+        ("", Invalid, "the image would have no objects"),
         (f"ADD lakefs://sea/main/a/ {'x' * 1020}", Invalid, "more than 1,024 bytes: 'a/long'"),
         ("ADD local:///etc/ etc", Denied, "Lakefile:1: .*not in allowed external prefixes"),
         ("ADD s3://bucket/a/ b", Invalid, "Lakefile:1: s3://bucket/a/"),
     ],
 )
-def test_what_cannot_be_leaves_nothing(images, lake, text, error, words):
+def test_failed_build_creates_no_image(images, lake, text, error, message):
     images.commit("sea", {"a/long": b"1"})
     for run in (images.resolve, images.build):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             run("v1", text)
     assert lake.images.find("v1") is None
 
 
-def test_sources_may_be_empty_if_allowed(images, outside):
+def test_sources_can_be_empty_with_allow_empty(images, outside):
     images.commit("sea", {"a/b": b"1"})
     text = f"ADD lakefs://sea/main/none/ a\nADD local://{outside}/ b"
     image = images.build("v1", text, allow_empty=True)
     assert (image.plan.objects, images.contents("v1")) == (0, {})
 
 
-def test_a_tag_that_exists_is_left_alone(images, lake):
+def test_build_of_an_existing_tag_raises_and_keeps_the_image(images, lake):
     images.commit("sea", {"a": b"1"})
     image = images.build("v1", "FROM lakefs://sea/main")
     images.commit("sea", {"a": b"2"})
-    with pytest.raises(AlreadyExists, match="image v1 exists"):
+    with pytest.raises(AlreadyExists, match="image v1 already exists"):
         images.build("v1", "FROM lakefs://sea/main")
     assert lake.images.get("v1") == image
     lake.images.delete("v1")
@@ -177,7 +177,7 @@ def test_a_tag_that_exists_is_left_alone(images, lake):
 
 
 @pytest.mark.parametrize("tag", ["", "a b", "v1~1", "v1:resolve", "a/b", "main"])
-def test_tags_that_cannot_be(images, tag):
+def test_invalid_tag_raises(images, tag):
     images.commit("sea", {"a": b"1"})
     images.build("v1", "FROM lakefs://sea/main")
     with pytest.raises(AnabranchError) as caught:
@@ -185,7 +185,7 @@ def test_tags_that_cannot_be(images, tag):
     assert caught.value.kind in {"invalid_tag_name", "name_is_a_branch"}
 
 
-def test_images_are_written_to_by_nobody(images, lake):
+def test_writes_to_the_repository_of_images_raise_read_only(images, lake):
     images.commit("sea", {"a": b"1"})
     images.build("v1", "FROM lakefs://sea/main")
     with pytest.raises(ReadOnlyRepository):
@@ -205,7 +205,7 @@ def test_images_are_listed_by_label(images, lake):
     assert len(lake.images.list(amount=5).items) == 3
 
 
-def test_an_objects_address_is_listed_as_in_its_repository(images, lake, fill, outside):
+def test_physical_addresses_in_images_are_those_of_the_sources(images, lake, fill, outside):
     images.commit("sea", {"a": b"a"})
     fill({"raw/b": b"b"})
     images.build("v1", f"ADD lakefs://sea/main/a .\nADD local://{outside}/raw/b .")
@@ -217,9 +217,9 @@ def test_an_objects_address_is_listed_as_in_its_repository(images, lake, fill, o
             for item in json.loads(page.json(user_metadata=False))
         }
 
-    shown = listed("image", "v1")
-    assert shown["a"] == listed("sea", "main")["a"]
-    assert shown["a"].startswith(lake.blocks.qualify("local://sea/data/"))
-    assert shown["b"] == f"local://{outside}/raw/b"
-    for path, address in shown.items():
+    addresses = listed("image", "v1")
+    assert addresses["a"] == listed("sea", "main")["a"]
+    assert addresses["a"].startswith(lake.blocks.qualify("local://sea/data/"))
+    assert addresses["b"] == f"local://{outside}/raw/b"
+    for path, address in addresses.items():
         assert lake.objects.stat("image", "v1", path).physical_address == address

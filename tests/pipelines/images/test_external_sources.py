@@ -1,4 +1,4 @@
-"""Objects outside of repositories: pinned by ETag, and never replaced silently."""
+"""Objects outside of all repositories: pinned by ETag; reads fail after they were replaced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def replace(path, content):
     os.utime(path, ns=(before + 1, before + 1))
 
 
-def test_they_are_pinned(image, images, lake, outside):
+def test_external_objects_are_pinned_to_their_etags(image, images, lake, outside):
     assert images.contents("v1") == {"data/a": b"aa", "data/b/c": b"cc", "a": b"aa"}
     entry = lake.objects.stat("image", "v1", "a").entry
     assert entry.metadata == {PINNED: entry.checksum}
@@ -34,30 +34,30 @@ def test_they_are_pinned(image, images, lake, outside):
 
 
 @pytest.mark.usefixtures("image")
-def test_what_was_replaced_is_not_read(lake, outside):
+def test_reading_a_replaced_object_raises_gone(lake, outside):
     replace(outside / "raw/a", b"xx")
-    found = lake.objects.open("image", "v1", "data/a")
-    for read in (lambda: next(found.read()), found.read_bytes):
+    opened = lake.objects.open("image", "v1", "data/a")
+    for read in (lambda: next(opened.read()), opened.read_bytes):
         with pytest.raises(Gone, match="was replaced: the image pins the ETag") as caught:
             read()
         assert caught.value.kind == "source_replaced"
-    assert found.read_if_cached(0, 2) is None
+    assert opened.read_if_cached(0, 2) is None
     assert lake.objects.open("image", "v1", "data/b/c").read_bytes() == b"cc"
     (outside / "raw/a").unlink()
     with pytest.raises(Gone, match="was deleted"):
-        found.read_bytes()
+        opened.read_bytes()
 
 
 @pytest.mark.usefixtures("image")
-def test_object_replaced_during_read_raises_error(lake, outside):
-    pieces = lake.objects.open("image", "v1", "data/a").read()
+def test_object_replaced_during_read_raises_gone(lake, outside):
+    chunks = lake.objects.open("image", "v1", "data/a").read()
     replace(outside / "raw/a", b"xx")
     with pytest.raises(Gone, match="was replaced"):
-        list(pieces)
+        list(chunks)
 
 
 @pytest.mark.usefixtures("image")
-def test_copies_are_copies(lake, images, outside):
+def test_copies_have_their_own_bytes(lake, images, outside):
     def copy():
         return lake.objects.copy(
             "sea", "main", "copied", source_path="a", source_ref="v1", source_repository="image"
@@ -74,12 +74,12 @@ def test_copies_are_copies(lake, images, outside):
 
 
 @pytest.mark.usefixtures("image")
-def test_presigned_urls_are_ours(lake, outside):
-    found = lake.objects.open("image", "v1", "a")
-    url = lake.presigning.read_url(found.physical_address, "http://here", found.pinned_etag).url
-    asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-    deed = UrlGrant("GET", asked["address"], int(asked["expires"]), etag=asked["etag"])
-    block = lake.signed_blocks.open(deed, asked["signature"])
+def test_presigned_urls_point_to_the_server_which_checks_the_etag(lake, outside):
+    opened = lake.objects.open("image", "v1", "a")
+    url = lake.presigning.read_url(opened.physical_address, "http://here", opened.pinned_etag).url
+    params = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+    grant = UrlGrant("GET", params["address"], int(params["expires"]), etag=params["etag"])
+    block = lake.signed_blocks.open(grant, params["signature"])
     assert b"".join(block.read(0, block.size)) == b"aa"
     replace(outside / "raw/a", b"xx")
     with pytest.raises(Gone, match="was replaced"):

@@ -1,4 +1,4 @@
-"""Random Lakefiles over random repositories, against dictionaries."""
+"""Random Lakefiles over random repositories, compared with a model of dictionaries."""
 
 from __future__ import annotations
 
@@ -19,42 +19,44 @@ PREFIXES = ["", "a/", "a/b/", "b/", "c/"]
 _tags = itertools.count()
 
 
-PLACES = st.integers(0, 5)
-"""The index of a reference: one of the commits or of the images."""
+REFERENCES = st.integers(0, 5)
+"""The number of a reference: one of the commits, or of the images that were built."""
 
 
 FOLDERS = st.tuples(
-    PLACES,
+    REFERENCES,
     st.sampled_from(PREFIXES),
     st.sampled_from(PREFIXES),
     st.lists(st.sampled_from(["*x", "a/*", "?", "{b,z}"]), max_size=2),
 )
-OBJECTS = st.tuples(PLACES, st.sampled_from(NAMES), st.sampled_from(NAMES), st.just([]))
-IMAGES = st.tuples(st.none() | PLACES, st.lists(FOLDERS | OBJECTS, max_size=5))
+OBJECTS = st.tuples(REFERENCES, st.sampled_from(NAMES), st.sampled_from(NAMES), st.just([]))
+IMAGES = st.tuples(st.none() | REFERENCES, st.lists(FOLDERS | OBJECTS, max_size=5))
 
 
-def lakefile_of(drawn, references):
-    """Returns the Lakefile of a base and layers that name references by number."""
+def to_lakefile(drawn, references):
+    """Returns a Lakefile, given the numbers of the references of its base and layers."""
     base, layers = drawn
     return Lakefile(
         base=From() if base is None else From(source=LakeUri(*references[base % len(references)])),
         layers=tuple(
             Add(
-                source=LakeUri(*references[place % len(references)], key),
+                source=LakeUri(*references[number % len(references)], key),
                 destination=destination,
                 exclude=tuple(exclude),
             )
-            for place, key, destination, exclude in layers
+            for number, key, destination, exclude in layers
         ),
     )
 
 
-def laid(lakefile, contents):
-    """Returns the expected objects of an image, by dictionaries, and the number of hidden ones."""
-    held, shadowed = {}, 0
+def model_image(lakefile, contents):
+    """Returns the expected contents of the image and the number of replaced objects, None if an
+    object does not exist.
+    """
+    image, shadowed = {}, 0
     base = lakefile.base.source
-    steps = [Add(source=base, destination="")] if base else []
-    for layer in (*steps, *lakefile.layers):
+    base_layers = [Add(source=base, destination="")] if base else []
+    for layer in (*base_layers, *lakefile.layers):
         objects = contents[layer.source.repository, layer.source.ref]
         key = layer.source.key
         if layer.is_prefix:
@@ -62,15 +64,17 @@ def laid(lakefile, contents):
                 layer.destination + path.removeprefix(key): content
                 for path, content in objects.items()
                 if path.startswith(key)
-                and not any(glob(each).matches(path.removeprefix(key)) for each in layer.exclude)
+                and not any(
+                    glob(pattern).matches(path.removeprefix(key)) for pattern in layer.exclude
+                )
             }
         else:
             added = {layer.destination: objects[key]} if key in objects else None
         if added is None:
             return None
-        shadowed += len(held.keys() & added.keys())
-        held |= added
-    return held, shadowed
+        shadowed += len(image.keys() & added.keys())
+        image |= added
+    return image, shadowed
 
 
 @settings(
@@ -82,25 +86,25 @@ def laid(lakefile, contents):
     commits=st.lists(st.tuples(st.sampled_from(["sea", "sky"]), CONTENTS), min_size=1, max_size=3),
     drawn=st.lists(IMAGES, min_size=1, max_size=3),
 )
-def test_images_are_what_dictionaries_are(images, lake, commits, drawn):
+def test_images_equal_the_model(images, lake, commits, drawn):
     contents = {}
-    for name, wanted in commits:
-        now = images.contents("main", name)
-        changes = {path: None for path in now if path not in wanted} | wanted
-        if now != wanted:
+    for name, objects in commits:
+        current = images.contents("main", name)
+        changes = {path: None for path in current if path not in objects} | objects
+        if current != objects:
             images.commit(name, changes)
-        contents[name, lake.commits.get(name, "main").id] = wanted
-    for each in drawn:
-        lakefile = lakefile_of(each, list(contents))
-        model = laid(lakefile, contents)
+        contents[name, lake.commits.get(name, "main").id] = objects
+    for instructions in drawn:
+        lakefile = to_lakefile(instructions, list(contents))
+        model = model_image(lakefile, contents)
         if model is None:
             with pytest.raises(NotFound, match="there is no such object"):
                 images.resolve("none", str(lakefile), allow_empty=True)
             continue
-        held, shadowed = model
+        expected, shadowed = model
         tag = f"v{next(_tags)}"
         image = images.build(tag, str(lakefile), allow_empty=True)
-        assert images.contents(tag) == held
-        assert (image.plan.objects, image.plan.shadowed) == (len(held), shadowed)
-        assert image.plan.size == sum(map(len, held.values()))
-        contents["image", tag] = held
+        assert images.contents(tag) == expected
+        assert (image.plan.objects, image.plan.shadowed) == (len(expected), shadowed)
+        assert image.plan.size == sum(map(len, expected.values()))
+        contents["image", tag] = expected

@@ -1,4 +1,6 @@
-"""Builds that are killed, and sources that go meanwhile: no image is ever half there."""
+"""Killed builds, sources that are deleted during a build, and stopped servers: an image is either
+complete or does not exist.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from anabranch.errors import Corrupt, Gone, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.library import open_lake
 from anabranch.pipelines.images.assemble import plan_image
-from anabranch.pipelines.images.build_job import require_sources_there
+from anabranch.pipelines.images.build_job import require_sources_exist
 from anabranch.pipelines.jobs.progress import NO_PROGRESS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 
@@ -29,27 +31,27 @@ def test_killed_build_leaves_no_tag(tmp_path):
         for path, content in OBJECTS.items():
             lake.objects.upload("sea", "main", path, [content])
         lake.commits.commit("sea", "main", committer="jane", message="m")
-    held = OBJECTS | {path.replace("a/", "b/"): content for path, content in OBJECTS.items()}
+    expected = OBJECTS | {path.replace("a/", "b/"): content for path, content in OBJECTS.items()}
     for attempt in range(3):
         process = builder(tmp_path / "lake", TEXT, f"try{attempt}")
         try:
             assert process.stdout is not None
-            reported = [process.stdout.readline().strip() for _ in range(3)]
-            time.sleep(random.random() / 20)  # wherever that is in the next build
+            printed = [process.stdout.readline().strip() for _ in range(3)]
+            time.sleep(random.random() / 20)  # a random moment of the next build
         finally:
             process.kill()
             rest = process.communicate()[0]
-        reported += [line for line in rest.splitlines(keepends=False) if line]
+        printed += [line for line in rest.splitlines(keepends=False) if line]
         with open_lake(tmp_path / "lake") as lake:
-            built = [image.tag for image in lake.images.list(amount=1000).items]
-            mine = [tag for tag in built if tag.startswith(f"try{attempt}-")]
-            assert set(reported) <= set(mine)
-            assert len(mine) <= len(reported) + 1
-            for tag in mine:
+            tags = [image.tag for image in lake.images.list(amount=1000).items]
+            built = [tag for tag in tags if tag.startswith(f"try{attempt}-")]
+            assert set(printed) <= set(built)
+            assert len(built) <= len(printed) + 1
+            for tag in built:
                 stats = lake.objects.listing("image", tag, amount=1000).items
-                assert {stat.path for stat in stats} == held.keys()
-            last = mine[-1]
-            for path, content in held.items():
+                assert {stat.path for stat in stats} == expected.keys()
+            last = built[-1]
+            for path, content in expected.items():
                 assert lake.objects.open("image", last, path).read_bytes() == content
 
 
@@ -59,27 +61,27 @@ def test_source_deleted_during_build_raises_gone(images, lake):
     request = images.request("v1", "FROM lakefs://sky/main\nADD lakefs://sea/main/ b")
     with lake.core.trees.scratch() as folder:
         planned = plan_image(lake.core, lake.blocks, None, request, folder, NO_PROGRESS)
-        require_sources_there(lake.core, planned.sources)
+        require_sources_exist(lake.core, planned.sources)
         lake.repositories.delete("sea")
         with pytest.raises(Gone, match=r"Lakefile:2: .*sea was deleted meanwhile"):
-            require_sources_there(lake.core, planned.sources)
+            require_sources_exist(lake.core, planned.sources)
         lake.repositories.create("sea", "local://another-sea")
         with pytest.raises(Gone, match=r"Lakefile:2: .*sea was deleted meanwhile"):
-            require_sources_there(lake.core, planned.sources)
+            require_sources_exist(lake.core, planned.sources)
 
 
 @pytest.fixture
 def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its builds when it is closed
-    """Holds listings at their first file until it is set."""
+    """An event that listings wait for before their first file."""
     gate = threading.Event()
     listing = LocalExternalObjects.list
 
-    def held(self, prefix):
-        for found in listing(self, prefix):
+    def wait_and_list(self, prefix):
+        for source in listing(self, prefix):
             assert gate.wait(60)
-            yield found
+            yield source
 
-    monkeypatch.setattr(LocalExternalObjects, "list", held)
+    monkeypatch.setattr(LocalExternalObjects, "list", wait_and_list)
     yield gate
     gate.set()
 
@@ -116,7 +118,7 @@ def test_running_build_renews_pins_of_its_sources(images, lake, fill, outside, g
     assert lake.images.find("v1") is not None
 
 
-def test_builds_have_records_of_their_own(images, lake):
+def test_builds_are_not_recorded_as_imports(images, lake):
     images.commit("sea", {"b": b"2"})
     images.build("v1", "ADD lakefs://sea/main/ b")
     repository = lake.core.repositories.get("image")

@@ -1,4 +1,4 @@
-"""What images hold is no garbage, by whomever it is collected."""
+"""Garbage collection, Anabranch's and lakeFS's, keeps the objects of images."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def lake(tmp_path, clock):
 
 @pytest.fixture
 def addresses(lake, clock):
-    """The addresses of objects of a commit that has expired; images hold two of them, one of them
-    by way of another image alone.
+    """The addresses of objects of an expired commit. Images have two of them; one image adds an
+    object from the other.
     """
     addresses = {name: put(lake, f"{name}/x") for name in ("one", "two", "lost")}
     source = commit(lake).id
@@ -51,14 +51,14 @@ def test_collector_keeps_objects_of_images(lake, addresses, clock, tmp_path):
     assert found(collector) == set(addresses.values())
 
 
-def test_expired_commit_is_reported(lake, addresses):
+def test_source_at_an_expired_commit_is_a_warning(lake, addresses):
     assert addresses
     source = lake.commits.get("sea", "main~1").id
     put(lake, "new")
     commit(lake)
     lake.tags.create("sea", "now", "main")
     image = build_image(lake, "v3", f"ADD lakefs://sea/{source}/one/ a\nADD lakefs://sea/now/ b")
-    assert [(remark.kind, remark.line) for remark in image.plan.remarks] == [("expired", 1)]
+    assert [(warning.kind, warning.line) for warning in image.plan.remarks] == [("expired", 1)]
     assert "may have removed objects" in image.plan.remarks[0].message
 
 

@@ -50,11 +50,11 @@ def test_objects_of_a_bucket_are_pinned(place, tmp_path):
         image = build_image(lake, "v1", text)
         assert (image.plan.objects, image.plan.size) == (3, 16)
         assert lake.objects.open("image", "v1", "x/a").read_bytes() == b"raw/a"
-        found = lake.objects.open("image", "v1", "y")
-        assert b"".join(found.read()) == b"single"
+        opened = lake.objects.open("image", "v1", "y")
+        assert b"".join(opened.read()) == b"single"
         blocks.put(f"{root}/single", [b"others"])
         with pytest.raises(Gone, match="was replaced: the image pins the ETag"):
-            next(found.read())
+            next(opened.read())
         assert build_image(lake, "v2", text).plan.digest != image.plan.digest
         blocks.delete([f"{root}/raw/a"])
         with pytest.raises(Gone, match="was deleted"):
@@ -75,7 +75,7 @@ def test_missing_bucket_raises_error(place, tmp_path):
         assert lake.images.find("v1") is None
 
 
-def test_without_a_prefix_the_namespace_must_be_set(place, tmp_path):
+def test_build_without_a_namespace_for_images_raises_invalid(place, tmp_path):
     blocks, root = place
     blocks.put(f"{root}/a", [b"a"])
     with (

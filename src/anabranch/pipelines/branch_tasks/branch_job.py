@@ -21,7 +21,7 @@ from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 __all__ = ["INTERRUPTED_STATUS", "BranchJob", "MoveBranch", "http_status"]
 
 INTERRUPTED_STATUS: Final = 503
-"""The HTTP status of a task whose server ended: nothing was changed, so it may be repeated."""
+"""The HTTP status of a task whose server stopped: nothing was changed, so it can be repeated."""
 
 _FAILED = 500
 _STATUSES = {
@@ -36,11 +36,11 @@ _STATUSES = {
 }
 
 MoveBranch = Callable[[ExtraWritesFor[Commit]], object]
-"""Commits or merges, with writes to add to those of the commit."""
+"""Commits or merges; the given extra writes are made atomically with those of the commit."""
 
 
 def http_status(error: AnabranchError) -> int:
-    """Returns the HTTP status that the synchronous operation has for an error."""
+    """Returns the HTTP status with which the synchronous operation reports an error."""
     for cls in type(error).__mro__:
         if cls in _STATUSES:
             return _STATUSES[cls]
@@ -83,8 +83,8 @@ class BranchJob(Job):
         return msgspec.structs.replace(super().status(), branch=self._branch)
 
     def failure(self, reason: str) -> JobStatus:
-        """Returns the state of the job after it has failed, with the HTTP status of its error;
-        without an error, it was stopped.
+        """Returns the state of the job after it has failed, with the HTTP status of its error, or
+        503 if it was stopped without an error.
         """
         code = INTERRUPTED_STATUS if self.error is None else http_status(self.error)
         return msgspec.structs.replace(super().failure(reason), status_code=code)

@@ -1,8 +1,8 @@
 """Service that starts asynchronous commits and merges, and returns their states.
 
-A task that is reported as interrupted is ended by that report: its state is replaced on condition
-that it is unchanged, and the write that moves the branch has the same condition. So a task that was
-reported as interrupted never moves the branch later.
+Before a task is reported as interrupted, its state is set to ended, by compare-and-set. The write
+that moves the branch has a condition on the state, too. So a task that was reported as interrupted
+never moves the branch later.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_ex
 __all__ = ["BranchTasks", "TasksOfKind"]
 
 CLEANUP_INTERVAL = 600.0
-"""Seconds between two removals of a repository's expired states."""
+"""The minimum number of seconds between two removals of a repository's expired states."""
 
 _RETRY = "; nothing was changed: start it again"
 
 
 class TasksOfKind:
-    """The asynchronous commits, or the merges. `clock` returns seconds since 1970."""
+    """The tasks of one kind, commits or merges. `clock` returns seconds since 1970."""
 
     def __init__(
         self, kind: str, core: Core, records: JobRecords, clock: Callable[[], float]
@@ -56,11 +56,12 @@ class TasksOfKind:
         extra_writes: ExtraWritesFor[str] | None = None,
     ) -> str:
         """Starts a task and returns its id. `move_branch` commits or merges, and adds the writes
-        that it receives to those of the commit; `extra_writes` adds writes to that of the task's
+        that it receives to those of the commit; `extra_writes` are added to the write of the task's
         first state.
 
-        Raises NotFound for the repository or the branch, ReadOnlyRepository without `force`, Busy
-        when 64 tasks run, and Conflict if a condition of the extra writes does not hold.
+        Raises NotFound for the repository or the branch, ReadOnlyRepository unless `force`, Busy
+        if 64 tasks are running or waiting, and Conflict if a condition of the extra writes does not
+        hold.
         """
         target = self._core.repositories.get(repository)
         check_writable(target, force=force)
@@ -78,9 +79,9 @@ class TasksOfKind:
         return job.id
 
     def status(self, repository: str, branch: str, task_id: str) -> JobStatus:
-        """Returns the state of a task on a branch. A task that is interrupted, whose server has not
-        updated its state for a minute, is ended. Raises NotFound, also for a task of more than a
-        day ago.
+        """Returns the state of a task on a branch. A task whose state has not been updated for a
+        minute is ended as interrupted. Raises NotFound, also for a task that is more than a day
+        old.
         """
         target = self._core.repositories.get(repository)
         while True:

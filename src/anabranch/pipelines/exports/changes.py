@@ -1,5 +1,5 @@
-"""Changes that an export must make: every path that an attempt may have changed since the last
-complete export, in order, with its present value.
+"""Changes that an export applies to its destination: every path that an export may have changed
+since the last complete one, in order, with its current value.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def changes(
     base: kernel.Tree, attempts: Sequence[kernel.Tree], after: bytes = b"", page: int = _PAGE
 ) -> Iterator[Change]:
     """Yields the keys after `after` at which any of the attempted trees differs from the base,
-    with their values in the last tree, which is to be exported.
+    with their values in the last tree, which is the one to export.
     """
     streams = [_differing_keys(base, attempt, after, page) for attempt in attempts]
-    before: bytes | None = None
+    previous: bytes | None = None
     for key in heapq.merge(*streams):
-        if key != before:
-            before = key
+        if key != previous:
+            previous = key
             with translate_errors():
                 yield key, attempts[-1].get(key)
 

@@ -1,4 +1,4 @@
-"""Checksums of objects that are the MD5 of their bytes."""
+"""Checksums that are the MD5 of an object's bytes."""
 
 from __future__ import annotations
 

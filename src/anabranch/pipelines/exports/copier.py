@@ -24,8 +24,8 @@ THREADS = 8
 
 
 class Copied(msgspec.Struct):
-    """Numbers of objects and bytes that were copied and of paths that were left out, with the
-    messages of the first of those.
+    """Numbers of copied objects and bytes, and of skipped paths, with the messages of the first of
+    those.
     """
 
     stored: int = 0
@@ -42,8 +42,8 @@ class Copied(msgspec.Struct):
 
 
 class Copier:
-    """Copies a repository's objects to a destination. With `leave_unfit`, paths that are invalid
-    there are left out.
+    """Copies a repository's objects to a destination. If `leave_unfit`, paths that are invalid
+    there are skipped.
     """
 
     def __init__(
@@ -60,29 +60,29 @@ class Copier:
         self._leave_unfit = leave_unfit
 
     def store(self, pool: ThreadPoolExecutor, records: Iterable[tuple[bytes, Value]]) -> Copied:
-        """Stores objects, durably.
+        """Copies objects durably, and returns the counts.
 
-        Raises Invalid (`UNFIT`), Corrupt if bytes differ from those that were stored, Gone if they
-        are lost.
+        Raises Invalid (`UNFIT`) for a path that is invalid at the destination, Corrupt if copied
+        bytes differ from the stored ones, Gone if stored bytes are missing.
         """
-        done = Copied()
+        copied = Copied()
         for size, rejection in pool.map(self._store, records):
             if rejection is None:
-                done.stored += 1
-                done.bytes += size
+                copied.stored += 1
+                copied.bytes += size
             else:
-                done.unfit += 1
-                if len(done.shown) < SHOWN:
-                    done.shown.append(rejection)
+                copied.unfit += 1
+                if len(copied.shown) < SHOWN:
+                    copied.shown.append(rejection)
         self._destination.sync()
-        return done
+        return copied
 
     def _store(self, record: tuple[bytes, Value]) -> tuple[int, str | None]:
         key, value = record
         path, entry = decode_key(key), entry_from(value)
         if path == STATE:
             raise Invalid(
-                f"{path!r} is the name of an export's own file", kind=UNFIT, hint="Rename it."
+                f"{path!r} is reserved for the state of the export", kind=UNFIT, hint="Rename it."
             )
         try:
             stored = self._destination.store(
@@ -95,8 +95,8 @@ class Copier:
         expected = content_md5(entry.checksum)
         if stored.size != entry.size or (expected is not None and stored.checksum != expected):
             raise Corrupt(
-                f"{path}: {stored.size} bytes with the MD5 {stored.checksum} came, "
-                f"{entry.size} bytes with {entry.checksum} were stored",
+                f"{path}: {stored.size} bytes with the MD5 {stored.checksum} were copied, "
+                f"but the object has {entry.size} bytes with the checksum {entry.checksum}",
                 path=path,
             )
         return stored.size, None

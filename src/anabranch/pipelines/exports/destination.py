@@ -21,12 +21,12 @@ def unfit_path_error(path: str, reason: str) -> Invalid:
     return Invalid(
         f"{path!r} cannot be exported there: {reason}",
         kind=UNFIT,
-        hint="Rename it, export to a destination that accepts it, or leave such paths out.",
+        hint="Rename it, export to a destination that accepts it, or skip such paths.",
     )
 
 
 class Destination(Protocol):
-    """The place of an export. Methods raise Busy if it is full or unreachable."""
+    """A destination of exports. Methods raise Busy if it is full or unreachable."""
 
     address: str
 
@@ -34,20 +34,20 @@ class Destination(Protocol):
         """Stores an object's bytes, replacing an existing object; returns size and checksum.
 
         The replacement is atomic for readers. Raises Invalid (`UNFIT`) for a path that is invalid
-        here, and Gone if the bytes are lost.
+        here, and Gone if the bytes are missing.
         """
 
     def remove(self, paths: Iterable[str]) -> None:
         """Removes paths; missing ones are ignored."""
 
     def sync(self) -> None:
-        """Makes all that was stored and removed durable."""
+        """Makes all writes and removals durable."""
 
     def paths(self) -> Iterator[str]:
-        """Yields all paths at the destination, also those of other programs."""
+        """Yields all paths at the destination, including those of other programs."""
 
     def read_note(self, name: str) -> bytes | None:
-        """Returns the contents of an export's own file, or None."""
+        """Returns the contents of a state file or marker of an export, or None."""
 
     def write_notes(self, notes: Mapping[str, bytes | None]) -> None:
-        """Writes an export's own files durably and in order; None removes a file."""
+        """Writes state files and markers, durably and in order; None removes a file."""

@@ -40,7 +40,7 @@ def require_separate(
             raise Invalid(
                 f"{destination.address}: the repository {repository} has its data there",
                 kind="invalid_destination",
-                hint="Export to a place outside the storage namespaces of all repositories.",
+                hint="Export to a folder or prefix outside of all storage namespaces.",
             )
 
 

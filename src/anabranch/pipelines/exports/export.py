@@ -4,10 +4,10 @@
 
 Garbage collection keeps the objects of the commit while the export runs (`pipelines.jobs.leases`).
 
-The destination stores which commit it has. The export applies the difference between that commit
-and the new one, removals first, so that a path may become a folder. An interrupted export resumes
-where it stopped; an export of another commit also repairs the paths that the interrupted one has
-changed.
+The state at the destination names the commit of the last export. An export applies the difference
+between that commit and the new one, removals first, so that a path can become a folder. An
+interrupted export resumes where it stopped; an export of another commit also repairs the paths that
+the interrupted one has changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PAGE = 1_000
 
 class Exporter:
     """Exports from the repositories of a lake. `clock` returns seconds since 1970, `progress`
-    receives how many changes are done.
+    receives the numbers of copied objects.
     """
 
     def __init__(
@@ -65,30 +65,30 @@ class Exporter:
         remove_extra: bool = False,
         leave_unfit: bool = False,
     ) -> ExportSummary:
-        """Makes a destination equal to a reference's commit, and returns what was done.
+        """Updates a destination to the commit of a reference, and returns a summary.
 
-        With `everything`, all objects are copied, regardless of the state. `remove_extra` removes
-        files that the commit does not have, `leave_unfit` leaves out paths that are invalid at the
+        If `everything`, all objects are copied, regardless of the state. `remove_extra` removes
+        files that the commit does not have, `leave_unfit` skips paths that are invalid at the
         destination. Raises NotFound, Conflict for the destination of another repository's export,
-        Invalid (`UNFIT`), Invalid for a destination among the lake's own data, Corrupt if bytes
-        differ from those that were stored, Gone if they are lost, and Conflict (commit_expired,
-        pin_lost) if garbage collection may have removed them.
+        Invalid (`UNFIT`), Invalid for a destination inside or around a storage namespace, Corrupt
+        if copied bytes differ from the stored ones, Gone if stored bytes are missing, and Conflict
+        (commit_expired, pin_lost) if garbage collection may have removed them.
         """
-        found = self._core.repositories.get(repository)
+        stored = self._core.repositories.get(repository)
         require_separate(
             destination,
-            {each.id: each.storage_namespace for each in self._core.repositories.all()},
+            {other.id: other.storage_namespace for other in self._core.repositories.all()},
             self._blocks,
         )
-        commit = self._core.references.commit(found, reference)
-        with hold_lease(StoredPin(self._core, found), [commit.id]) as lease:
+        commit = self._core.references.commit(stored, reference)
+        with hold_lease(StoredPin(self._core, stored), [commit.id]) as lease:
             run = ExportRun(
-                destination, found.id, commit.id, clock=self._clock, everything=everything
+                destination, stored.id, commit.id, clock=self._clock, everything=everything
             )
-            copier = Copier(destination, found, self._blocks, leave_unfit=leave_unfit)
-            self._copy_changes(found, destination, run, copier, lease)
+            copier = Copier(destination, stored, self._blocks, leave_unfit=leave_unfit)
+            self._copy_changes(stored, destination, run, copier, lease)
             if remove_extra:
-                run.remove_extra(self._tree(found, commit.id))
+                run.remove_extra(self._tree(stored, commit.id))
             return run.end()
 
     def _copy_changes(
@@ -102,15 +102,15 @@ class Exporter:
         """Removes and copies the objects that differ between the destination and the commit."""
         base = self._tree(repository, run.state.complete)
         self._progress.begin("copying", 0)
-        trees = [self._tree(repository, each) for each in run.commits]
+        trees = [self._tree(repository, commit_id) for commit_id in run.commits]
         # removals are few and idempotent, so only copies resume where they stopped
-        gone = (decode_key(key) for key, value in changes(base, trees) if value is None)
-        for paths in chunked(gone, self._page):
+        removed = (decode_key(key) for key, value in changes(base, trees) if value is None)
+        for paths in chunked(removed, self._page):
             destination.remove(paths)
             run.summary.removed += len(paths)
         after = encode_path(run.state.after)
-        touched = changes(base, trees, after, self._page)
-        records = ((key, value) for key, value in touched if value is not None)
+        remaining = changes(base, trees, after, self._page)
+        records = ((key, value) for key, value in remaining if value is not None)
         with ThreadPoolExecutor(THREADS) as pool:
             for page in chunked(records, self._page):
                 lease.check()

@@ -1,4 +1,4 @@
-"""One run of an export, which records its begin, progress and end at the destination."""
+"""One run of an export, which records its start, progress and end at the destination."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PAGE = 1_000
 
 class ExportSummary(msgspec.Struct, kw_only=True):
     """Result of an export: `stored` objects of `bytes` in total, `removed` paths that the commit
-    no longer has, `extra` paths that were never the repository's. `unfit` paths were left out,
-    the first of which are `shown`.
+    no longer has, `extra` paths that did not come from the repository. `unfit` paths were skipped;
+    `shown` has the messages of the first of these.
     """
 
     repository: str
@@ -74,14 +74,14 @@ class ExportRun:
         *others, last = self.state.attempts
         return [*(commit for commit in dict.fromkeys(others) if commit != last), last]
 
-    def checkpoint(self, path: str, done: Copied) -> None:
+    def checkpoint(self, path: str, copied: Copied) -> None:
         """Records that the export is complete up to a path, and adds the copies to the summary."""
         self.state = msgspec.structs.replace(self.state, after=path)
         self._destination.write_notes({STATE: encode_state(self.state)})
-        self.summary.stored += done.stored
-        self.summary.bytes += done.bytes
-        self.summary.unfit += done.unfit
-        self.summary.shown = [*self.summary.shown, *done.shown][:SHOWN]
+        self.summary.stored += copied.stored
+        self.summary.bytes += copied.bytes
+        self.summary.unfit += copied.unfit
+        self.summary.shown = [*self.summary.shown, *copied.shown][:SHOWN]
 
     def remove_extra(self, tree: kernel.Tree) -> None:
         """Removes paths that are not in the tree. Raises Gone and Corrupt for tables that are
@@ -106,15 +106,15 @@ class ExportRun:
         summary, state = self.summary, self.state
         summary.ended_at = self._clock()
         summary.marker = export_marker(summary.commit, summary.ended_at)
-        done = State(repository=state.repository, complete=summary.commit, marker=summary.marker)
-        notes: dict[str, bytes | None] = {STATE: encode_state(done)}
+        new = State(repository=state.repository, complete=summary.commit, marker=summary.marker)
+        notes: dict[str, bytes | None] = {STATE: encode_state(new)}
         if state.marker != summary.marker:
             notes = {**({state.marker: None} if state.marker else {}), **notes}
         self._destination.write_notes({**notes, summary.marker: msgspec.json.encode(summary)})
         return summary
 
     def _begin(self, *, everything: bool) -> State:
-        """Records the begin of the run, and returns the state."""
+        """Records the start of the run, and returns the state."""
         repository, commit = self.summary.repository, self.summary.commit
         state = None if everything else read_state(self._destination)
         if state is not None and state.repository != repository:

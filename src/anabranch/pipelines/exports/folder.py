@@ -1,8 +1,8 @@
-"""Folder of this machine as an export destination.
+"""Local folder as an export destination.
 
 A file is written under a temporary name and renamed, so other programs see complete files only.
 Folders that become empty are removed. Symbolic links in the folder are not followed, so an export
-never writes outside of it.
+never writes outside of the folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anabranch.pipelines.exports.destination import UNFIT, unfit_path_error
 __all__ = ["FolderDestination"]
 
 _MAX_NAME_BYTES = 255
-_MD5_OF_NOTHING = hashlib.md5(usedforsecurity=False).hexdigest()
+_EMPTY_MD5 = hashlib.md5(usedforsecurity=False).hexdigest()
 _TEMPORARY = ".anabranch-export-"
 _NAME_CONFLICTS = (NotADirectoryError, IsADirectoryError, FileExistsError)
 
@@ -41,7 +41,7 @@ class FolderDestination:
         self._lock = threading.Lock()
         self._written: set[str] = set()
         self._changed: set[str] = set()
-        self._made: set[str] = set()
+        self._created: set[str] = set()
         try:
             Path(self._root).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -52,30 +52,30 @@ class FolderDestination:
         empty and whose path ends with a slash, creates the folder.
         """
         is_marker = path.endswith("/") and not source.entry.size
-        place = self._file_path(path[:-1] if is_marker else path)
+        file_path = self._file_path(path[:-1] if is_marker else path)
         try:
             self._make_folder(path)
-            size, checksum = (0, _MD5_OF_NOTHING) if is_marker else _write_whole(place, source)
+            size, checksum = (0, _EMPTY_MD5) if is_marker else _write_atomically(file_path, source)
         except _NAME_CONFLICTS as error:
             raise unfit_path_error(path, "a file and a folder would have one name") from error
         except OSError as error:
-            raise translate_error(error, place) from error
+            raise translate_error(error, file_path) from error
         if not is_marker:
             with self._lock:
-                self._written.add(place)
+                self._written.add(file_path)
         return Stored(size, checksum, source.entry.mtime)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Removes files, and the folders that become empty."""
         for path in paths:
             try:
-                place = self._file_path(path.removesuffix("/"))
-                if not self._avoids_links(path):
+                file_path = self._file_path(path.removesuffix("/"))
+                if not self._has_no_links(path):
                     continue
                 if path.endswith("/"):
                     self._remove_empty(path[:-1])
                     continue
-                Path(place).unlink()
+                Path(file_path).unlink()
             except (*NOT_THERE, IsADirectoryError):
                 continue
             except Invalid as error:
@@ -84,7 +84,7 @@ class FolderDestination:
                 continue
             except OSError as error:
                 raise translate_error(error, path) from error
-            self._changed.add(place.rpartition("/")[0])
+            self._changed.add(file_path.rpartition("/")[0])
             self._remove_empty(path.rpartition("/")[0])
 
     def sync(self) -> None:
@@ -105,17 +105,20 @@ class FolderDestination:
             raise translate_error(error, self._root) from error
 
     def paths(self) -> Iterator[str]:
-        """Yields the paths of all files and links; removes those of interrupted exports."""
+        """Yields the paths of all files and links; removes temporary files of interrupted
+        exports.
+        """
         for folder, _, names in os.walk(self._root):
             for name in names:
-                place = f"{folder}/{name}"
+                file_path = f"{folder}/{name}"
                 if name.startswith(_TEMPORARY):
-                    Path(place).unlink()
+                    Path(file_path).unlink()
                 else:
-                    yield os.fsencode(place[len(self._root) + 1 :]).decode("utf-8", "replace")
+                    relative = file_path[len(self._root) + 1 :]
+                    yield os.fsencode(relative).decode("utf-8", "replace")
 
     def read_note(self, name: str) -> bytes | None:
-        """Returns the contents of a file at the top, or None."""
+        """Returns the contents of a file in the folder itself, or None."""
         try:
             return Path(self._root, name).read_bytes()
         except FileNotFoundError:
@@ -124,46 +127,49 @@ class FolderDestination:
             raise translate_error(error, name) from error
 
     def write_notes(self, notes: Mapping[str, bytes | None]) -> None:
-        """Writes or removes files at the top, one after another."""
+        """Writes or removes files in the folder itself, in order."""
         for name, text in notes.items():
-            place = Path(self._root, name)
+            path = Path(self._root, name)
             try:
                 if text is None:
-                    place.unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
                 else:
-                    temporary = place.with_name(_TEMPORARY + name)
+                    temporary = path.with_name(_TEMPORARY + name)
                     with temporary.open("wb") as file:
                         file.write(text)
                         file.flush()
                         os.fsync(file.fileno())
-                    temporary.replace(place)
+                    temporary.replace(path)
                 sync_folder(self._root)
             except OSError as error:
-                raise translate_error(error, str(place)) from error
+                raise translate_error(error, str(path)) from error
 
     def _file_path(self, path: str) -> str:
         if not is_plain(path):
-            raise unfit_path_error(path, "a name in it is empty, `.` or `..`, or holds a zero byte")
+            raise unfit_path_error(
+                path, "a name in it is empty, `.`, `..`, or contains a zero byte"
+            )
         longest = max(len(name.encode()) for name in path.split("/"))
         if longest > _MAX_NAME_BYTES:
             raise unfit_path_error(
-                path, f"a name of {longest} bytes; a file's has at most {_MAX_NAME_BYTES}"
+                path, f"a name has {longest} bytes; at most {_MAX_NAME_BYTES} are allowed"
             )
         return f"{self._root}/{path}"
 
     def _make_folder(self, path: str) -> None:
-        above = path.rpartition("/")[0]
-        if not above or above in self._made:
+        """Creates the folders of a path."""
+        parent = path.rpartition("/")[0]
+        if not parent or parent in self._created:
             return
         folder = self._root
-        for name in above.split("/"):
+        for name in parent.split("/"):
             folder = f"{folder}/{name}"
-            make_durable(folder, 0o777)  # for programs of any user, as the umask allows
+            make_durable(folder, 0o777)  # readable by other users if the umask allows
             if Path(folder).is_symlink():
                 raise unfit_path_error(path, f"{folder} is a symbolic link, which is not followed")
-        self._made.add(above)
+        self._created.add(parent)
 
-    def _avoids_links(self, path: str) -> bool:
+    def _has_no_links(self, path: str) -> bool:
         """Returns whether no folder of a path is a symbolic link."""
         folder = self._root
         for name in path.split("/")[:-1]:
@@ -173,7 +179,8 @@ class FolderDestination:
         return True
 
     def _remove_empty(self, folder: str) -> None:
-        self._made.clear()
+        """Removes a folder and its parents as long as they are empty."""
+        self._created.clear()
         while folder:
             try:
                 Path(self._root, folder).rmdir()
@@ -182,23 +189,24 @@ class FolderDestination:
             folder = folder.rpartition("/")[0]
 
 
-def _write_whole(place: str, source: OpenObject) -> tuple[int, str]:
+def _write_atomically(path: str, source: OpenObject) -> tuple[int, str]:
     """Writes an object's bytes under a temporary name, and renames the file when it is complete."""
-    temporary = f"{place.rpartition('/')[0]}/{_TEMPORARY}{secrets.token_hex(8)}"
+    temporary = f"{path.rpartition('/')[0]}/{_TEMPORARY}{secrets.token_hex(8)}"
     try:
         size, checksum = _write(temporary, source)
         os.utime(temporary, (source.entry.mtime, source.entry.mtime))
-        Path(temporary).rename(place)
+        Path(temporary).rename(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     return size, checksum
 
 
-def _write(place: str, source: OpenObject) -> tuple[int, str]:
+def _write(path: str, source: OpenObject) -> tuple[int, str]:
+    """Writes an object's bytes to a new file, and returns their number and hex MD5."""
     digest = hashlib.md5(usedforsecurity=False)
     size = 0
-    with Path(place).open("xb") as file:
+    with Path(path).open("xb") as file:
         for chunk in source.read():
             file.write(chunk)
             digest.update(chunk)

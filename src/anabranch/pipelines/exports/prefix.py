@@ -25,7 +25,7 @@ class PrefixDestination:
 
     def store(self, path: str, source: OpenObject) -> Stored:
         """Copies an object's bytes within the store if possible, replacing an existing object. The
-        store guarantees the copy, so the checksum returned is that of the original.
+        store guarantees the copy, so the returned checksum is that of the original.
         """
         try:
             return self._blocks.copy(
@@ -49,14 +49,14 @@ class PrefixDestination:
         return (stored.address[len(self.address) :] for stored in objects)
 
     def read_note(self, name: str) -> bytes | None:
-        """Returns the contents of an object at the top, or None."""
+        """Returns the contents of an object directly below the prefix, or None."""
         try:
             return self._blocks.read(self.address + name)
         except Gone:
             return None
 
     def write_notes(self, notes: Mapping[str, bytes | None]) -> None:
-        """Writes or removes objects at the top, one after another."""
+        """Writes or removes objects directly below the prefix, in order."""
         for name, text in notes.items():
             if text is None:
                 self._blocks.delete([self.address + name])

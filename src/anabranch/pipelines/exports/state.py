@@ -14,13 +14,14 @@ from anabranch.pipelines.exports.destination import Destination
 __all__ = ["STATE", "State", "encode_state", "export_marker", "read_state"]
 
 STATE = "_anabranch_export.json"
-"""The name of the state's file, at the top. Spark and Hive ignore names that begin with `_`."""
+"""The file name of the state. Spark and Hive ignore names that begin with `_`."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """`complete` is the last commit whose export is complete, "" for none. `attempts` are the
-    commits whose exports began since: paths that one of them changes may hold its objects. The last
-    attempt is complete up to the path `after`. `marker` is the file that marks a success.
+    commits whose exports have started since then: their objects may be at the paths that they
+    change. The last attempt is complete up to the path `after`. `marker` is the name of the file
+    that marks the last success.
     """
 
     repository: str
@@ -38,11 +39,11 @@ def read_state(destination: Destination) -> State | None:
     try:
         return msgspec.json.decode(text, type=State)
     except msgspec.MsgspecError as error:
-        place = f"{destination.address.rstrip('/')}/{STATE}"
+        path = f"{destination.address.rstrip('/')}/{STATE}"
         raise Corrupt(
-            f"{place}: not the state of an export: {error}",
-            path=place,
-            hint="Remove it; the next export then copies everything.",
+            f"{path}: not the state of an export: {error}",
+            path=path,
+            hint="Remove the file; the next export then copies all objects.",
         ) from error
 
 

@@ -1,1 +1,1 @@
-"""Images: the inputs that a Lakefile declares become an immutable tag, without being copied."""
+"""Images: the inputs that a Lakefile declares, as an immutable tag, without copied objects."""

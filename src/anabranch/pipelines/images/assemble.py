@@ -1,4 +1,4 @@
-"""Planning of images: all steps of a build but the commit.
+"""Planning of images: all steps of a build except the commit.
 
 The references of a Lakefile are resolved and pinned, their objects are prepared as layers, and the
 overlay of the layers is written into a folder of the build.
@@ -46,9 +46,9 @@ class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedImage(NamedTuple):
-    """A plan, the new tables of its tree in the folder, the commit of the base image or None, and
-    the sources, which must still exist when the image is committed. `collectable` is the path of
-    an object that was added by its address and that garbage collection may remove, "" for none.
+    """A plan, the ids of its tree's new tables in the folder, the commit of the base image or None,
+    and the sources, which must still exist when the image is committed. `collectable` is the path
+    of an object that was added by its address and that garbage collection may remove, "" for none.
     """
 
     plan: ImagePlan
@@ -79,8 +79,8 @@ def plan_image(
     a commit may be removed, `overlay` writes the tree of the layers.
 
     Raises NotFound for references that do not exist and for sources without objects, Invalid for
-    objects that cannot be in an image, Gone if a source was removed, and what the stores and
-    `progress` raise.
+    objects that cannot be in an image, Gone if a source was removed, and the errors of the stores
+    and of `progress`.
     """
     progress.begin("building the image", 0)
     pinner = ReferencePinner(core, request.tag, expired, strict=request.strict)
@@ -95,9 +95,9 @@ def plan_image(
         layers.check(layer, counted)
     if not written.objects and not request.allow_empty:
         raise Invalid(
-            "the image would hold nothing",
+            "the image would have no objects",
             kind="empty_image",
-            hint="ADD something; a build may allow empty images.",
+            hint="ADD a source, or allow empty images (allow_empty).",
         )
     pins = [layer.pin(counted) for layer, counted in zip(prepared, counts, strict=True)]
     base_commit = base.commit if base is not None and base.commit is not None else None
@@ -143,16 +143,17 @@ def _shadow_reports(
     20 layers and one for all others.
     """
     both = zip(pinned, counts, strict=True)
-    under = [(layer, counted) for layer, counted in both if counted.shadowed]
-    for source, counted in under[:_MAX_WARNINGS]:
+    replaced = [(layer, counted) for layer, counted in both if counted.shadowed]
+    for source, counted in replaced[:_MAX_WARNINGS]:
         keys = counted.shadowed_keys
         shown = ", ".join(key.decode("utf-8", "replace") for key in keys)
         more = ", …" if counted.shadowed > len(keys) else ""
-        message = f"{counted.shadowed} of its objects lie under later ones: {shown}{more}"
+        message = f"{counted.shadowed} of its objects are replaced by later layers: {shown}{more}"
         yield PlanWarning("shadowed", message, source.layer.line)
-    if len(under) > _MAX_WARNINGS:
-        others = sum(counted.shadowed for _, counted in under[_MAX_WARNINGS:])
+    if len(replaced) > _MAX_WARNINGS:
+        others = sum(counted.shadowed for _, counted in replaced[_MAX_WARNINGS:])
         message = (
-            f"{others} objects of {len(under) - _MAX_WARNINGS} more layers lie under later ones"
+            f"{others} objects of {len(replaced) - _MAX_WARNINGS} more layers are replaced by "
+            "later layers"
         )
         yield PlanWarning("shadowed", message)

@@ -1,7 +1,7 @@
 """Job that builds one image: it plans the image, stores its tree, and creates its tag.
 
 The last write creates the commit and the tag and completes the state of the build, atomically. A
-build that ends before leaves no tag, and only objects that nothing refers to.
+build that ends earlier leaves no tag, only unreferenced objects.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class BuildJob(Job):
             finally:
                 self.folder = ""
         commit = self._commit(planned)
-        require_sources_there(core, planned.sources)
+        require_sources_exist(core, planned.sources)
         with self._pins_lock:
             core.tags.create(
                 images,
@@ -112,8 +112,8 @@ class BuildJob(Job):
         )
 
     def _pin_source(self, repository: Repository, commit_id: str) -> bool:
-        """Pins a source until the image refers to its objects; returns whether its commit has
-        expired already.
+        """Pins a source until the image references its objects; returns whether its commit has
+        already expired.
         """
         with self._pins_lock:
             self._pins.append(self.core.pins.pin(repository, [commit_id]))
@@ -128,10 +128,10 @@ class BuildJob(Job):
         self._pins = [self.core.pins.renew(pin) for pin in self._pins]
 
     def _completion_writes(self, commit: Commit, planned: PlannedImage) -> ExtraWritesFor[Tag]:
-        """Returns a function that decides on the writes to add to the tag: the commit and the
-        completed state, while the pins hold. The function raises Stopped if the build was stopped,
-        Conflict if a pin was lost or garbage collection may be removing an object that was added by
-        its address.
+        """Returns a function that returns the writes to add to the tag's write: the commit and the
+        completed state, on condition that the pins exist. The function raises Stopped if the build
+        was stopped, Conflict if a pin was lost or garbage collection may be removing an object that
+        was added by its address.
         """
         attempts = 0
 
@@ -141,12 +141,12 @@ class BuildJob(Job):
             if attempts > 1:
                 self._renew_pins()
             pinned = [pin.unchanged for pin in self._pins]
-            ends: list[ExtraWrites] = [self.completion(commit), ((), pinned)]
+            parts: list[ExtraWrites] = [self.completion(commit), ((), pinned)]
             if planned.collectable:
-                ends.append(self.core.tree_admission.admit_object(planned.collectable))
-            writes = [write for some, _ in ends for write in some]
+                parts.append(self.core.tree_admission.admit_object(planned.collectable))
+            writes = [write for writes, _ in parts for write in writes]
             writes.append(self.core.commits.write(self.repository, commit))
-            return writes, [condition for _, some in ends for condition in some]
+            return writes, [condition for _, conditions in parts for condition in conditions]
 
         return complete
 
@@ -164,7 +164,7 @@ class BuildJob(Job):
         )
 
 
-def require_sources_there(core: Core, sources: Sequence[Pinned]) -> None:
+def require_sources_exist(core: Core, sources: Sequence[Pinned]) -> None:
     """Raises Gone if a source repository or commit of a layer has been deleted."""
     checked = set()
     for pinned in sources:

@@ -31,14 +31,14 @@ _RESERVED = (":resolve", ":builds")
 
 
 class Started(NamedTuple):
-    """A build: its image if it has ended, else the id of its state."""
+    """A started build: the id of its state, and its image, None while the build is running."""
 
     id: str
     image: Image | None
 
 
 class Builds:
-    """The use cases of building images. `clock` returns seconds since 1970."""
+    """Builds and plans images. `clock` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Builds:
         writes the tree of the layers.
 
         Raises Denied unless the actor may create the image and read all of its sources,
-        AlreadyExists if the tag is taken, Invalid for an invalid tag, Busy when too many builds
-        run, and the errors of the build within that time.
+        AlreadyExists if the tag exists, Invalid for an invalid tag, Busy if too many builds are
+        running, and the errors of a build that fails within that time.
         """
         self._permit(request, actor)
         check_image_tag(request.tag)
@@ -78,17 +78,17 @@ class Builds:
         repository = self._images.repository.get_or_create()
         self._require_absent(repository, request.tag)
         self._jobs.remove_expired(repository)
-        running = self._start_job(repository, request, overlay)
-        if not running.wait_done(wait_seconds):
-            return Started(running.id, None)
-        if running.error is not None:
-            raise running.error
-        if running.image is None:
+        job = self._start_job(repository, request, overlay)
+        if not job.wait_done(wait_seconds):
+            return Started(job.id, None)
+        if job.error is not None:
+            raise job.error
+        if job.image is None:
             raise Gone("the build was stopped", kind="build_stopped")
-        return Started(running.id, running.image)
+        return Started(job.id, job.image)
 
     def resolve(self, request: ImageRequest, actor: Actor) -> ImagePlan:
-        """Returns the plan of an image and writes nothing. Raises as `build` does."""
+        """Returns the plan of an image and writes nothing. Raises the errors of `build`."""
         self._permit(request, actor)
         check_image_tag(request.tag)
         repository = self._images.repository.find()
@@ -107,9 +107,9 @@ class Builds:
         return planned.plan
 
     def status(self, tag: str, build_id: str) -> JobStatus:
-        """Returns the state of a build: `progress` counts the objects of its sources that were
-        read. A state that was not updated for a minute is that of an interrupted build. Raises
-        NotFound, also for a build of another tag or of more than a day ago.
+        """Returns the state of a build; `progress` is the number of source objects that were read.
+        A build whose state has not been updated for a minute is reported as interrupted. Raises
+        NotFound, also for a build of another tag and for one that is more than a day old.
         """
         repository = self._images.repository.find()
         stored = None
@@ -127,13 +127,13 @@ class Builds:
         return self._core.rules.is_expired(repository, commit_id, self._clock())
 
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
-        wanted = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
-        authorize(actor, [wanted, *source_permissions(request.lakefile, self._images)])
+        create = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
+        authorize(actor, [create, *source_permissions(request.lakefile, self._images)])
 
     def _start_job(
         self, repository: Repository, request: ImageRequest, overlay: OverlayWriter
     ) -> BuildJob:
-        running = BuildJob(
+        job = BuildJob(
             self._core,
             self._blocks,
             repository,
@@ -145,13 +145,13 @@ class Builds:
             expired=self._expired,
             overlay=overlay,
         )
-        self._jobs.start(running)
-        return running
+        self._jobs.start(job)
+        return job
 
     def _require_absent(self, repository: Repository, tag: str) -> None:
         if self._core.tags.find(repository, tag) is not None:
             raise AlreadyExists(
-                f"image {tag} exists already",
+                f"image {tag} already exists",
                 kind="image_already_exists",
                 hint="An image never changes: choose another tag, or delete it first.",
             )
@@ -160,11 +160,11 @@ class Builds:
 
 
 def check_image_tag(tag: str) -> None:
-    """Raises Invalid for a tag that no image may have."""
+    """Raises Invalid for an invalid tag of an image."""
     check_tag(tag)
     if tag.endswith(_RESERVED) or any(symbol in tag for symbol in "~@$"):
         raise Invalid(
-            f"argument tag: {tag!r} cannot name an image",
+            f"argument tag: {tag!r} is not a valid tag of an image",
             kind="invalid_tag_name",
-            hint="No ~, @ or $, and nothing that ends with :resolve or :builds.",
+            hint="Tags of images have no ~, @ or $, and do not end with :resolve or :builds.",
         )

@@ -1,7 +1,8 @@
-"""Layers of external objects, which are in no repository: listed from their store, pinned by ETag.
+"""Layers of external objects, outside of all repositories: listed from their store, and pinned by
+their ETags.
 
-The bytes at such an address may be replaced by others. So each entry keeps the ETag of the listing,
-and reading it later raises an error if the ETag has changed (see `catalog.objects`).
+Other programs may replace such an object. So each entry stores the ETag of the listing, and reading
+the entry raises an error if the ETag has changed (see `catalog.objects`).
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def external_tree(
     """Writes the tree of a layer, with the paths in the image, into a folder.
 
     Raises NotFound if the source does not exist, Invalid for names that are invalid as paths, and
-    what the store and `progress` raise.
+    the errors of the store and of `progress`.
     """
     listing = _ExternalListing(layer, sources, progress)
     try:
         written = kernel.write_tree(listing, folder)
     except ValueError:
-        # the store does not list in the order of keys: list again, and sort
+        # the store does not list in key order: list again, and sort
         listing = _ExternalListing(layer, sources, progress)
         written = kernel.write_tree(merge_sorted_runs(listing, trees, folder, RUN_RECORDS), folder)
     listing.rejected.require_none()
@@ -61,7 +62,7 @@ def external_tree(
 
 
 class _ExternalListing:
-    """The records of a layer in the order of the store, and their total size."""
+    """The records of a layer in the order of the store's listing, and their total size."""
 
     def __init__(self, layer: Add, sources: Sources, progress: Progress) -> None:
         self._layer = layer
@@ -81,7 +82,7 @@ class _ExternalListing:
             if patterns and any(pattern.matches(decode_key(source.name)) for pattern in patterns):
                 continue
             if not source.name and self._layer.is_prefix:
-                continue  # the marker of the folder itself
+                continue  # the directory marker of the prefix itself
             key = destination + source.name
             reason = unfit_path(key)
             if reason:

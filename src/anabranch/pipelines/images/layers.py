@@ -1,7 +1,8 @@
 """Layers of an image: parts of trees, prepared for the kernel's overlay.
 
-Entries of repositories get full addresses, so that they can be read from any repository. Entries of
-images have full addresses already; ranges whose paths do not change are reused without being read.
+Addresses of entries from repositories are made absolute, so that they can be read from any
+repository. Entries of images already have absolute addresses; their ranges are reused without being
+read if paths do not change.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ class Layers:
         self._allow_empty = allow_empty
 
     def prepare(self, pinned: Sequence[Pinned]) -> list[PreparedLayer]:
-        """Returns the prepared layers. Raises NotFound for sources without objects, and what the
-        stores raise.
+        """Returns the prepared layers. Raises NotFound for sources without objects, and the errors
+        of the stores.
         """
         layers = []
         for source in pinned:
@@ -106,8 +107,8 @@ class Layers:
             if counts.unfit:
                 shown = ", ".join(repr(decode_key(key)[:200]) for key in counts.unfit_keys[:_SHOWN])
                 raise Invalid(
-                    f"{counts.unfit} of the objects would have no path in the image, or one of "
-                    f"more than {MAX_PATH_BYTES:,} bytes: {shown}",
+                    f"{counts.unfit} of the objects would have an empty path in the image, or one "
+                    f"of more than {MAX_PATH_BYTES:,} bytes: {shown}",
                     kind="unfit_names",
                     hint="Choose a shorter destination.",
                 )
@@ -117,7 +118,7 @@ class Layers:
     def _committed_layer(self, pinned: Pinned) -> PreparedLayer:
         place, repository, commit = pinned.place, pinned.repository, pinned.commit
         if place is None or repository is None or commit is None:
-            raise ValueError(f"{pinned.address} is in no repository")
+            raise ValueError(f"{pinned.address} is not in a repository")
         tree = self._core.trees.open(repository, commit.metarange_id)
         prefix, single = encode_path(place.key), not pinned.layer.is_prefix
         if single and tree.get(prefix) is None:
@@ -125,7 +126,7 @@ class Layers:
             raise NotFound(
                 f"{pinned.layer.source}: there is no such object",
                 kind="object_not_found",
-                hint="The address of a folder ends with a slash." if is_folder else "",
+                hint="Add a slash to the address of a folder." if is_folder else "",
             )
         if not single and not tree.contains_prefix(prefix):
             self._require_some(pinned)
@@ -135,7 +136,7 @@ class Layers:
             prefix=prefix,
             target=encode_path(pinned.layer.destination),
             single=single,
-            # all addresses of an image are full, and its size is known
+            # all addresses of an image are absolute, and its size is known
             namespace=repository.storage_namespace if image is None else None,
             leave_out=exclusion_filter(pinned.layer.exclude),
         )
@@ -156,13 +157,13 @@ class Layers:
             raise NotFound(
                 f"{pinned.layer.source}: there is nothing to add",
                 kind="nothing_to_add",
-                hint="Look at the spelling, at what is excluded, and whether it is committed; "
-                "a build may allow empty sources.",
+                hint="Check the spelling, the --exclude patterns, and that the objects are "
+                "committed; or allow empty sources (allow_empty).",
             )
 
 
 def exclusion_filter(patterns: Sequence[str]) -> Callable[[bytes], bool] | None:
-    """Returns a function that returns whether one of the patterns matches a name; None without
+    """Returns a predicate that returns whether any pattern matches a name; None if there are no
     patterns.
     """
     if not patterns:

@@ -1,5 +1,5 @@
-"""Images of a lake that is open in this process, without permission checks: a process that can
-open the lake's folder may do anything.
+"""Images of a lake that is open in this process. Permissions are not checked: a process that can
+open the lake's folder has full access.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class OpenImages(Images):
-    """The use cases of images, building among them. `clock` returns seconds since 1970."""
+    """Reads, lists, deletes and builds images. `clock` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class OpenImages(Images):
         allow_empty: bool = False,
         overlay: OverlayWriter = write_overlay,
     ) -> Image:
-        """Builds an image from a Lakefile's text and returns it, however long that takes.
+        """Builds an image from a Lakefile's text, waits for the build, and returns the image.
 
         `arguments` are the values of build arguments, `creator` is the committer, `overlay` writes
         the tree of the layers. Raises Invalid for an invalid Lakefile, with line and column, and
-        for a reference that may move if `strict`; AlreadyExists if the tag is taken; NotFound for
+        for a reference that may move if `strict`; AlreadyExists if the tag exists; NotFound for
         references that do not exist and, unless `allow_empty`, for sources without objects; and
-        what the stores raise.
+        the errors of the stores.
         """
         request = _request(tag, lakefile, arguments, creator, strict, allow_empty)
         started = self.builds.build(
@@ -75,7 +75,7 @@ class OpenImages(Images):
         strict: bool = False,
         allow_empty: bool = False,
     ) -> ImagePlan:
-        """Returns the plan of an image and writes nothing. Raises as `build` does."""
+        """Returns the plan of an image and writes nothing. Raises the errors of `build`."""
         request = _request(tag, lakefile, arguments, "", strict, allow_empty)
         return self.builds.resolve(request, _actor(""))
 

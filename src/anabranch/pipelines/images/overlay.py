@@ -1,7 +1,7 @@
 """Overlay of an image's layers: later layers replace the objects of earlier ones.
 
-Every implementation returns the tree and the counts of `kernel.write_layers`, byte for byte, so an
-image's digest does not depend on the engine that built it.
+Every implementation writes the tree of `kernel.write_layers`, byte for byte, and returns its
+counts, so that an image's digest does not depend on the engine that built it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["OverlayWriter", "Written", "write_overlay"]
 
 
 class Written(NamedTuple):
-    """A tree that was written: its id, the number of its entries, and the counts of each layer.
-    Its tables are in the folder or in the repository of images.
+    """A written tree: its id, the number of its entries, and the counts of each layer. Its tables
+    are in the folder or in the repository of images.
     """
 
     metarange_id: str
@@ -34,7 +34,7 @@ OverlayWriter: TypeAlias = Callable[[Sequence[PreparedLayer], str, Progress], Wr
 
 
 def write_overlay(layers: Sequence[PreparedLayer], folder: str, progress: Progress) -> Written:
-    """Writes the overlay in this process. Raises Corrupt, Gone, and what `progress` raises."""
+    """Writes the overlay in this process. Raises Corrupt, Gone, and the errors of `progress`."""
     inputs = [prepared.layer for prepared in layers]
     try:
         with translate_errors():

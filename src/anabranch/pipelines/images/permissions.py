@@ -1,4 +1,4 @@
-"""Permissions that a build needs besides the one to create the image: to list and read all
+"""Permissions that a build needs in addition to the one to create the image: to list and read all
 sources. Permission to read the image then covers all of its objects, as with container images.
 """
 

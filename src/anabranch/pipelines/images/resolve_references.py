@@ -1,4 +1,4 @@
-"""Resolves the references of a Lakefile to the commits that they point to at present.
+"""Resolution of a Lakefile's references to their current commits.
 
 Objects are not read yet. An error about an instruction names its line.
 """
@@ -55,12 +55,12 @@ class ReferencePinner:
         self._expired = expired
         self._tag = tag
         self._strict = strict
-        self._known: dict[tuple[str, str], tuple[Repository, Commit]] = {}
+        self._resolved: dict[tuple[str, str], tuple[Repository, Commit]] = {}
         self.remarks: list[PlanWarning] = []
-        """Warnings, one for each reference, with the line that names it first."""
+        """Warnings, one for each reference, with the line of its first use."""
 
     def base(self, lakefile: Lakefile) -> Pinned | None:
-        """Returns the base layer, None for none. Raises as `layers` does."""
+        """Returns the base layer, None for none. Raises the errors of `layers`."""
         source = lakefile.base.source
         if source is None:
             return None
@@ -69,9 +69,8 @@ class ReferencePinner:
             return self._pin(layer)
 
     def layers(self, lakefile: Lakefile) -> list[Pinned]:
-        """Returns the layers over the base. Raises NotFound for references that do not exist,
-        Invalid for an image that has itself as source and, if strict, for a reference that may
-        move.
+        """Returns the layers above the base. Raises NotFound for references that do not exist,
+        Invalid for an image that is its own source and, if strict, for a reference that may move.
         """
         pinned = []
         for layer in lakefile.layers:
@@ -91,15 +90,15 @@ class ReferencePinner:
         Lakefile use one commit even if a branch moves meanwhile.
         """
         name = (source.repository, source.ref)
-        if name not in self._known:
-            self._known[name] = self._resolve(layer, source)
-        return self._known[name]
+        if name not in self._resolved:
+            self._resolved[name] = self._resolve(layer, source)
+        return self._resolved[name]
 
     def _resolve(self, layer: Add, source: LakeUri) -> tuple[Repository, Commit]:
         expression = parse_expression(source.ref)
         if source.repository == IMAGES and expression.base == self._tag:
             raise Invalid(
-                f"the image {self._tag} cannot be made from itself",
+                f"the image {self._tag} cannot be its own source",
                 kind="image_cycle",
                 hint="Build it under another tag.",
             )
@@ -110,7 +109,7 @@ class ReferencePinner:
         if self._expired(repository, commit.id):
             message = (
                 f"lakefs://{repository.id}/{commit.id} has expired: garbage collection may have "
-                "removed objects that nothing else refers to"
+                "removed objects that nothing else references"
             )
             self.remarks.append(PlanWarning("expired", message, layer.line))
         return repository, commit
@@ -132,7 +131,7 @@ class ReferencePinner:
 
 @contextmanager
 def at_line(line: int) -> Iterator[None]:
-    """Prefixes the message of an error that is raised within with the line of an instruction."""
+    """Adds the line of an instruction to the message of an error that is raised in the context."""
     try:
         yield
     except AnabranchError as error:

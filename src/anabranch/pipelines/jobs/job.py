@@ -29,11 +29,11 @@ __all__ = ["Job", "JobProgress", "Stopped"]
 _log = logging.getLogger(__name__)
 
 _HEARTBEAT_INTERVAL = 2.0
-_INTERNAL = "internal error; the server's log says more"
+_INTERNAL = "internal error; see the server's log"
 
 
 class Stopped(Exception):
-    """The job was stopped or cancelled; its record says why."""
+    """The job was stopped or cancelled; the reason is in its record."""
 
 
 class JobProgress:
@@ -44,7 +44,7 @@ class JobProgress:
     def __init__(self, check: Callable[[], None]) -> None:
         self._check = check
         self.done = 0
-        """How many items of the current step are done."""
+        """The number of completed items of the current step."""
 
     def begin(self, step: str, total: int) -> None:  # noqa: ARG002  only the count is stored
         """Begins a step: the count starts at 0."""
@@ -60,7 +60,7 @@ class JobProgress:
 class Job:
     """A job in two threads of its own. A subclass defines `run` and the `name` of its kind.
 
-    `records` stores the states of its kind, `slots` bounds how many jobs work at once, `clock`
+    `records` stores the states of its kind, `slots` limits the number of concurrent jobs, `clock`
     returns seconds since 1970, `on_done` is called with the id when the job has ended.
     """
 
@@ -114,7 +114,7 @@ class Job:
     def wait(self, seconds: float) -> None:
         """Waits until the job has ended; after the timeout, its state says that it failed."""
         if not self.wait_done(seconds):
-            self._fail(self._stop_reason or "it did not end")
+            self._fail(self._stop_reason or "it did not end in time")
 
     def wait_done(self, seconds: float) -> bool:
         """Waits at most `seconds` for the job, and returns whether it has ended."""
@@ -140,7 +140,7 @@ class Job:
             raise Stopped
 
     def keep_alive(self) -> None:
-        """Renews what the job holds; called every two seconds from the second thread."""
+        """Renews the job's pins; called every two seconds by the heartbeat thread."""
 
     def status(self) -> JobStatus:
         """Returns the state of the job while it runs."""
@@ -170,8 +170,8 @@ class Job:
         else:
             self._records.replace(self.repository, record, self.status())
         if folder := self.folder:
-            with suppress(FileNotFoundError):  # the work may have ended just now
-                os.utime(folder)  # or the cleanup of abandoned folders would remove it
+            with suppress(FileNotFoundError):  # the job may have removed it meanwhile
+                os.utime(folder)  # otherwise the cleanup of abandoned folders would remove it
 
     def _work(self) -> None:
         try:
@@ -186,7 +186,7 @@ class Job:
         except AnabranchError as error:
             self.error = error
             self._fail(error.message)
-        except Exception:  # noqa: BLE001  whatever it is, the job has failed
+        except Exception:  # noqa: BLE001  any error fails the job
             _log.exception("%s %s", self.name, self.id)
             self.error = AnabranchError(_INTERNAL, kind="internal_error")
             self._fail(_INTERNAL)

@@ -1,14 +1,14 @@
 """Leases: pins on commits that last while a job of this process runs.
 
-    with leased(StoredPin(core, repository), [commit.id]) as lease:
+    with hold_lease(StoredPin(core, repository), [commit.id]) as lease:
         for page in pages:
             lease.check()
             ...
 
-A background thread renews the pin, so that a job may wait for its stores for any time. A renewal
-that fails is retried until the pin may have ended. After a longer suspension, `check` raises if the
-commits may have lost objects: a collector removes the record of a pin before it removes objects, so
-a renewal that finds the record proves that nothing was removed.
+A background thread renews the pin, so that a job may wait for its stores as long as necessary. A
+renewal that fails is retried until the pin may have expired. After a longer suspension, `check`
+raises if objects of the commits may have been removed: a collector removes the record of a pin
+before it removes objects, so a renewal that finds the record proves that nothing was removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["HeldPin", "Lease", "StoredPin", "hold_lease"]
 _log = logging.getLogger(__name__)
 
 _RENEWALS = 3
-"""How many times a pin is renewed within its lifetime."""
+"""The number of renewals within the lifetime of a pin."""
 
 _RETRY_SECONDS = 5.0
 _LOST = "pin_lost"
@@ -44,14 +44,14 @@ class HeldPin(Protocol):
         """Pins commits in place of the previous ones. Raises Conflict (kind commit_expired)."""
 
     def renew(self, seconds: int) -> None:
-        """Renews the pin. Raises Conflict (kind pin_lost) if it has ended."""
+        """Renews the pin. Raises Conflict (kind pin_lost) if it has expired."""
 
     def release(self) -> None:
         """Removes the pin, if it exists."""
 
 
 class StoredPin:
-    """A pin in the key-value store that this process has open; without a name it gets a new one."""
+    """A pin in the key-value store; without a name, a new name is generated."""
 
     def __init__(self, core: Core, repository: Repository, name: str = "") -> None:
         self._pins = core.pins
@@ -71,7 +71,7 @@ class StoredPin:
         self._pins.release(self._pins.by_name(self._repository, self._name))
 
 
-class _Moment(NamedTuple):
+class _Instant(NamedTuple):
     """A point in time by two clocks: the wall clock, which continues while the machine is
     suspended, and the monotonic clock, which is never set.
     """
@@ -80,18 +80,18 @@ class _Moment(NamedTuple):
     ticks: float
 
     @classmethod
-    def now(cls) -> _Moment:
+    def now(cls) -> _Instant:
         return cls(time.time(), time.monotonic())
 
     def seconds_since(self) -> float:
         """Returns the seconds since then, by the clock that has advanced more."""
-        now = _Moment.now()
+        now = _Instant.now()
         return max(now.wall - self.wall, now.ticks - self.ticks)
 
 
 class Lease:
     """A pin that is renewed until `end`, or until `is_needed` returns False at a renewal. `seconds`
-    is the lifetime of the pin without a renewal. Raises what pinning the commits raises.
+    is the lifetime of the pin without a renewal. Raises the errors of `HeldPin.pin`.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Lease:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._lost: Conflict | None = None
-        self._renewed = _Moment.now()
+        self._renewed = _Instant.now()
         pin.pin(commit_ids, seconds)
         threading.Thread(target=self._renew_until_end, name="anabranch-lease", daemon=True).start()
 
@@ -123,7 +123,7 @@ class Lease:
 
     def verify(self) -> None:
         """Renews the pin immediately. Raises Conflict (kind pin_lost) if it was lost, or if it
-        cannot be renewed and may have ended.
+        cannot be renewed and may have expired.
         """
         if self._lost is not None:
             raise self._lost
@@ -142,11 +142,11 @@ class Lease:
                 raise self._lost from error
 
     def pin(self, commit_ids: Sequence[str]) -> None:
-        """Pins other commits in place of the current ones. Raises what pinning them raises."""
+        """Pins other commits instead of the current ones. Raises the errors of `HeldPin.pin`."""
         with self._lock:
-            began = _Moment.now()
+            start = _Instant.now()
             self._pin.pin(commit_ids, self._seconds)
-            self._renewed, self._lost = began, None
+            self._renewed, self._lost = start, None
 
     def end(self) -> None:
         """Releases the pin. A pin that cannot be released expires by itself."""
@@ -161,32 +161,32 @@ class Lease:
 
     def _renew(self) -> None:
         with self._lock:
-            began = _Moment.now()
+            start = _Instant.now()
             try:
                 self._pin.renew(self._seconds)
             except Conflict as error:
                 if error.kind == _LOST:
                     self._lost = error
                 raise
-            self._renewed = began
+            self._renewed = start
 
     def _renew_until_end(self) -> None:
-        between = self._seconds / _RENEWALS
-        wait, failed = between, False
+        interval = self._seconds / _RENEWALS
+        wait, failed = interval, False
         while not self._stop.wait(wait):
-            wait = between
+            wait = interval
             if not self._is_needed():
                 self.end()
             elif self._lost is None:
                 failed = not self._renew_in_background(warn=not failed)
                 if failed and not self._is_overdue():
-                    wait = min(_RETRY_SECONDS, between)
+                    wait = min(_RETRY_SECONDS, interval)
 
     def _renew_in_background(self, *, warn: bool) -> bool:
-        """Renews the pin, and returns whether that succeeded."""
+        """Renews the pin, and returns whether the renewal succeeded."""
         try:
             self._renew()
-        except Exception as error:  # noqa: BLE001  `check` reports it if it lasts
+        except Exception as error:  # noqa: BLE001  `check` reports errors that persist
             if warn and not self._stop.is_set():
                 _log.warning("a pin was not renewed: %s", error)
             return False
@@ -199,8 +199,8 @@ def hold_lease(
 ) -> Iterator[Lease]:
     """Pins commits while the context is active.
 
-    Raises Conflict: commit_expired for a commit that has expired while a sweep is under way, and
-    pin_lost in place of Gone if the pin was lost before an object was missing.
+    Raises Conflict: commit_expired for an expired commit while a sweep is running, and pin_lost
+    instead of Gone if an object is missing because the pin was lost.
     """
     lease = Lease(pin, commit_ids, seconds=seconds)
     try:

@@ -1,6 +1,6 @@
-"""Parallel map over batches: threads work on them, results keep their order, memory is bounded.
+"""Parallel map over an iterable in threads, with ordered results and bounded memory.
 
-NumPy, Arrow and the kernel release the GIL while they work.
+It is faster than a loop for work in NumPy, Arrow and the kernel, which release the GIL.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def parallel_map(
     ahead: int | None = None,
 ) -> Iterator[Result]:
     """Yields `work(item)` for each item, in order. Items are read in the caller's thread, at most
-    `ahead` of the last result that was yielded: by default two for each thread.
+    `ahead` items before the last result that was yielded: by default two for each thread.
     """
     ahead = 2 * threads if ahead is None else ahead
-    waiting: deque[Future[Result]] = deque()
+    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > ahead:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(pool.submit(work, item))
+                if len(pending) > ahead:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()

@@ -16,7 +16,7 @@ class Progress(Protocol):
         """Begins a step of `total` items, 0 if their number is unknown."""
 
     def advance(self, amount: int) -> None:
-        """Adds items that are done to those of the current step."""
+        """Adds to the number of completed items of the current step."""
 
 
 class NullProgress:

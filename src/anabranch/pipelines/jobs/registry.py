@@ -1,7 +1,7 @@
 """Registry of the running jobs of one kind in this process.
 
-The record of a job is kept for a day. A job without an end whose record was not updated for a
-minute was interrupted, unless it runs in this process.
+The record of a job is kept for a day. A job that has not ended and whose record has not been
+updated for a minute was interrupted, unless it runs in this process.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["JobRegistry"]
 
-_MAX_WORKING = 4
-_MAX_RUNNING = 64
+_MAX_CONCURRENT = 4
+_MAX_STARTED = 64
 _HEARTBEAT_TIMEOUT = 60.0
 _RECORD_LIFETIME = 24 * 3600.0
 _CLOSE_TIMEOUT = 10.0
@@ -33,12 +33,12 @@ AnyJob = TypeVar("AnyJob", bound=Job)
 
 class JobRegistry(Generic[AnyJob]):
     """Running jobs of one kind. `kind` names it in messages, `records` stores the states, `clock`
-    returns seconds since 1970. At most 4 jobs work at once and at most 64 run.
+    returns seconds since 1970. At most 4 jobs run at once, and at most 60 others wait.
     """
 
     def __init__(self, kind: str, records: JobRecords, clock: Callable[[], float]) -> None:
         self.records = records
-        self.slots = threading.Semaphore(_MAX_WORKING)
+        self.slots = threading.Semaphore(_MAX_CONCURRENT)
         self._kind = kind
         self._clock = clock
         self._lock = threading.Lock()
@@ -46,12 +46,13 @@ class JobRegistry(Generic[AnyJob]):
 
     def start(self, job: AnyJob, extra_writes: ExtraWrites = ((), ())) -> None:
         """Starts a job, which calls `forget` when it has ended; `extra_writes` are added to the
-        write of its first state. Raises Busy when 64 jobs run, and what `Job.start` raises.
+        write of its first state. Raises Busy if 64 jobs are running or waiting, and the errors of
+        `Job.start`.
         """
         with self._lock:
-            if len(self._running) >= _MAX_RUNNING:
+            if len(self._running) >= _MAX_STARTED:
                 raise Busy(
-                    f"{_MAX_RUNNING} {self._kind}s are running already",
+                    f"{_MAX_STARTED} {self._kind}s are running already",
                     kind=f"too_many_{self._kind}s",
                 )
             self._running[job.id] = job
@@ -67,7 +68,7 @@ class JobRegistry(Generic[AnyJob]):
             self._running.pop(job_id, None)
 
     def stop(self, job_id: str, reason: str) -> None:
-        """Stops a job soon, if it runs in this process."""
+        """Requests a job to stop, if it runs in this process."""
         job = self._running.get(job_id)
         if job is not None:
             job.stop(reason)
@@ -75,8 +76,8 @@ class JobRegistry(Generic[AnyJob]):
     def status(self, record: JobRecord) -> JobStatus:
         """Returns the state of a job, with an error if it was interrupted."""
         status = record.status
-        silent = self._clock() - status.updated_at > _HEARTBEAT_TIMEOUT
-        if silent and not status.ended and status.id not in self._running:
+        timed_out = self._clock() - status.updated_at > _HEARTBEAT_TIMEOUT
+        if timed_out and not status.ended and status.id not in self._running:
             return msgspec.structs.replace(
                 status, error=f"interrupted: the server that ran the {self._kind} has ended"
             )
