@@ -1,4 +1,4 @@
-"""The database that lakeFS wrote, in memory, where tests can change and damage it."""
+"""A database that lakeFS wrote, loaded into memory, where tests can change and damage it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Source:
     def active_clients(self) -> list[str]:
         return self.clients
 
-    def partition_of(self, repository: str) -> str:
+    def find_partition(self, repository: str) -> str:
         """Returns the partition of a repository's references."""
         return next(name for name, _ in self.rows if name.startswith(f"{repository}-dc"))
 
@@ -68,10 +68,10 @@ class Source:
 
 @pytest.fixture
 def source() -> Source:
-    made = Source()
+    source = Source()
     for row in recorded_rows():
-        made.put(*row)
-    return made
+        source.put(*row)
+    return source
 
 
 @pytest.fixture(scope="session")
@@ -89,9 +89,9 @@ Migrate = Callable[..., Migration]
 
 @pytest.fixture
 def migrate(source: Source, target: MemoryStore, folder: Path) -> Migrate:
-    """Returns a surveyed migration of the source to the target."""
+    """Returns a function that surveys a migration of the source to the target."""
 
-    def made(
+    def migrate(
         to: KeyValueStore = target,
         *,
         secret: str = ENCRYPT_KEY,
@@ -110,7 +110,7 @@ def migrate(source: Source, target: MemoryStore, folder: Path) -> Migrate:
         migration.survey()
         return migration
 
-    return made
+    return migrate
 
 
 def content(store: KeyValueStore, source: Source) -> Rows:

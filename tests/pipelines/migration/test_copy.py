@@ -1,4 +1,4 @@
-"""The copy of a database into another: whole, once, and continued after any interruption."""
+"""Copies of a database to another: complete, idempotent, and continued after interruptions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CREDENTIAL = ("basicAuth", b"uCredentials/superAdmin/credentials/" + ACCESS_KEY_
 STAGED = 1_200
 
 
-def come_over(source: Source) -> dict[tuple[str, bytes], bytes]:
-    """Returns the rows of the recorded database that come over as they are."""
-    sea = source.partition_of("sea")
-    gone = ("kv-internal-metadata", "actions", "multiparts", "gone-")
+def unchanged_rows(source: Source) -> dict[tuple[str, bytes], bytes]:
+    """Returns the rows of the recorded database that are copied unchanged."""
+    sea = source.find_partition("sea")
+    omitted = ("kv-internal-metadata", "actions", "multiparts", "gone-")
     return {
         (partition, key): value
         for (partition, key), value in source.rows.items()
-        if not partition.startswith(gone)
+        if not partition.startswith(omitted)
         and not (partition == sea and key.startswith(b"tasks/"))
         and not (partition == "auth" and not key.endswith(b"setup_timestamp"))
         and (partition, key) not in {CREDENTIAL, ("graveler", b"repos/odd")}
@@ -55,7 +55,7 @@ def test_copy_is_equal_to_its_source(migrate, source, target):
     copied = content(target, source)
     pair = records.CredentialData.FromString(copied.pop(CREDENTIAL))
     odd = records.RepositoryData.FromString(copied.pop(("graveler", b"repos/odd")))
-    assert copied == come_over(source)
+    assert copied == unchanged_rows(source)
     assert report.written == len(copied) + 2
     assert (odd.storage_namespace, odd.address_namespace) == (
         "local:///odd//spelling/",
@@ -63,16 +63,16 @@ def test_copy_is_equal_to_its_source(migrate, source, target):
     )
     original = records.CredentialData.FromString(source.rows[CREDENTIAL])
     assert pair.secret_access_key_encrypted_bytes != original.secret_access_key_encrypted_bytes
-    found = Access(target, TARGET_KEY).credentials.find(ACCESS_KEY_ID)
-    assert found is not None
-    assert (found.secret, found.username) == (Secret(SECRET_ACCESS_KEY), "captain")
+    pair = Access(target, TARGET_KEY).credentials.find(ACCESS_KEY_ID)
+    assert pair is not None
+    assert (pair.secret, pair.username) == (Secret(SECRET_ACCESS_KEY), "captain")
 
 
 def test_second_run_changes_nothing(migrate, source, target):
     migrate().run()
     before = content(target, source)
     migration = migrate()
-    assert {each.target for each in migration.report.repositories} == {"same"}
+    assert {repository.target for repository in migration.report.repositories} == {"same"}
     assert not migration.report.pending
     assert migration.run().written == 0
     assert content(target, source) == before
@@ -92,7 +92,8 @@ def test_copy_that_fails_at_any_step_is_continued(migrate, source, tmp_path):
                 published = [key for key, _ in target.scan("graveler")]
                 for key in published:
                     states = {
-                        each.name: each.target for each in migrate(target).report.repositories
+                        repository.name: repository.target
+                        for repository in migrate(target).report.repositories
                     }
                     assert states[key.removeprefix(b"repos/").decode()] == "same"
             migrate(target).run()
@@ -102,13 +103,13 @@ def test_copy_that_fails_at_any_step_is_continued(migrate, source, tmp_path):
         assert copied.pop(CREDENTIAL)
         assert copied.pop(("graveler", b"repos/odd"))
         copied.pop(("anabranch", b"migration"), None)
-        assert copied == come_over(source)
+        assert copied == unchanged_rows(source)
         if steps < number:
             break
     assert steps > 6, "one for each repository and each 500 records"
 
 
-def test_continued_copy_removes_what_lakefs_has_removed(migrate, source, target):
+def test_continued_copy_removes_records_that_lakefs_has_removed(migrate, source, target):
     stage_many(source)
     with pytest.raises(Busy):
         migrate(FaultyStore(target, fail_at("apply", 9, Busy("interrupted")))).run()
@@ -128,7 +129,7 @@ def test_earlier_migration_stops_when_another_starts(migrate, source, target):
     def start_second(step: str, partition: str) -> None:
         if (step, partition) == ("apply", token):
             steps.append(step)
-            if len(steps) == 2:  # meanwhile, lakeFS has removed records that the first has read
+            if len(steps) == 2:  # lakeFS removes records that the first migration has read
                 for number in range(STAGED):
                     source.put(token, b"many/%04d" % number, None)
                 migrate().run()
@@ -139,13 +140,13 @@ def test_earlier_migration_stops_when_another_starts(migrate, source, target):
     copied = content(target, source)
     assert copied.pop(CREDENTIAL)
     assert copied.pop(("graveler", b"repos/odd"))
-    assert copied == come_over(source)
+    assert copied == unchanged_rows(source)
 
 
 @pytest.mark.parametrize("change", ["source", "target", "record"])
-def test_repository_with_other_content_is_a_conflict(migrate, source, target, change):
+def test_repository_with_other_content_raises_conflict(migrate, source, target, change):
     migrate().run()
-    sea = source.partition_of("sea")
+    sea = source.find_partition("sea")
     if change == "source":
         source.put(
             sea, b"tags/v9", records.TagData(id="v9", commit_id=_commit(source)).SerializeToString()
@@ -158,7 +159,8 @@ def test_repository_with_other_content_is_a_conflict(migrate, source, target, ch
         target.apply([Write("graveler", b"repos/sea", record.SerializeToString())])
     before = content(target, source)
     migration = migrate()
-    assert {each.name: each.target for each in migration.report.repositories}["sea"] == "differs"
+    states = {repository.name: repository.target for repository in migration.report.repositories}
+    assert states["sea"] == "differs"
     with pytest.raises(Conflict, match="sea") as caught:
         migration.run()
     assert caught.value.kind == "repository_already_exists"
@@ -166,7 +168,7 @@ def test_repository_with_other_content_is_a_conflict(migrate, source, target, ch
     assert migrate(names=["odd", "archive"]).run().written == 0
 
 
-def test_other_repository_of_the_same_name_is_a_conflict(migrate, source, target):
+def test_other_repository_of_the_same_name_raises_conflict(migrate, source, target):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/sea"])
     record.instance_uid = "another"
     target.apply([Write("graveler", b"repos/sea", record.SerializeToString())])
@@ -177,7 +179,7 @@ def test_other_repository_of_the_same_name_is_a_conflict(migrate, source, target
     assert len(list(target.scan("graveler"))) == 4
 
 
-def test_repository_created_meanwhile_is_a_conflict(migrate, source, target):
+def test_repository_created_meanwhile_raises_conflict(migrate, source, target):
     migration = migrate()
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/archive"])
     record.instance_uid = "another"
@@ -197,10 +199,10 @@ def test_repository_that_the_target_has_deleted_is_copied_again(migrate, source,
     migrate().run()
     Cleaner(target, lambda: time.time() + 2 * GRACE_SECONDS).clean()
     assert dict(target.scan(token)) == dict(source.scan(token))
-    assert {each.target for each in migrate().report.repositories} == {"same"}
+    assert {repository.target for repository in migrate().report.repositories} == {"same"}
 
 
-def test_repository_does_not_come_over_while_garbage_is_collected(migrate, target):
+def test_migration_during_a_sweep_raises_busy(migrate, target):
     sweeps = SweepRecords(target, time.time)
     sweeps.begin("one")
     with pytest.raises(Busy) as caught:
@@ -212,7 +214,7 @@ def test_repository_does_not_come_over_while_garbage_is_collected(migrate, targe
     assert len(list(target.scan("graveler"))) == 4
 
 
-def test_sweep_that_begins_before_the_last_write_is_noticed(migrate, target):
+def test_sweep_that_begins_before_the_last_write_raises_busy(migrate, target):
     begun = []
 
     def begin(step: str, partition: str) -> None:
@@ -226,7 +228,7 @@ def test_sweep_that_begins_before_the_last_write_is_noticed(migrate, target):
     assert list(target.scan("graveler")) == []
 
 
-def test_users_do_not_come_over_without_lakefs_key(migrate, target):
+def test_users_are_not_migrated_without_lakefs_key(migrate, target):
     migration = migrate(secret="")
     assert "auth.encrypt.secret_key" in migration.report.access.omitted
     migration.run()
@@ -237,7 +239,7 @@ def test_users_do_not_come_over_without_lakefs_key(migrate, target):
     assert Access(target, TARGET_KEY).credentials.find(ACCESS_KEY_ID) is not None
 
 
-def test_administrator_of_the_target_stays(migrate, target):
+def test_administrator_of_the_target_is_kept(migrate, target):
     access = Access(target, TARGET_KEY)
     own = access.setup.run("owner")
     migration = migrate()
@@ -249,7 +251,7 @@ def test_administrator_of_the_target_stays(migrate, target):
     assert len(list(target.scan("graveler"))) == 4
 
 
-def test_earlier_access_control_comes_over_as_it_is(migrate, source, target):
+def test_records_of_earlier_access_control_are_copied_unchanged(migrate, source, target):
     pair = records.CredentialData.FromString(source.rows[CREDENTIAL])
     pair.access_key_id, pair.user_id = "AKIAJSECOND", b"jane"
     rows = {
@@ -278,14 +280,14 @@ def test_earlier_access_control_comes_over_as_it_is(migrate, source, target):
     assert migrate().run().written == 0
 
 
-def test_in_place_only_the_odd_namespace_is_changed(migrate, source):
+def test_migration_in_place_only_changes_the_record_with_a_normalized_namespace(migrate, source):
     before = content(source.store, source)
     report = migrate(source.store, in_place=True, key=Secret(ENCRYPT_KEY), secret="").run()
     after = content(source.store, source)
     assert report.written == 1
-    changed = {place for place in after if after[place] != before.get(place)}
+    changed = {key for key in after if after[key] != before.get(key)}
     assert (changed, len(after)) == ({("graveler", b"repos/odd")}, len(before))
-    # lakeFS passes over fields that it does not know
+    # lakeFS ignores unknown fields
     original = records.RepositoryData.FromString(before["graveler", b"repos/odd"])
     record = records.RepositoryData.FromString(after["graveler", b"repos/odd"])
     assert record.address_namespace == "local://odd/spelling"
@@ -316,7 +318,7 @@ def test_source_without_repositories_is_migrated(migrate, source, target):
 
 
 def _commit(source: Source) -> str:
-    key = source.key(source.partition_of("sea"), b"commits/")
+    key = source.key(source.find_partition("sea"), b"commits/")
     return key.removeprefix(b"commits/").decode()
 
 

@@ -1,4 +1,4 @@
-"""Surveys of databases: repositories, records that are not migrated, damage."""
+"""Survey of a database: repositories, records that are not migrated, and damaged records."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from anabranch.versioning.records.imports import IMPORTS
 from .conftest import content
 
 
-def test_survey_counts_what_lakefs_wrote(migrate):
+def test_survey_counts_lakefs_records(migrate):
     report = migrate().report
-    found = {each.name: each for each in report.repositories}
-    assert list(found) == ["archive", "empty", "odd", "sea"]
-    sea = found["sea"]
+    repositories = {repository.name: repository for repository in report.repositories}
+    assert list(repositories) == ["archive", "empty", "odd", "sea"]
+    sea = repositories["sea"]
     assert (sea.branches, sea.tags, sea.commits, sea.uncommitted) == (6, 3, 10, 8)
     assert (sea.protection_rules, sea.metadata, sea.pull_requests, sea.tasks) == (2, 2, 2, 0)
     assert sea.retention == "21 days, 1 branch otherwise"
-    assert found["archive"].read_only
+    assert repositories["archive"].read_only
     assert [each.unreachable for each in report.repositories] == [""] * 4
     assert [each.name for each in report.repositories if each.normalized] == ["odd"]
     assert (report.access.administrator, report.access.key_pairs) == ("captain", 1)
@@ -29,7 +29,7 @@ def test_survey_counts_what_lakefs_wrote(migrate):
     assert {(left.what, left.records, left.where) for left in report.left_behind} == {
         ("tasks", 1, "sea"),
         ("runs of hooks", 3, ""),
-        ("uploads in parts", 1, ""),
+        ("multipart uploads", 1, ""),
         ("other records", 2, ""),
     }
 
@@ -53,10 +53,10 @@ DAMAGE = [
 
 
 @pytest.mark.parametrize(("repository", "prefix", "record"), DAMAGE)
-def test_damaged_record_is_named_and_nothing_is_written(
+def test_damaged_record_is_reported_and_nothing_is_written(
     migrate, source, target, repository, prefix, record
 ):
-    partition = source.partition_of(repository)
+    partition = source.find_partition(repository)
     key = source.key(partition, prefix)
     source.put(partition, key, source.rows[partition, key][:-1])
     migration = migrate()
@@ -69,7 +69,7 @@ def test_damaged_record_is_named_and_nothing_is_written(
     assert content(target, source) == {}
 
 
-def test_damaged_repository_user_and_staged_change_are_named(migrate, source):
+def test_damaged_repository_user_and_staged_change_are_reported(migrate, source):
     token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
     for partition, key in (
         ("graveler", b"repos/empty"),
@@ -86,7 +86,7 @@ def test_damaged_repository_user_and_staged_change_are_named(migrate, source):
 
 
 def test_record_under_another_key_is_unreadable(migrate, source):
-    sea = source.partition_of("sea")
+    sea = source.find_partition("sea")
     token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
     for partition, key, other in (
         ("graveler", b"repos/empty", b"repos/other"),
@@ -97,19 +97,19 @@ def test_record_under_another_key_is_unreadable(migrate, source):
         source.put(partition, other, source.rows[partition, key])
     reasons = {each.key: each.reason for each in migrate().report.unreadable}
     assert reasons.keys() == {"repos/other", "branches/other", "tags/other", "maps/other.txt"}
-    assert all("than its key" in reason for reason in reasons.values())
+    assert all("differs from its key" in reason for reason in reasons.values())
 
 
 def test_reference_to_missing_commit_is_unreadable(migrate, source):
-    sea = source.partition_of("sea")
+    sea = source.find_partition("sea")
     tag = records.TagData.FromString(source.rows[sea, b"tags/v1"])
     source.put(sea, b"commits/" + tag.commit_id.encode(), None)
     reasons = {each.key: each.reason for each in migrate().report.unreadable}
     assert reasons["tags/v1"] == f"it names commit {tag.commit_id}, which does not exist"
 
 
-def test_commit_of_other_content_is_a_warning(migrate, source):
-    sea = source.partition_of("sea")
+def test_commit_whose_id_is_not_its_digest_is_a_warning(migrate, source):
+    sea = source.find_partition("sea")
     key = source.key(sea, b"commits/")
     commit = records.CommitData.FromString(source.rows[sea, key])
     commit.message += "?"
@@ -127,8 +127,8 @@ def test_names_that_are_not_printable_are_escaped(migrate, source):
     assert found.key == r"\x1b[31m\xff\n"
 
 
-def test_jobs_that_have_not_ended_stay_behind(migrate, source, target):
-    sea = source.partition_of("sea")
+def test_running_jobs_are_not_migrated(migrate, source, target):
+    sea = source.find_partition("sea")
     ended = JobStatus(id="ended", updated_at=1.0, completed=True)
     running = JobStatus(id="running", updated_at=1.0)
     for status in (ended, running):
@@ -148,7 +148,7 @@ def test_jobs_that_have_not_ended_stay_behind(migrate, source, target):
     assert target.get(sea, b"tasks/GCPCb") is None
 
 
-def test_repository_that_was_being_deleted_stays_behind(migrate, source, target):
+def test_repository_that_was_being_deleted_is_not_migrated(migrate, source, target):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
     record.state = records.RepositoryData.IN_DELETION
     source.put("graveler", b"repos/empty", record.SerializeToString())
@@ -160,17 +160,17 @@ def test_repository_that_was_being_deleted_stays_behind(migrate, source, target)
     assert target.get("graveler", b"repos/sea") is not None
 
 
-def test_objects_elsewhere_cannot_be_reached(migrate, tmp_path):
+def test_missing_tables_are_reported_as_unreachable(migrate, tmp_path):
     report = migrate(blocks=tmp_path).report
     reasons = {each.name: each.unreachable for each in report.repositories}
-    assert reasons.pop("empty") == "", "it has no tree to look for"
-    assert all("is the store of the settings lakeFS's?" in reason for reason in reasons.values())
+    assert reasons.pop("empty") == "", "it has no tree to check"
+    assert all("is the store in the settings lakeFS's?" in reason for reason in reasons.values())
 
 
 @pytest.mark.parametrize(
     "namespace", ["s3://bucket/prefix", "gs://b/p", "https://a.b/c/d", "local://.."]
 )
-def test_namespace_of_another_store_cannot_be_reached(migrate, source, namespace):
+def test_namespace_of_another_store_is_unreachable(migrate, source, namespace):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
     record.storage_namespace = namespace
     source.put("graveler", b"repos/empty", record.SerializeToString())
@@ -178,7 +178,7 @@ def test_namespace_of_another_store_cannot_be_reached(migrate, source, namespace
     assert empty.unreachable == "it cannot be in a store of type local (blockstore.type)"
 
 
-def test_repository_in_a_store_with_an_id_cannot_be_reached(migrate, source):
+def test_repository_in_a_store_with_an_id_is_unreachable(migrate, source):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
     record.storage_id = "second"
     source.put("graveler", b"repos/empty", record.SerializeToString())
@@ -199,7 +199,7 @@ def test_damaged_retention_rules_are_reported(migrate, tmp_path, folder):
 
 
 def test_only_named_repositories_are_read(migrate, source, target):
-    sea = source.partition_of("sea")
+    sea = source.find_partition("sea")
     source.put(sea, b"branches/dev", b"\xff")
     migration = migrate(names=["odd", "missing"])
     assert [each.name for each in migration.report.repositories] == ["odd"]
@@ -210,7 +210,7 @@ def test_only_named_repositories_are_read(migrate, source, target):
 
 
 def test_wrong_secret_is_rejected(migrate, source, target):
-    with pytest.raises(Invalid, match="opens none of the 1 key pairs") as caught:
+    with pytest.raises(Invalid, match="decrypts none of the 1 key pairs") as caught:
         migrate(secret="wrong")
     assert caught.value.kind == "wrong_encrypt_secret"
     assert content(target, source) == {}
@@ -229,7 +229,7 @@ def test_damaged_key_pair_is_unreadable(migrate, source):
 
 
 @pytest.mark.parametrize("key", [None, Secret("another")])
-def test_in_place_the_settings_must_have_lakefs_key(migrate, source, key):
+def test_migration_in_place_without_lakefs_key_raises_invalid(migrate, source, key):
     migration = migrate(source.store, in_place=True, key=key)
     assert "not lakeFS's" in migration.report.access.omitted
     with pytest.raises(Invalid) as caught:
@@ -240,7 +240,7 @@ def test_in_place_the_settings_must_have_lakefs_key(migrate, source, key):
 def test_clients_and_records_of_anabranch_are_reported(migrate, source):
     source.clients.append("psql at 127.0.0.1")
     source.put("anabranch", b"shared-settings", b"{}")
-    source.put(source.partition_of("sea"), b"uploads/a\x00b", b"")
+    source.put(source.find_partition("sea"), b"uploads/a\x00b", b"")
     report = migrate().report
     assert report.active_clients == ["psql at 127.0.0.1"]
     left = {(each.what, each.where) for each in report.left_behind}

@@ -1,1 +1,1 @@
-"""Migration of a lakeFS database: a survey of what it holds, and a copy into another database."""
+"""Migration of a lakeFS database: a survey of its records, and a copy to another database."""

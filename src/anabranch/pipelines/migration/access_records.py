@@ -1,13 +1,13 @@
-"""Users and what belongs to them, in lakeFS's layout, which Anabranch shares.
+"""Records of users and access control, in lakeFS's layout, which Anabranch shares.
 
     basicAuth  users/superAdmin                              the administrator
                uCredentials/superAdmin/credentials/KEY       the administrator's key pairs
-    auth       installation_metadata/setup_timestamp         that the installation was set up
+    auth       installation_metadata/setup_timestamp         the time of the installation's setup
                users/…, groups/…, policies/…, gUsers/…, …    lakeFS's earlier access control
-    aclauth    as auth                                       the same, of its reference server
+    aclauth    as auth                                       of its reference server
 
-The administrator comes over with the key pairs, whose secrets are encrypted again with the key of
-the target. The records of users, groups and policies come over as they are: Anabranch has one
+The administrator is migrated with the key pairs, whose secrets are re-encrypted with the key of the
+target. The records of users, groups and policies are copied unchanged: Anabranch has one
 administrator and does not read them.
 """
 
@@ -39,13 +39,13 @@ _UNDECRYPTED = (
     "(--encrypt-secret-file)"
 )
 _NO_ADMINISTRATOR = (
-    "lakeFS has none of its own: `anabranch serve` sets one up, the settings under `installation` "
-    "give the key pair"
+    "lakeFS's database has none: `anabranch serve` creates one with the key pair in the settings "
+    "under `installation`"
 )
 
 
 class KeyPairRecord(NamedTuple):
-    """The record of a key pair and, once it was decrypted, its secret."""
+    """The record of a key pair, and its secret after it was decrypted."""
 
     partition: str
     key: bytes
@@ -93,32 +93,32 @@ class AccessRecords:
     def decrypt(self, secret: Secret | None) -> None:
         """Decrypts the secrets of all key pairs with lakeFS's key.
 
-        Raises Invalid (kind wrong_encrypt_secret) if it opens none; a record that it does not open
-        is unreadable if it opens others.
+        Raises Invalid (kind wrong_encrypt_secret) if it decrypts none of them. If it decrypts some,
+        the others are reported as unreadable.
         """
         if secret is None or not self._key_pairs:
             return
         cipher = SecretCipher(secret, _no_random_bytes)
-        opened, failed = [], []
+        decrypted, failed = [], []
         for pair in self._key_pairs:
             try:
                 text = cipher.decrypt(pair.message.secret_access_key_encrypted_bytes)
             except Corrupt:
                 failed.append(pair)
             else:
-                opened.append(pair._replace(secret=text))
-        if not opened:
+                decrypted.append(pair._replace(secret=text))
+        if not decrypted:
             raise Invalid(
-                f"the secret opens none of the {len(failed)} key pairs of lakeFS",
+                f"the secret decrypts none of the {len(failed)} key pairs of lakeFS",
                 kind="wrong_encrypt_secret",
                 hint="It must be the value of auth.encrypt.secret_key in lakeFS's configuration.",
             )
         for pair in failed:
             reason = "its secret cannot be decrypted, though others can"
             self._report.add_unreadable(pair.partition, pair.key, reason)
-        self._key_pairs = opened
+        self._key_pairs = decrypted
 
-    def opened_by(self, key: Secret) -> bool:
+    def can_decrypt(self, key: Secret) -> bool:
         """Returns whether a key decrypts the secrets of all key pairs."""
         cipher = SecretCipher(key, _no_random_bytes)
         try:
@@ -129,56 +129,56 @@ class AccessRecords:
         return True
 
     def compare(self, target: KeyValueStore, target_key: Secret | None) -> None:
-        """Sets in the report why the administrator does not come over, if that is so."""
+        """Sets the reason in the report if the administrator is not migrated."""
         access = self._report.access
         if self._administrator is None:
             access.omitted = _NO_ADMINISTRATOR
         elif not self._all_decrypted():
             access.omitted = _UNDECRYPTED
-        elif _is_set_up(target) and not self._is_there(target, target_key):
-            access.omitted = "the target has been set up with an administrator of its own"
+        elif _is_set_up(target) and not self._is_migrated(target, target_key):
+            access.omitted = "the target already has an administrator of its own"
 
-    def is_lacking(self, target: KeyValueStore) -> bool:
-        """Returns whether the target lacks records that come over."""
-        wanted = [(write.partition, write.key) for write in self._plain(target)]
-        wanted += [(pair.partition, pair.key) for pair in self._to_encrypt(target)]
-        return any(target.get(partition, key) is None for partition, key in wanted)
+    def is_pending(self, target: KeyValueStore) -> bool:
+        """Returns whether records to migrate are missing in the target."""
+        records = [(write.partition, write.key) for write in self._unchanged(target)]
+        records += [(pair.partition, pair.key) for pair in self._to_encrypt(target)]
+        return any(target.get(partition, key) is None for partition, key in records)
 
     def writes(
         self, target: KeyValueStore, target_key: Secret, random_bytes: Callable[[int], bytes]
     ) -> tuple[list[Write], list[Expect]]:
-        """Returns the writes that bring over what the target lacks, and the conditions that it
-        still does.
+        """Returns the writes of the records that are missing in the target, and the conditions that
+        they are still missing.
         """
         cipher = SecretCipher(target_key, random_bytes)
-        wanted = self._plain(target)
+        writes = self._unchanged(target)
         for pair in self._to_encrypt(target):
             if pair.secret is None:
                 continue
             message = records.CredentialData()
             message.CopyFrom(pair.message)
             message.secret_access_key_encrypted_bytes = cipher.encrypt(pair.secret)
-            wanted.append(Write(pair.partition, pair.key, message.SerializeToString()))
-        lacking = [w for w in wanted if target.get(w.partition, w.key) is None]
-        return lacking, [Expect(partition, key, None) for partition, key, _ in lacking]
+            writes.append(Write(pair.partition, pair.key, message.SerializeToString()))
+        missing = [w for w in writes if target.get(w.partition, w.key) is None]
+        return missing, [Expect(partition, key, None) for partition, key, _ in missing]
 
-    def _plain(self, target: KeyValueStore) -> list[Write]:
-        """Returns the writes of all records that come over as they are."""
-        wanted = list(self._verbatim)
+    def _unchanged(self, target: KeyValueStore) -> list[Write]:
+        """Returns the writes of all records that are copied unchanged."""
+        writes = list(self._verbatim)
         if not self._report.access.omitted and not _is_set_up(target):
             if self._administrator is not None:
-                wanted.append(Write(PARTITION, USER_KEY, self._administrator))
+                writes.append(Write(PARTITION, USER_KEY, self._administrator))
             if self._set_up_at is not None:
-                wanted.append(Write(AUTH, _SETUP, self._set_up_at))
-        return wanted
+                writes.append(Write(AUTH, _SETUP, self._set_up_at))
+        return writes
 
     def _to_encrypt(self, target: KeyValueStore) -> list[KeyPairRecord]:
-        """Returns the key pairs that come over."""
-        own = not self._report.access.omitted and not _is_set_up(target)
+        """Returns the key pairs to migrate."""
+        with_administrator = not self._report.access.omitted and not _is_set_up(target)
         return [
             pair
             for pair in self._key_pairs
-            if pair.secret is not None and (own or pair.partition != PARTITION)
+            if pair.secret is not None and (with_administrator or pair.partition != PARTITION)
         ]
 
     def _count(self, partition: str, key: bytes, value: bytes, prefix: bytes) -> None:
@@ -198,7 +198,7 @@ class AccessRecords:
     def _add_key_pair(self, partition: str, key: bytes, value: bytes) -> None:
         message = parse(records.CredentialData(), value)
         if not key.endswith(b"/" + message.access_key_id.encode()):
-            raise Corrupt("the record is of another name than its key")
+            raise Corrupt("the name in the record differs from its key")
         self._key_pairs.append(KeyPairRecord(partition, key, message))
         if partition == PARTITION and key.startswith(CREDENTIALS_PREFIX):
             self._report.access.key_pairs += 1
@@ -211,8 +211,8 @@ class AccessRecords:
     def _own_key_pairs(self) -> Iterator[KeyPairRecord]:
         return (pair for pair in self._key_pairs if pair.partition == PARTITION)
 
-    def _is_there(self, target: KeyValueStore, target_key: Secret | None) -> bool:
-        """Returns whether the target has the administrator with these key pairs already."""
+    def _is_migrated(self, target: KeyValueStore, target_key: Secret | None) -> bool:
+        """Returns whether the target already has the administrator with these key pairs."""
         if target_key is None or target.get(PARTITION, USER_KEY) != self._administrator:
             return False
         cipher = SecretCipher(target_key, _no_random_bytes)

@@ -1,9 +1,9 @@
-"""The copy of repositories into another database.
+"""Copier of repositories to another database.
 
-A repository's record is written last, in one step with the condition that its name is still free.
-Before that nothing refers to what was written, and a copy that was interrupted is continued: each
-partition is compared with the source key by key, and only differences are written. Every write is
-made on condition that no other migration into the database has started since.
+A repository's record is written last, on condition that its name is still unused; until then the
+repository is not visible. An interrupted copy can be continued: each partition is compared with the
+source key by key, and only differences are written. Every write has the condition that no other
+migration into the database has started since.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.pipelines.migration import repository_records
 from anabranch.pipelines.migration.report import Target
-from anabranch.pipelines.migration.survey import Found, Source
+from anabranch.pipelines.migration.survey import Source, SurveyedRepository
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records import keys, references
 
@@ -33,15 +33,15 @@ Row = tuple[bytes, bytes]
 
 
 class Fence:
-    """Makes writes of one migration, and none once another one has started."""
+    """Applies the writes of one migration, until another migration has started."""
 
     def __init__(self, target: KeyValueStore) -> None:
         self._target = target
         self._value = b""
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
-        """Makes the writes if the expectations hold; returns whether it did. Raises Conflict (kind
-        other_migration) if another migration has started.
+        """Applies the writes if the conditions hold, and returns whether they did. Raises Conflict
+        (kind other_migration) if another migration has started.
         """
         if not self._value:
             self._start()
@@ -52,23 +52,25 @@ class Fence:
             raise Conflict(
                 "another migration into this database has started",
                 kind="other_migration",
-                hint="Let it end. What this one has written is not lost.",
+                hint="Wait until it has ended. The records that this one has written are kept.",
             )
         return False
 
     def end(self) -> None:
-        """Removes the record of the migration, if it has written anything."""
+        """Removes the record of the migration, if one was written."""
         if self._value:
             own = Expect(_FENCE_PARTITION, _FENCE_KEY, self._value)
             self._target.apply([Write(_FENCE_PARTITION, _FENCE_KEY, None)], [own])
 
     def _start(self) -> None:
-        """Takes the place of an earlier migration, which was interrupted or stops at once."""
+        """Replaces the record of an earlier migration, which fails at its next write if it is still
+        running.
+        """
         self._value = secrets.token_hex(16).encode()
         write = Write(_FENCE_PARTITION, _FENCE_KEY, self._value)
         while True:
-            before = self._target.get(_FENCE_PARTITION, _FENCE_KEY)
-            if self._target.apply([write], [Expect(_FENCE_PARTITION, _FENCE_KEY, before)]):
+            current = self._target.get(_FENCE_PARTITION, _FENCE_KEY)
+            if self._target.apply([write], [Expect(_FENCE_PARTITION, _FENCE_KEY, current)]):
                 return
 
 
@@ -82,28 +84,29 @@ class Copier:
         self._fence = fence
         self.copied = 0
 
-    def compare(self, found: Found, record: bytes) -> Target:
-        """Returns what the target holds under the name of a repository, whose record there would
-        be `record`.
+    def compare(self, surveyed: SurveyedRepository, record: bytes) -> Target:
+        """Compares a surveyed repository, whose record in the target would be `record`, with the
+        target's repository of that name.
         """
-        raw = self._target.get(keys.GRAVELER, keys.repository(found.repository.id))
+        raw = self._target.get(keys.GRAVELER, keys.repository(surveyed.repository.id))
         if raw is None:
             return "absent"
-        if references.repository_from(raw).partition != found.repository.partition:
+        if references.repository_from(raw).partition != surveyed.repository.partition:
             return "taken"
-        if raw != record or any(True for _ in self._differences(found)):
+        if raw != record or any(True for _ in self._differences(surveyed)):
             return "differs"
         return "same"
 
-    def copy(self, found: Found, record: bytes) -> None:
+    def copy(self, surveyed: SurveyedRepository, record: bytes) -> None:
         """Copies a repository that the target does not have, with this record. Raises Conflict if
-        its name was taken meanwhile, Busy if garbage is collected in the target.
+        a repository of that name was created meanwhile, Busy while garbage is being collected in
+        the target.
         """
-        dropped = self._finish_drops(found.staging)
-        self._write_differences(found)
+        dropped = self._finish_drops(surveyed.staging)
+        self._write_differences(surveyed)
         if dropped:
-            self._write_differences(found)  # a server may have dropped the areas at the same time
-        key = keys.repository(found.repository.id)
+            self._write_differences(surveyed)  # a server may have dropped the areas meanwhile
+        key = keys.repository(surveyed.repository.id)
         publish = Write(keys.GRAVELER, key, record)
         for _ in range(_MAX_ATTEMPTS):
             sweeps, no_others = self._sweeps.running()
@@ -111,21 +114,21 @@ class Copier:
                 raise Busy(
                     "garbage is being collected in the target",
                     kind="sweep_under_way",
-                    hint="Run the command again when that has ended; it continues.",
+                    hint="Run the command again after the collection; the copy is continued.",
                 )
             if self._fence.apply([publish], [Expect(keys.GRAVELER, key, None), no_others]):
                 self.copied += 1
                 return
             if self._target.get(keys.GRAVELER, key) is not None:
                 raise Conflict(
-                    f"a repository {found.repository.id} was created during the migration",
+                    f"a repository {surveyed.repository.id} was created during the migration",
                     kind="repository_already_exists",
                 )
-        raise Busy("the target's record of sweeps is changed by too many requests at once")
+        raise Busy("too many concurrent changes of the target's record of sweeps")
 
     def _finish_drops(self, tokens: Sequence[str]) -> bool:
-        """Drops staging areas that the target is going to drop after a grace period, since it had
-        the repository before; returns whether there are any.
+        """Drops staging areas that the target has scheduled to be dropped, because it had the
+        repository before; returns whether there were any.
         """
         dropped = False
         for token in tokens:
@@ -135,10 +138,10 @@ class Copier:
                 dropped = True
         return dropped
 
-    def _write_differences(self, found: Found) -> None:
+    def _write_differences(self, surveyed: SurveyedRepository) -> None:
         batch: list[Write] = []
         size = 0
-        for write in self._differences(found):
+        for write in self._differences(surveyed):
             batch.append(write)
             size += len(write.key) + len(write.value or b"")
             if len(batch) >= _MAX_WRITES or size >= _MAX_BYTES:
@@ -151,15 +154,15 @@ class Copier:
             self._fence.apply(batch)
             self.copied += len(batch)
 
-    def _differences(self, found: Found) -> Iterator[Write]:
+    def _differences(self, surveyed: SurveyedRepository) -> Iterator[Write]:
         """Yields the writes that make the target's partitions of a repository equal."""
-        partition = found.repository.partition
+        partition = surveyed.repository.partition
         index = f"repos/{partition}/".encode()
         end = upper_bound(index)
         return chain(
             *(
                 _changes(token, self._source.scan(token), self._target.scan(token))
-                for token in found.staging
+                for token in surveyed.staging
             ),
             _changes(partition, self._records(partition), self._target.scan(partition)),
             _changes(
@@ -170,18 +173,18 @@ class Copier:
         )
 
     def _records(self, partition: str) -> Iterator[Row]:
-        """Yields the records in a repository's partition that come over."""
+        """Yields the records in a repository's partition that are migrated."""
         for key, value in self._source.scan(partition):
             kind = repository_records.classify(key)
             if kind is not None and not repository_records.omission(kind, key, value):
                 yield key, value
 
 
-def _changes(partition: str, wanted: Iterable[Row], stored: Iterable[Row]) -> Iterator[Write]:
-    """Yields the writes that turn the stored rows into those wanted; both are in order of keys."""
+def _changes(partition: str, expected: Iterable[Row], stored: Iterable[Row]) -> Iterator[Write]:
+    """Yields the writes that make the stored rows equal to the expected ones; both are sorted."""
     rows = iter(stored)
     row = next(rows, None)
-    for key, value in wanted:
+    for key, value in expected:
         while row is not None and row[0] < key:
             yield Write(partition, row[0], None)
             row = next(rows, None)

@@ -1,8 +1,8 @@
-"""A migration from a lakeFS database: a survey, and then the copy or the change in place.
+"""Migration from a lakeFS database: a survey, and then a copy or a change in place.
 
-`survey` changes nothing and returns the report; `run` continues where a survey has found nothing
-that forbids it. In place, only repositories whose storage namespace Anabranch spells otherwise get
-another record, which lakeFS reads as before.
+`survey` changes nothing and returns the report; `run` migrates, unless the survey found a problem
+that prevents it. In place, only the records of repositories are changed whose storage namespace
+Anabranch normalizes; lakeFS can still read them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.model.secret import Secret
 from anabranch.pipelines.migration.copier import Copier, Fence
 from anabranch.pipelines.migration.report import Report, Target
 from anabranch.pipelines.migration.storage import Objects, StorageCheck, stored_record
-from anabranch.pipelines.migration.survey import Found, Source, Survey
+from anabranch.pipelines.migration.survey import Source, Survey, SurveyedRepository
 from anabranch.versioning.records import keys
 
 __all__ = ["Database", "Destination", "Migration"]
@@ -25,7 +25,7 @@ __all__ = ["Database", "Destination", "Migration"]
 
 _CONFLICTS = {
     "taken": "another repository of this name",
-    "differs": "the repository, with other content: one of the two has changed since it came over",
+    "differs": "the repository with other content: source or target changed after the migration",
 }
 
 
@@ -35,16 +35,16 @@ class Database(Source, Protocol):
     name: str
 
     def partitions(self) -> Iterable[tuple[bytes, int]]:
-        """Returns all partitions, with the numbers of their keys."""
+        """Returns all partitions, each with its number of keys."""
 
     def active_clients(self) -> list[str]:
-        """Returns the names of other programs that use the database now."""
+        """Returns the names of other programs that are connected to the database."""
 
 
 class Destination(NamedTuple):
-    """Where a migration goes: a key-value store, the store of its objects and the type of that
-    store, and the key that its servers encrypt secrets with, if it is known. `in_place` if the
-    key-value store is the source.
+    """The destination of a migration: a key-value store, its block store and the type of that, and
+    the key with which its servers encrypt secrets, None if unknown. `in_place` if the key-value
+    store is the source.
     """
 
     keyvalue: KeyValueStore
@@ -92,17 +92,17 @@ class Migration:
         else:
             access.decrypt(self._secret)
             access.compare(self._to.keyvalue, self._to.key)
-        for found in self._survey.repositories:
-            self._storage.check(found)
-            found.report.target = self._target(found)
+        for surveyed in self._survey.repositories:
+            self._storage.check(surveyed)
+            surveyed.report.target = self._target(surveyed)
         self.report.pending = self._is_pending()
-        unknown = self._names - {found.repository.id for found in self._survey.repositories}
+        unknown = self._names - {surveyed.repository.id for surveyed in self._survey.repositories}
         if unknown:
             self.report.warn(f"lakeFS has no repository {', '.join(sorted(unknown))}")
         return self.report
 
     def require_possible(self) -> None:
-        """Raises Corrupt if records are unreadable, Conflict if the target holds repositories of
+        """Raises Corrupt if records are unreadable, Conflict if the target has repositories of
         these names with other content, and Invalid if, in place, the settings' key is not lakeFS's.
         """
         if self.report.unreadable_records:
@@ -113,7 +113,7 @@ class Migration:
                 path=f"{first.partition} {first.key}",
                 kind="unreadable_records",
                 hint="Nothing was changed. Repair them with lakeFS, or restore a backup of its "
-                "database; --repository leaves other repositories out.",
+                "database, or migrate other repositories with --repository.",
             )
         if self._to.in_place and self.report.access.omitted:
             raise Invalid(
@@ -122,17 +122,22 @@ class Migration:
                 hint="Set it to the value in lakeFS's configuration.",
             )
         for target, text in _CONFLICTS.items():
-            names = [each.name for each in self.report.repositories if each.target == target]
+            names = [
+                repository.name
+                for repository in self.report.repositories
+                if repository.target == target
+            ]
             if names:
                 raise Conflict(
                     f"the target has {text}: {', '.join(names)}",
                     kind="repository_already_exists",
-                    hint="Nothing was changed. Delete it there, or migrate others by --repository.",
+                    hint="Nothing was changed. Delete it in the target, or migrate others with "
+                    "--repository.",
                 )
 
     def run(self) -> Report:
-        """Copies what the target lacks, or changes records in place, and returns the report. Raises
-        what `require_possible` raises, before anything is changed, and Busy.
+        """Copies missing records to the target, or changes records in place, and returns the
+        report. Raises the errors of `require_possible`, before any change, and Busy.
         """
         self.require_possible()
         self.report.dry_run = False
@@ -147,52 +152,52 @@ class Migration:
 
     def _is_pending(self) -> bool:
         if self._to.in_place:
-            return any(each.normalized for each in self.report.repositories)
-        if any(each.target == "absent" for each in self.report.repositories):
+            return any(repository.normalized for repository in self.report.repositories)
+        if any(repository.target == "absent" for repository in self.report.repositories):
             return True
-        return self._survey.access.is_lacking(self._to.keyvalue)
+        return self._survey.access.is_pending(self._to.keyvalue)
 
     def _check_in_place(self) -> None:
-        """Notes whether a server with the destination's key can decrypt lakeFS's key pairs."""
+        """Reports whether a server with the destination's key can decrypt lakeFS's key pairs."""
         access, report = self._survey.access, self.report.access
         if self._secret is not None:
             access.decrypt(self._secret)
         if not report.administrator:
             self.report.warn(
-                "lakeFS has no administrator of its own; `anabranch auth recover` makes one"
+                "lakeFS has no administrator; create one with `anabranch auth recover`"
             )
         if not (report.key_pairs or report.other_key_pairs):
             return
-        if self._to.key is None or not access.opened_by(self._to.key):
+        if self._to.key is None or not access.can_decrypt(self._to.key):
             report.omitted = (
                 "the settings' auth.encrypt.secret_key is not lakeFS's, so no user could log in"
             )
 
-    def _target(self, found: Found) -> Target:
+    def _target(self, surveyed: SurveyedRepository) -> Target:
         if self._to.in_place:
             return "in place"
-        if found.repository.in_deletion:
+        if surveyed.repository.in_deletion:
             return "omitted"
-        return self._copier.compare(found, stored_record(found, self._storage))
+        return self._copier.compare(surveyed, stored_record(surveyed, self._storage))
 
     def _change_in_place(self) -> None:
-        for found in self._survey.repositories:
-            record = stored_record(found, self._storage)
-            if record == found.record:
+        for surveyed in self._survey.repositories:
+            record = stored_record(surveyed, self._storage)
+            if record == surveyed.record:
                 continue
-            key = keys.repository(found.repository.id)
+            key = keys.repository(surveyed.repository.id)
             write = Write(keys.GRAVELER, key, record)
-            if not self._to.keyvalue.apply([write], [Expect(keys.GRAVELER, key, found.record)]):
+            if not self._to.keyvalue.apply([write], [Expect(keys.GRAVELER, key, surveyed.record)]):
                 raise Busy(
-                    f"repository {found.repository.id} was changed by another program",
-                    hint="Stop lakeFS and run it again.",
+                    f"repository {surveyed.repository.id} was changed by another program",
+                    hint="Stop lakeFS and run the command again.",
                 )
             self.report.written += 1
 
     def _copy(self) -> None:
-        for found in self._survey.repositories:
-            if found.report.target == "absent":
-                self._copier.copy(found, stored_record(found, self._storage))
+        for surveyed in self._survey.repositories:
+            if surveyed.report.target == "absent":
+                self._copier.copy(surveyed, stored_record(surveyed, self._storage))
         self._copy_access()
         self._fence.end()
 
@@ -204,5 +209,8 @@ class Migration:
         if not writes:
             return
         if not self._fence.apply(writes, conditions):
-            raise Busy("the target's users were changed during the migration", hint="Run it again.")
+            raise Busy(
+                "the target's users were changed during the migration",
+                hint="Run the command again.",
+            )
         self.report.written += len(writes)

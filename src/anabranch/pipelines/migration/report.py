@@ -1,4 +1,4 @@
-"""The report of a migration: what comes over from lakeFS's database, what does not, and why."""
+"""Report of a migration: the records of lakeFS's database that are migrated, and the others."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = [
 ]
 
 MAX_NAMED = 100
-"""At most so many unreadable records are named; all are counted."""
+"""The maximum number of unreadable records that are listed; all are counted."""
 
 Target = Literal["absent", "same", "taken", "differs", "omitted", "in place"]
-"""What a target holds under a repository's name: nothing (or an interrupted copy), the repository
+"""The state of a repository's name in the target: unused (or an interrupted copy), the repository
 with equal content, another repository, the repository with other content. A repository that lakeFS
 was deleting is omitted; in place, the target is the source.
 """
@@ -35,7 +35,7 @@ class Unreadable(msgspec.Struct, frozen=True):
 
 
 class LeftBehind(msgspec.Struct, frozen=True):
-    """Records that do not come over, and why; `where` is a repository's name, or empty."""
+    """Records that are not migrated, and the reason; `where` is a repository's name, or empty."""
 
     what: str
     records: int
@@ -44,11 +44,11 @@ class LeftBehind(msgspec.Struct, frozen=True):
 
 
 class RepositoryReport(msgspec.Struct, kw_only=True):
-    """A repository: its record, the numbers of what it holds, and whether its objects exist.
+    """A repository: its record, the counts of its records, and whether its objects exist.
 
-    `retention` says whether there are rules of garbage collection, or why they cannot be read;
-    `unreachable` is why its objects cannot be reached, empty if they can; `normalized` whether its
-    record needs the storage namespace in another spelling, too.
+    `retention` describes its retention rules, or why they cannot be read; `unreachable` is the
+    reason if its objects cannot be reached, else empty; `normalized` is whether the normalized
+    storage namespace is added to its record.
     """
 
     name: str
@@ -74,10 +74,10 @@ class RepositoryReport(msgspec.Struct, kw_only=True):
 
 
 class AccessReport(msgspec.Struct, kw_only=True):
-    """Users and what belongs to them. `administrator` is the name of the administrator, empty
-    without one, and `key_pairs` the number of their key pairs; the other numbers are of records of
-    lakeFS's earlier access control. `omitted` is why the administrator does not come over, empty if
-    they do.
+    """Records of access control. `administrator` is the name of the administrator, empty without
+    one, and `key_pairs` the number of their key pairs; the other numbers count records of lakeFS's
+    earlier access control. `omitted` is the reason if the administrator is not migrated, else
+    empty.
     """
 
     administrator: str = ""
@@ -91,8 +91,8 @@ class AccessReport(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """What a migration finds, and what it has done: `pending` is whether anything is to be written,
-    `written` the number of records that were.
+    """The results of the survey and of the migration: `pending` is whether there are records to
+    write, `written` is the number of written records.
     """
 
     source: str
@@ -109,17 +109,17 @@ class Report(msgspec.Struct, kw_only=True):
     written: int = 0
 
     def add_unreadable(self, partition: str, key: bytes, reason: str) -> None:
-        """Counts an unreadable record, and names it if it is one of the first."""
+        """Counts an unreadable record, and lists it if it is one of the first."""
         self.unreadable_records += 1
         if len(self.unreadable) < MAX_NAMED:
-            self.unreadable.append(Unreadable(_shown(partition), _shown(key), reason))
+            self.unreadable.append(Unreadable(_printable(partition), _printable(key), reason))
 
     def warn(self, text: str) -> None:
-        """Adds a warning, unless there are very many."""
+        """Adds a warning, up to MAX_NAMED."""
         if len(self.warnings) < MAX_NAMED:
             self.warnings.append(text)
 
 
-def _shown(name: str | bytes) -> str:
+def _printable(name: str | bytes) -> str:
     text = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

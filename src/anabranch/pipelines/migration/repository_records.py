@@ -1,9 +1,9 @@
-"""The records in a repository's partition: which are readable, and which come over.
+"""The records in a repository's partition: which are readable, and which are migrated.
 
 branches/ID, tags/ID, commits/ID     references, checked against their keys
 settings/protected_branches          rules of branch protection
 repo-metadata                        the repository's metadata
-imports/ID, tasks/ID                 states of jobs; only of those that have ended
+imports/ID, tasks/ID                 states of jobs; only ended jobs are migrated
 pulls/ID                             pull requests
 """
 
@@ -24,7 +24,7 @@ from anabranch.versioning.records.imports import IMPORTS
 __all__ = ["OWN_KEYS", "Kind", "check_staged", "classify", "has_own_digest", "omission", "parse"]
 
 OWN_KEYS = (b"uploads/", b"image-builds/")
-"""What the keys begin with that only Anabranch writes into the partition of a repository."""
+"""The key prefixes that only Anabranch writes into the partition of a repository."""
 
 M = TypeVar("M", bound=Message)
 
@@ -36,7 +36,7 @@ _TASKS = {
 
 
 class Kind(NamedTuple):
-    """A kind of record: its name, and the check, which raises Corrupt, given key and value."""
+    """A kind of record: its name, and a function that checks key and value and raises Corrupt."""
 
     name: str
     check: Callable[[bytes, bytes], object]
@@ -51,7 +51,7 @@ def classify(key: bytes) -> Kind | None:
 
 
 def omission(kind: Kind, key: bytes, value: bytes) -> str:
-    """Returns why a readable record does not come over, empty if it does."""
+    """Returns the reason why a readable record is not migrated, empty if it is."""
     if kind.name == "imports" and not IMPORTS.decode(value).completed:
         return "imports that have not ended; start them again"
     if kind.name == "tasks":
@@ -69,7 +69,7 @@ def check_staged(key: bytes, value: bytes) -> None:
     except kernel.KernelError as error:
         raise unreadable(error) from error
     if name != key:
-        raise Corrupt("the record is of another path than its key")
+        raise Corrupt("the path in the record differs from its key")
     if staged is not None:
         entry_from(staged)
 
@@ -83,27 +83,28 @@ def parse(message: M, value: bytes) -> M:
     return message
 
 
-def _named(expected: bytes, key: bytes, prefix: bytes) -> None:
-    if prefix + expected != key:
-        raise Corrupt("the record is of another name than its key")
+def _require_name(name: bytes, key: bytes, prefix: bytes) -> None:
+    """Raises Corrupt unless a key has this name after the prefix."""
+    if prefix + name != key:
+        raise Corrupt("the name in the record differs from its key")
 
 
 def _check_branch(key: bytes, value: bytes) -> None:
     branch = references.branch_from(value)
-    _named(branch.id.encode(), key, b"branches/")
+    _require_name(branch.id.encode(), key, b"branches/")
     if not branch.commit_id or not branch.staging_token:
         raise Corrupt("the branch has no commit or no staging area")
 
 
 def _check_tag(key: bytes, value: bytes) -> None:
     tag = references.tag_from(value)
-    _named(tag.id.encode(), key, b"tags/")
+    _require_name(tag.id.encode(), key, b"tags/")
     if not tag.commit_id:
         raise Corrupt("the tag has no commit")
 
 
 def _check_commit(key: bytes, value: bytes) -> None:
-    _named(references.commit_from(value).id.encode(), key, b"commits/")
+    _require_name(references.commit_from(value).id.encode(), key, b"commits/")
 
 
 def has_own_digest(value: bytes) -> bool:

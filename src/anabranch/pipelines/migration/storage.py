@@ -1,4 +1,4 @@
-"""Whether the objects of repositories can be reached with the settings of a server."""
+"""Check whether the objects of repositories can be reached with the settings of a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import AnabranchError, Busy, Corrupt, Gone
 from anabranch.model.repository import Repository
 from anabranch.pipelines.migration.repository_records import parse
-from anabranch.pipelines.migration.survey import Found, Source
+from anabranch.pipelines.migration.survey import Source, SurveyedRepository
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.garbage.stored_rules import rules_address
 from anabranch.versioning.records import keys, references
@@ -21,7 +21,7 @@ __all__ = ["Objects", "StorageCheck", "stored_record"]
 
 
 class Objects(Protocol):
-    """What is needed of a block store; see `blocks.contract`."""
+    """The methods of a block store that the check uses; see `blocks.contract`."""
 
     def accepts(self, storage_namespace: str) -> bool:
         """Returns whether a storage namespace can be in this store."""
@@ -37,8 +37,8 @@ class Objects(Protocol):
 
 
 class StorageCheck:
-    """Looks for the objects of repositories in a block store of a type (`blockstore.type`). A
-    bucket that is unavailable is not tried again.
+    """Checks repositories against a block store. `kind` is its type (`blockstore.type`). A bucket
+    that is unavailable is not tried again.
     """
 
     def __init__(self, source: Source, blocks: Objects, kind: str) -> None:
@@ -47,35 +47,36 @@ class StorageCheck:
         self._kind = kind
         self._unavailable: dict[str, str] = {}
 
-    def check(self, found: Found) -> None:
-        """Sets in the report of a repository whether its objects can be reached, what rules of
-        garbage collection are stored there, and whether its record must be rewritten.
+    def check(self, surveyed: SurveyedRepository) -> None:
+        """Sets in the report of a repository whether its objects can be reached, its retention
+        rules, and whether its record must be rewritten.
         """
-        report = found.report
+        report = surveyed.report
         namespace = report.storage_namespace
         bucket = "/".join(namespace.split("/", 3)[:3])
-        if found.repository.storage_id:
+        if surveyed.repository.storage_id:
             report.unreachable = (
-                f"it is in the store {found.repository.storage_id!r}, and Anabranch has one store"
+                f"it is in the store {surveyed.repository.storage_id!r}, but Anabranch has only "
+                "one store, without an id"
             )
         elif not self._blocks.accepts(namespace):
             report.unreachable = f"it cannot be in a store of type {self._kind} (blockstore.type)"
         elif bucket in self._unavailable:
             report.unreachable = self._unavailable[bucket]
         else:
-            repository = self.normalized(found.repository)
-            report.normalized = repository != found.repository
+            repository = self.normalized(surveyed.repository)
+            report.normalized = repository != surveyed.repository
             try:
                 report.unreachable = self._missing_table(repository)
                 report.retention = self._retention(repository)
             except AnabranchError as error:
                 report.unreachable = error.message
                 if isinstance(error, Busy):
-                    self._unavailable[bucket] = f"{bucket} does not answer, as above"
+                    self._unavailable[bucket] = f"{bucket} is unavailable, as above"
 
     def normalized(self, repository: Repository) -> Repository:
-        """Returns a repository with the storage namespace as this store spells addresses, and as
-        clients see it, if the two differ.
+        """Returns a repository with the normalized storage namespace of this store, and with the
+        one that clients see, if the two differ.
         """
         shown = repository.shown_namespace
         if not self._blocks.accepts(shown):
@@ -105,7 +106,7 @@ class StorageCheck:
         address = table_address(repository.storage_namespace, tree)
         if self._blocks.stat(address) is not None:
             return ""
-        return f"there is no {address}; is the store of the settings lakeFS's?"
+        return f"{address} does not exist; is the store in the settings lakeFS's?"
 
     def _retention(self, repository: Repository) -> str:
         try:
@@ -124,11 +125,11 @@ class StorageCheck:
         return text
 
 
-def stored_record(found: Found, storage: StorageCheck) -> bytes:
-    """Returns the record of a repository for a target: unchanged, unless the storage namespace
-    needs another spelling.
+def stored_record(surveyed: SurveyedRepository, storage: StorageCheck) -> bytes:
+    """Returns the record of a repository for a target: unchanged, unless the storage namespace is
+    normalized.
     """
-    repository = storage.normalized(found.repository)
-    if repository == found.repository:
-        return found.record
+    repository = storage.normalized(surveyed.repository)
+    if repository == surveyed.repository:
+        return surveyed.record
     return references.repository_bytes(repository)

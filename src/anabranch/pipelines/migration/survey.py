@@ -1,7 +1,7 @@
-"""The survey of a lakeFS database: reads every record once and counts what it finds.
+"""Survey of a lakeFS database, which reads every record once and counts the records.
 
-Nothing is kept of the records but the repositories and what belongs to users, so memory does not
-grow with the number of commits or changes.
+Only the records of repositories and of access control are kept in memory, so memory does not grow
+with the number of commits or changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.pipelines.migration.access_records import AccessRecords
 from anabranch.pipelines.migration.report import LeftBehind, Report, RepositoryReport
 from anabranch.versioning.records import keys, references
 
-__all__ = ["Found", "Source", "Survey"]
+__all__ = ["Source", "Survey", "SurveyedRepository"]
 
 _COUNTED = {
     "branches": "branches",
@@ -27,18 +27,18 @@ _COUNTED = {
     "tasks": "tasks",
     "pulls": "pull_requests",
 }
-_UNKNOWN = "not known to Anabranch"
+_UNKNOWN = "unknown to Anabranch"
 _OTHER_PARTITIONS = {
-    "cleanup-tokens": ("staging areas to be removed", "lakeFS had dropped them already"),
-    "multiparts": ("uploads in parts", "their parts cannot be continued; upload them again"),
-    "catalog": ("heartbeats of servers", "they end with lakeFS's servers"),
-    "mc-ownership": ("owners of branches", "they end with lakeFS's servers"),
-    "usage": ("usage statistics", "Anabranch counts none"),
+    "cleanup-tokens": ("staging areas to be removed", "lakeFS has already dropped them"),
+    "multiparts": ("multipart uploads", "they cannot be continued; upload the objects again"),
+    "catalog": ("heartbeats of servers", "only lakeFS's servers use them"),
+    "mc-ownership": ("owners of branches", "only lakeFS's servers use them"),
+    "usage": ("usage statistics", "Anabranch does not collect them"),
 }
 
 
 class Source(Protocol):
-    """The keys of a lakeFS database at one moment; see `keyvalue.postgres.snapshot`."""
+    """A snapshot of a lakeFS database; see `keyvalue.postgres.snapshot`."""
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
@@ -54,7 +54,7 @@ class Source(Protocol):
         """Yields (key, value) with start <= key < end, in order, at most `limit` of them."""
 
 
-class Found(NamedTuple):
+class SurveyedRepository(NamedTuple):
     """A repository with its record, its report, and the partitions of its staging areas."""
 
     repository: Repository
@@ -64,7 +64,7 @@ class Found(NamedTuple):
 
 
 class Survey:
-    """Reads a source into a report; only repositories of these `names`, if there are any."""
+    """Surveys a source and fills the report; only repositories of these `names`, if not empty."""
 
     def __init__(self, source: Source, report: Report, names: frozenset[str]) -> None:
         self._source = source
@@ -72,10 +72,10 @@ class Survey:
         self._names = names
         self._claimed: set[str] = {keys.GRAVELER, "kv-internal-metadata"}
         self.access = AccessRecords(source, report)
-        self.repositories: list[Found] = []
+        self.repositories: list[SurveyedRepository] = []
 
     def run(self, sizes: Iterator[tuple[bytes, int]]) -> None:
-        """Fills the report; `sizes` are all partitions and the numbers of their keys."""
+        """Fills the report; `sizes` are all partitions with their numbers of keys."""
         for key, record in self._source.scan(keys.GRAVELER):
             repository = self._repository(key, record)
             if repository is None:
@@ -90,7 +90,7 @@ class Survey:
 
     def _repository(self, key: bytes, record: bytes) -> Repository | None:
         if not key.startswith(b"repos/"):
-            self._leave("records about repositories", _UNKNOWN)
+            self._omit("records about repositories", _UNKNOWN)
             return None
         try:
             repository = references.repository_from(record)
@@ -100,7 +100,7 @@ class Survey:
         if keys.repository(repository.id) == key:
             return repository
         self._report.add_unreadable(
-            keys.GRAVELER, key, "the record is of another name than its key"
+            keys.GRAVELER, key, "the name in the record differs from its key"
         )
         return None
 
@@ -114,13 +114,13 @@ class Survey:
             read_only=repository.read_only,
             in_deletion=repository.in_deletion,
         )
-        found = Found(repository, record, report, [])
-        self.repositories.append(found)
+        surveyed = SurveyedRepository(repository, record, report, [])
+        self.repositories.append(surveyed)
         self._report.repositories.append(report)
         self._claimed.add(repository.partition)
         for key, value in self._source.scan(repository.partition):
-            self._survey_record(found, key, value)
-        for token in found.staging:
+            self._survey_record(surveyed, key, value)
+        for token in surveyed.staging:
             self._claimed.add(token)
             for key, value in self._source.scan(token):
                 try:
@@ -129,23 +129,23 @@ class Survey:
                     self._report.add_unreadable(token, key, error.message)
                 report.uncommitted += 1
 
-    def _survey_record(self, found: Found, key: bytes, value: bytes) -> None:
+    def _survey_record(self, surveyed: SurveyedRepository, key: bytes, value: bytes) -> None:
         kind = repository_records.classify(key)
-        name, report = found.repository.id, found.report
+        name, report = surveyed.repository.id, surveyed.report
         if kind is None:
             own = key.startswith(repository_records.OWN_KEYS)
-            reason = "written by Anabranch; stop its uploads and builds first" if own else _UNKNOWN
-            self._leave(key.partition(b"/")[0].decode(errors="replace"), reason, name)
+            reason = "written by Anabranch; end its uploads and builds first" if own else _UNKNOWN
+            self._omit(key.partition(b"/")[0].decode(errors="replace"), reason, name)
             return
         try:
             kind.check(key, value)
             reason = repository_records.omission(kind, key, value)
-            self._check_target(found, kind.name, value)
+            self._check_commit_exists(surveyed, kind.name, value)
         except Corrupt as error:
-            self._report.add_unreadable(found.repository.partition, key, error.message)
+            self._report.add_unreadable(surveyed.repository.partition, key, error.message)
             return
         if reason:
-            self._leave(kind.name, reason, name)
+            self._omit(kind.name, reason, name)
         elif kind.name == "metadata":
             report.metadata = len(references.metadata_from(value))
         elif kind.name == "protection":
@@ -154,26 +154,26 @@ class Survey:
             counter = _COUNTED[kind.name]
             setattr(report, counter, getattr(report, counter) + 1)
 
-    def _check_target(self, found: Found, kind: str, value: bytes) -> None:
+    def _check_commit_exists(self, surveyed: SurveyedRepository, kind: str, value: bytes) -> None:
         """Raises Corrupt if a branch or tag names a commit that does not exist."""
         if kind == "commits" and not repository_records.has_own_digest(value):
             commit = references.commit_from(value).id
             self._report.warn(
-                f"commit {commit} of {found.repository.id} has an id that is not the digest of its "
-                "content"
+                f"commit {commit} of {surveyed.repository.id} has an id that is not the digest of "
+                "its content"
             )
         if kind not in {"branches", "tags"}:
             return
         named: Branch | None = None
         if kind == "branches":
             named = references.branch_from(value)
-            found.staging.extend(named.tokens)
+            surveyed.staging.extend(named.tokens)
         commit = (named or references.tag_from(value)).commit_id
-        if self._source.get(found.repository.partition, keys.commit(commit)) is None:
+        if self._source.get(surveyed.repository.partition, keys.commit(commit)) is None:
             raise Corrupt(f"it names commit {commit}, which does not exist")
 
     def _skip(self, repository: Repository) -> None:
-        """Claims what belongs to a repository that was not asked for."""
+        """Marks the partitions of a repository that is not migrated as known."""
         self._claimed.add(repository.partition)
         for _, value in self._source.scan(repository.partition, *keys.all_branches()):
             try:
@@ -182,30 +182,30 @@ class Survey:
                 continue
 
     def _survey_others(self, sizes: Iterator[tuple[bytes, int]]) -> None:
-        remains = 0
+        other_records = 0
         for raw, number in sizes:
             partition = raw.decode("utf-8", "surrogateescape")
             if partition in self._claimed:
                 continue
             if partition in _OTHER_PARTITIONS:
                 what, reason = _OTHER_PARTITIONS[partition]
-                self._leave(what, reason, records=number)
+                self._omit(what, reason, records=number)
             elif partition == "actions":
-                self._leave("runs of hooks", "Anabranch runs no hooks", records=number)
+                self._omit("runs of hooks", "Anabranch does not run hooks", records=number)
             elif partition == "pulls":
-                continue  # the index of pull requests, which comes over with each repository
+                continue  # the index of pull requests, which is migrated with each repository
             elif _is_own(partition):
-                self._leave("records of Anabranch", "it has served this database", records=number)
+                self._omit("records of Anabranch", "it has served this database", records=number)
             else:
-                remains += number
-        if remains:
+                other_records += number
+        if other_records:
             reason = "of deleted repositories and branches, or of another program"
-            self._leave("other records", reason, records=remains)
+            self._omit("other records", reason, records=other_records)
 
-    def _leave(self, what: str, reason: str, where: str = "", *, records: int = 1) -> None:
-        for index, left in enumerate(self._report.left_behind):
-            if (left.what, left.reason, left.where) == (what, reason, where):
-                total = left.records + records
+    def _omit(self, what: str, reason: str, where: str = "", *, records: int = 1) -> None:
+        for index, omitted in enumerate(self._report.left_behind):
+            if (omitted.what, omitted.reason, omitted.where) == (what, reason, where):
+                total = omitted.records + records
                 self._report.left_behind[index] = LeftBehind(what, total, reason, where)
                 return
         self._report.left_behind.append(LeftBehind(what, records, reason, where))
