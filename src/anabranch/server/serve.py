@@ -1,7 +1,7 @@
-"""Serving: one address, one process or several, until told to stop.
+"""Serving one address with one or several processes, until a signal to stop.
 
-Every process serves before the line with the address is printed, so that a program that reads
-the line can connect. A stopping server responds to the requests that it has received.
+The line with the address is printed when all processes accept connections, so that a program that
+reads the line can connect. A stopping server responds to the requests that it has received.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ _log = logging.getLogger(__name__)
 
 
 class Worker(msgspec.Struct, frozen=True):
-    """What one of several processes does; plain data, so that it can be sent to one."""
+    """The work of one of several processes; picklable."""
 
     settings: Settings
     parent: int
 
     def __call__(self, listening: socket.socket, says: Pipe) -> None:
-        """Serves on a socket until told to stop, or until its parent is no more; says when."""
+        """Serves on a socket until a signal to stop or the end of its parent; sends a message to
+        `says` when it accepts connections.
+        """
         configure_logs(self.settings.logging)
         join_shared()
         try:
@@ -65,7 +67,9 @@ class Worker(msgspec.Struct, frozen=True):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which says when it serves, and when told to stop first looks what has come."""
+    """uvicorn's server, which reports when it accepts connections and drains received requests
+    before it stops.
+    """
 
     def __init__(
         self, config: uvicorn.Config, ready: Callable[[], None], composition: Composition
@@ -84,9 +88,8 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # connections that wait to be taken, and requests not read yet, are not under way for
-        # uvicorn: it would cut them off; clients that are told so send nothing more on connections
-        # that are about to be closed
+        # uvicorn would close connections that were not accepted or read yet; clients that receive
+        # `Connection: close` send no further requests on connections that will be closed
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         for left in reversed(range(LAST_LOOKS)):
@@ -105,7 +108,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serves until a signal to stop; `announce` is called with the URL once it serves.
 
     Raises Invalid for settings that cannot be served, Busy for an address that is taken and when
-    none of several processes can be started any more, and what the stores raise.
+    no worker process can be started, and the errors of the stores.
     """
     workers = settings.workers or os.cpu_count() or 1
     if workers > 1 and "mem" in {settings.database.type, settings.blockstore.type}:
@@ -128,8 +131,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 
 def tune_collector() -> None:
-    """Sets the garbage collector for a server: nothing that was made to last is looked at again,
-    and young objects less often, since requests leave hardly any cycles behind.
+    """Tunes the garbage collector for a server: long-lived objects are not scanned again, and young
+    ones less often, since requests create hardly any cycles.
     """
     gc.collect()
     gc.freeze()
@@ -138,7 +141,7 @@ def tune_collector() -> None:
 
 def _run(composition: Composition, listening: socket.socket, ready: Callable[[], None]) -> None:
     tune_collector()
-    # uvicorn takes the signal while it serves, and raises it again when it has stopped
+    # uvicorn handles the signal while it serves, and raises it again after it has stopped
     signal.signal(signal.SIGTERM, _exit)
     config = uvicorn.Config(
         _no_application,
@@ -162,16 +165,16 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
 
 
 async def _no_application(_scope: object, _receive: object, _send: object) -> None:
-    """Stands where uvicorn wants an application of ASGI; its protocols alone would call it."""
+    """A placeholder for the ASGI application, which only uvicorn's own protocols call."""
 
 
 def _exit(_number: int, _frame: object) -> None:
-    """Ends the process in order: to be asked to stop is no failure."""
+    """Exits normally: a signal to stop is not a failure."""
     sys.exit(0)
 
 
 def _end_with(parent: int) -> None:
-    """Stops this process when its parent is no more, however that came to its end."""
+    """Stops this process when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(WATCH_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,7 +1,8 @@
-"""The block store: in every place that is used, a small object is written, read, listed, removed.
+"""Check of the block store: in every used namespace, a small object is written, read, listed and
+removed.
 
-Each right is tried by itself, since in a bucket each may be lacking by itself; what is lacking is
-told with what to grant.
+Each permission is tried on its own, since in a bucket each may be missing on its own. Results name
+the permission to grant.
 """
 
 from __future__ import annotations

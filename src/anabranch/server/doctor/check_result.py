@@ -1,4 +1,4 @@
-"""What a check has found: what it is about, how it is, and what to do about it."""
+"""The result of a check: its subject, the state of the subject, and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CheckResult", "State", "collected"]
 
 
 class State(StrEnum):
-    """How something is. What is doubtful works now, and may not always."""
+    """The state of a subject. Doubtful means that it works now, but may fail later."""
 
     SOUND = "sound"
     DOUBTFUL = "doubtful"
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """One thing that was found; `hint` is what to do, empty where there is nothing to do."""
+    """One result of a check; `hint` says what to do, "" for nothing."""
 
     about: str
     state: State
@@ -32,7 +32,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 @contextmanager
 def collected(about: str, findings: list[CheckResult], doing: str = "") -> Iterator[None]:
-    """Turns an error of ours into a finding that something is wrong; `doing` says at what."""
+    """Adds an error as a result with the state WRONG; `doing` names the failed step."""
     try:
         yield
     except AnabranchError as error:

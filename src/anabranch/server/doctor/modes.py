@@ -15,8 +15,9 @@ _FOR_OTHERS = 0o077
 
 
 def check_modes(settings: Settings) -> list[CheckResult]:
-    """Returns a finding for each folder that users other than its owner may enter. What is in a
-    folder that they may not is safe, whatever its mode; so is all where the data folder is closed.
+    """Returns a result for each folder that users other than its owner may enter. A private
+    folder protects its contents with any mode; if the data folder is private, nothing else is
+    checked.
     """
     folders = {name: path.absolute() for name, path in written_folders(settings).items()}
     data = folders.pop("data")

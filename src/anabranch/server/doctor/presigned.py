@@ -1,4 +1,4 @@
-"""Whether clients can be given URLs of the store's own, at which bytes pass the server by."""
+"""Check whether the store can presign URLs, by which clients transfer bytes without the server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _KEYS = {
         "Delegator on the account."
     ),
 }
-"""What a store needs to sign, by its type."""
+"""What a store needs for presigning, by its type."""
 
 
 def check_presigned(store: BlockStore, place: str, address: str) -> list[CheckResult]:
-    """Asks for a URL of an address in a place; a folder has none, which is no fault."""
+    """Presigns a URL of an address in a namespace. That a folder has none is not an error."""
     kind = store.config.blockstore_type
     if kind in {"local", "mem"} or not store.config.pre_sign_support:
         return []

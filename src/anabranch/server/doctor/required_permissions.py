@@ -33,9 +33,8 @@ _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
 
 def right_to_grant(error: AnabranchError, store: str, place: str, deed: str) -> str:
-    """Returns what to grant for a deed (`list`, `read`, `write`, `delete`, `parts`) in a place of a
-    type of store that was refused with an error; what the error itself says to do where it is
-    about something else.
+    """Returns the permission to grant for an action (`list`, `read`, `write`, `delete`, `parts`) in
+    a namespace of a type of store that refused it with an error; for other errors, their hint.
     """
     bucket = place.rstrip("/").rpartition("/")[2]
     if error.kind != _FORBIDDEN:

@@ -1,6 +1,6 @@
-"""The whole examination: every check that the settings call for; what rests on others comes last.
+"""All checks that apply to the settings; checks that depend on others run last.
 
-It leaves nothing behind, and makes nothing that a server would make at its first start.
+They leave nothing behind, and create nothing that a server would create at its first start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOKEN_BYTES = 8
 def run_checks(
     settings: Settings, clock: Callable[[], float], random_bytes: Callable[[int], bytes]
 ) -> Iterator[CheckResult]:
-    """Yields what is found, as it is found."""
+    """Yields the results of all checks, as they are available."""
     yield from check_versions(own_version())
     yield from check_address(settings.listen_address)
     yield from check_keys(settings)

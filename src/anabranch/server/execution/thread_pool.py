@@ -52,7 +52,7 @@ class ThreadPool:
         self._threads: list[threading.Thread] = []
 
     async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        """Returns what the function does on a thread. Raises Busy when too many wait already."""
+        """Returns the result of a function on a thread. Raises Busy if too many calls wait."""
         self._acquire()
         try:
             return await self.run_admitted(function, *arguments)

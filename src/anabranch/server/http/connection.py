@@ -1,8 +1,8 @@
-"""A connection of HTTP/1.1: receives requests, has the dispatcher take them, sends the responses.
+"""An HTTP/1.1 connection: receives requests, passes them to the dispatcher, sends the responses.
 
 A plain request that arrives in one piece, as most do, is parsed by the kernel in one go; all others
-are read by `request_reader.py`, one head and one body at a time. What a client sends behind a
-request waits until that has its response. A response without pieces is written at once, without a
+are read by `request_reader.py`, one head and one body at a time. Bytes after a request are kept
+until the response was sent. A response without pieces is written at once, without a
 task; a body that arrives slowly, and a response in pieces, have a task each.
 """
 
@@ -65,7 +65,7 @@ class Connection(LimitedConnection):
         self._dispatcher = dispatcher
 
     def data_received(self, data: bytes) -> None:
-        """Takes what the client sent."""
+        """Receives bytes of the client."""
         if self._rejected:
             self._discard(data)
         elif self._waiting:
@@ -139,7 +139,7 @@ class Connection(LimitedConnection):
             self._exchange.keep_alive = False
 
     def send_first(self, exchange: Exchange, response: Response, body: bytes) -> None:
-        """Sends the head of a response, and what is there of its body. Raises ValueError for a
+        """Sends the head of a response and the available part of its body. Raises ValueError for a
         header of more than one line.
         """
         self._send(exchange, *self._serialize(exchange, response, body))
@@ -347,7 +347,7 @@ class Connection(LimitedConnection):
 
 
 def _forwarded_scheme(headers: dict[str, str]) -> str:
-    """Returns the scheme that a trusted proxy says its client used."""
-    # the last one is the proxy's own, whatever its client sent
+    """Returns the scheme of the client's request to a trusted proxy."""
+    # the last one was added by the proxy itself
     forwarded = headers.get("x-forwarded-proto", "").rpartition(",")[2]
     return "https" if forwarded.strip().lower() == "https" else "http"

@@ -170,7 +170,7 @@ class _Pool:
 
 
 def most_connections() -> int:
-    """Returns how many connections leave enough of the process's files for everything else."""
+    """Returns the number of connections that leaves enough file descriptors for other files."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return _MAX_AUTOMATIC

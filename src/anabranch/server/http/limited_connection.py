@@ -38,7 +38,7 @@ class LimitedConnection(asyncio.Protocol):
     _is_collecting = False
     """Whether the body of a request is awaited whole before the work begins."""
     _rejected = False
-    """Whether the client has sent what is not a request: whatever else it sends is discarded."""
+    """Whether the client has sent an invalid request: all further bytes are discarded."""
     _discarded = 0
     _is_lost = False
     _is_held = False
@@ -145,8 +145,8 @@ class LimitedConnection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _time_out(self) -> None:
-        """Ends the connection if it has been waited for long enough: it is called when that may be
-        so, since requests put the time off without setting it anew.
+        """Closes the connection if its deadline has passed. Requests extend the deadline without
+        restarting the timer, so the timer may expire earlier.
         """
         deadline = self._deadline()
         left = self._keep_alive_seconds if deadline is None else deadline - time.monotonic()

@@ -1,5 +1,5 @@
-"""What the server answers outside the API: a page that says what it is, its health, its numbers,
-its OpenAPI document, and that some paths of lakeFS's enterprise edition are not here.
+"""Pages outside of the API: the home page, health, metrics, the OpenAPI document, and responses for
+paths of lakeFS's enterprise edition that are not implemented.
 """
 
 from __future__ import annotations

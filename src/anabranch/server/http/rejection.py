@@ -12,11 +12,11 @@ STATUS_LINES = {
     status: f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode()
     for status in range(100, 600)
 }
-"""How a response begins, by its status."""
+"""The status lines of responses."""
 
 
 def rejection(status: int, reason: str, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns a response as it is sent, with these headers and those that every rejection has."""
+    """Returns a serialized response with these headers and those of all rejections."""
     body = reason.encode()
     lines = [name + b": " + value for name, value in headers]
     lines += [

@@ -53,7 +53,7 @@ class RequestBody:
         self._error: Exception | None = None
         self._arrival: asyncio.Future[None] | None = None
         self.complete = False
-        """Whether nothing more of the body arrives, for whatever reason."""
+        """Whether nothing more of the body will arrive."""
 
     def feed(self, chunk: bytes) -> None:
         """Takes what has arrived."""

@@ -21,7 +21,7 @@ class Sink(Protocol):
     """The connection that a response is sent on."""
 
     def send_first(self, exchange: Exchange, response: Response, body: bytes) -> None:
-        """Sends the head of a response, and what is there of its body."""
+        """Sends the head of a response and the available part of its body."""
 
     async def send_more(self, body: bytes) -> None:
         """Sends more of the body, once the client has taken most of what was sent before."""
@@ -30,8 +30,8 @@ class Sink(Protocol):
 async def send_pieces(
     exchange: Exchange, response: Response, sink: Sink, pool: ThreadPool
 ) -> Response:
-    """Sends a response with pieces, and returns it; one that reports an error takes its place, and
-    is not sent yet, if the first piece cannot be read. Raises what breaks the body off.
+    """Sends a response with pieces, and returns it. If the first piece cannot be read, nothing is
+    sent, and the response for the error is returned. Raises errors that interrupt the body.
     """
     pieces = response.pieces or iter(())
     try:

@@ -51,10 +51,10 @@ def open_migration(
     names: frozenset[str],
     dry_run: bool,
 ) -> Iterator[Migration]:
-    """Gives the migration from the database at `url`, which is read as it is now; `secret` is
+    """Provides the migration from the database at `url`, of which a snapshot is read; `secret` is
     lakeFS's `auth.encrypt.secret_key`, if it is known.
 
-    Raises Invalid for settings that cannot be migrated to, and what the stores raise.
+    Raises Invalid for settings that cannot be migrated to, and the errors of the stores.
     """
     if "mem" in (settings.database.type, settings.blockstore.type):
         raise Invalid(

@@ -23,8 +23,8 @@ __all__ = ["recover_administrator"]
 def recover_administrator(settings: Settings, username: str = "") -> Recovered:
     """Returns a new credential of the administrator; see `Recovery.run`.
 
-    Raises NotFound where there is no installation, Invalid for settings other than those of the
-    installation's servers, and what the key-value store raises.
+    Raises NotFound if there is no installation, Invalid for settings that differ from those of the
+    installation's servers, and the errors of the key-value store.
     """
     _require_installation(settings)
     settings = with_keys(settings, secrets.token_bytes)

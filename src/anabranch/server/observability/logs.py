@@ -1,4 +1,4 @@
-"""What the server writes about itself: one line for each event, to standard error."""
+"""The log of the server: one line for each event, on standard error."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class _Json(logging.Formatter):
 
 
 def level_of(name: str) -> int:
-    """Returns the level that the settings call so."""
+    """Returns the level with a name of the settings."""
     return _LEVELS[name]
 
 
 def configure_logs(settings: Logging) -> None:
-    """Sends this process's logs to standard error, in the form and from the level asked for."""
+    """Sends this process's logs to standard error, with the format and level of the settings."""
     handler = logging.StreamHandler(sys.stderr)
     form = (
         _Json()
@@ -57,6 +57,6 @@ def configure_logs(settings: Logging) -> None:
     handler.setFormatter(form)
     level = level_of(settings.level)
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    # the HTTP server tells of its own comings and goings, which only its developers want
+    # uvicorn logs its starts and stops, which only matter to its developers
     logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))
     logging.getLogger("asyncio").setLevel(max(level, logging.WARNING))

@@ -1,10 +1,10 @@
-"""Several processes that serve one address: started, restarted when one dies, stopped together.
+"""Supervisor of several processes that serve one address: starts, restarts and stops them.
 
-Each has a listening socket of its own on the same port, and the system spreads connections over
-them (SO_REUSEPORT); on one shared socket, whichever process wakes first takes a whole burst. The
-parent keeps every socket open, so that connections wait while a process is replaced. Where the
+Each has a listening socket of its own on the same port, and the system distributes connections over
+them (SO_REUSEPORT); on one shared socket, the process that wakes first accepts a whole burst. The
+parent keeps all sockets open, so that connections wait while a process is replaced. If the
 replacement does not start, its socket is closed, so that the other processes get the connections,
-and the next one has a new socket, which takes connections only when that process listens on it.
+and the next one has a new socket, which accepts connections only when that process listens on it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from anabranch.server.process.sockets import bind_same
 __all__ = ["CANNOT_START", "supervise"]
 
 CANNOT_START = 3
-"""The exit status of a process whose stores or settings do not let it start."""
+"""The exit status of a process that its stores or settings prevent from starting."""
 
 STOP_SECONDS = 15
 PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15.0
 MAX_FAILED_STARTS = 3
-"""So often in a row may each process fail to start, while none serves, before it is given up."""
+"""How often in a row all processes may fail to start before the supervisor stops."""
 
 _log = logging.getLogger(__name__)
 _context = multiprocessing.get_context("spawn")
@@ -41,7 +41,7 @@ Work = Callable[[socket.socket, Connection], None]
 
 
 class _Worker:
-    """One of the processes, and those that replace it."""
+    """One of the processes, and its replacements."""
 
     def __init__(self, work: Work, listening: socket.socket) -> None:
         self._work = work
@@ -55,21 +55,21 @@ class _Worker:
 
     @property
     def serves(self) -> bool:
-        """Whether it answers requests."""
+        """Whether it accepts connections."""
         if not self._ready and self._said is not None and self._said.poll():
             self._ready = self._has_spoken()
         return self._ready and self._process is not None and self._process.is_alive()
 
     @property
     def events(self) -> list[Connection | int]:
-        """What becomes readable when it begins to serve or ends."""
+        """Connections and handles that become readable when it starts to serve or ends."""
         if self._process is None or self._said is None:
             return []
         said: list[Connection | int] = [] if self._ready else [self._said]
         return [*said, self._process.sentinel]
 
     def look(self, now: float) -> None:
-        """Notes whether it serves or has ended, and starts another when it is time."""
+        """Updates the state of the process, and starts a replacement when it is due."""
         if self._process is not None and not self._process.is_alive():
             self._ended(now)
         if self._process is None and now >= self._start_at:
@@ -78,11 +78,13 @@ class _Worker:
             self.failed_starts = 0
 
     def close_socket(self) -> None:
-        """Leaves its socket to the process alone."""
+        """Closes the parent's copy of its socket."""
         self._listening.close()
 
     def stop(self, deadline: float) -> None:
-        """Asks it to stop: after its start, since before it would not finish what waits for it."""
+        """Sends it a signal to stop, but not before its start, since it would not handle waiting
+        connections.
+        """
         if self._process is None or self._said is None:
             return
         if not self._ready:
@@ -90,7 +92,7 @@ class _Worker:
         self._process.terminate()
 
     def end(self, deadline: float) -> None:
-        """Waits for its end, and forces it after the deadline."""
+        """Waits for its end, and kills it after the deadline."""
         if self._process is None:
             return
         self._process.join(max(0.0, deadline - time.monotonic()))
@@ -120,7 +122,7 @@ class _Worker:
             self.failed_starts = 0
         else:
             self.failed_starts += 1
-            # bound before the other is closed, so that the port stays ours
+            # bound before the other is closed, so that no other program gets the port
             fresh = bind_same(self._listening)
             self._listening.close()
             self._listening = fresh
@@ -128,7 +130,7 @@ class _Worker:
         self._start_at = now + pause
 
     def _has_spoken(self) -> bool:
-        """Returns whether it has said that it serves; the end of a pipe is readable, too."""
+        """Returns whether it has reported that it serves; the end of a pipe is readable, too."""
         try:
             return bool(self._said and self._said.poll() and self._said.recv_bytes())
         except (EOFError, OSError):
@@ -137,9 +139,9 @@ class _Worker:
 
 def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[], None]) -> None:
     """Runs `work`, which must be picklable, in a process for each socket, until a signal to stop.
-    Each sends something when it serves; then `announce` is called. The sockets are closed.
+    Each sends a message when it serves; then `announce` is called. The sockets are closed.
 
-    A process that ends is replaced, after a pause that grows with each start that fails. Raises
+    A process that ends is replaced, after a pause that grows with each failed start. Raises
     Busy if one cannot be started at first, or if later none serves and none can be started.
     """
     stopping = threading.Event()
@@ -157,7 +159,7 @@ def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[
                 announce()
             if _hopeless(workers, serving, announced=announced):
                 raise Busy(
-                    "the server ends: its workers cannot be started",
+                    "the server stops: its workers cannot be started",
                     kind="workers_cannot_start",
                     hint="The log says why each of them has ended.",
                 )
@@ -175,7 +177,7 @@ def _hopeless(workers: Sequence[_Worker], serving: int, *, announced: bool) -> b
 
 def _stop(workers: Sequence[_Worker]) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    # first, else the system keeps accepting connections that no process would answer
+    # first, otherwise the system would accept connections that no process serves
     for worker in workers:
         worker.close_socket()
     for worker in sorted(workers, key=lambda worker: not worker.serves):

@@ -19,10 +19,10 @@ __all__ = ["open_blocks", "presigned_seconds"]
 
 
 def open_blocks(blockstore: Blockstore) -> BlockStore:
-    """Returns the store, opened, without a request to an object store. Credentials that are not in
-    the settings come from where the tools of the store's maker look for them.
+    """Opens the store, without a request to an object store. Credentials that are not in the
+    settings are looked up as by the vendor's tools.
 
-    Raises Invalid for settings it cannot be opened with, and what the store raises.
+    Raises Invalid for invalid settings, and the errors of the store.
     """
     if blockstore.type == "mem":
         return MemoryBlocks(pre_signed=blockstore.local.pre_signed)

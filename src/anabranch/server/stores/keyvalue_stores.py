@@ -26,8 +26,8 @@ __all__ = [
 
 
 class Migrated(NamedTuple):
-    """What a migration did: the schema's version before, None for a new database, and now; both
-    None where there is nothing to migrate.
+    """The result of a migration: the version of the schema before, None for a new database, and
+    after; both are None if the store has no schema.
     """
 
     before: int | None
@@ -35,14 +35,12 @@ class Migrated(NamedTuple):
 
 
 def is_on_this_machine(database: Database) -> bool:
-    """Returns whether the store is on this machine, so that a look-up need not be waited for."""
+    """Returns whether the store is on this machine, so that look-ups take microseconds."""
     return database.type != "postgres"
 
 
 def open_keyvalue(database: Database) -> KeyValueStore:
-    """Returns the store, opened. Raises Invalid for settings it cannot be opened with, and what
-    the store raises.
-    """
+    """Opens the store. Raises Invalid for invalid settings, and the errors of the store."""
     if database.type == "mem":
         return MemoryStore()
     if database.type == "local":
@@ -78,7 +76,7 @@ def connection_string(database: Database) -> str:
     url = database.postgres.connection_string.reveal()
     if not url:
         raise Invalid(
-            "database.type is postgres, which needs database.postgres.connection_string beside it",
+            "database.type is postgres, which also needs database.postgres.connection_string",
             kind="invalid_settings",
             hint="Write it like postgres://user:password@host:5432/database.",
         )

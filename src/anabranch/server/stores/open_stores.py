@@ -1,6 +1,4 @@
-"""Long jobs over the stores of a server's settings, in a process beside its servers or without
-them.
-"""
+"""Stores of a server's settings, opened for a long job in a process of its own."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Stores", "open_collector", "open_restorer", "open_stores"]
 
 _MARKS = "gc"
-"""The folder of what a run leaves for later ones, in the folder of the cache."""
+"""The folder of address indexes, which runs keep for later runs, in the cache folder."""
 
 
 class Stores(NamedTuple):
-    """The core, and the blocks beneath it."""
+    """The core, and the block store that it uses."""
 
     core: Core
     blocks: BlockStore
