@@ -4,8 +4,8 @@
         lake.repositories.create("sea", "local://sea")
 
 The folder has `metadata/` (references and staging, in SQLite), `block/` (objects and tables) and
-`cache/`, as a server's data folder by default. Any number of processes, including servers, may have
-it open.
+`cache/`, like a server's data folder by default. Several processes, including servers, can open it
+at the same time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CACHE_BYTES = 1 << 30
 
 
 class Lake(Catalog):
-    """A catalog and its long-running jobs over two stores, which `close` closes."""
+    """A catalog and its long-running jobs over two stores; `close` also closes the stores."""
 
     images: OpenImages
 
@@ -102,16 +102,15 @@ class Lake(Catalog):
         verify: Verify = "sample",
         force: bool = False,
     ) -> Imported:
-        """Brings what a listing names onto a branch by one commit, in this process: files of
-        Parquet, ORC or CSV, whatever gives an Arrow stream, or with `inventory` the place of an S3
-        Inventory, of which the keys that begin with `prefix` are taken. For the others, see
-        ListingRequest.
+        """Imports the objects of a listing to a branch in this process, by one commit. `listing` is
+        Parquet, ORC or CSV files or an object with an Arrow stream; if `inventory`, it is the path
+        or address of an S3 Inventory, of which the keys that begin with `prefix` are imported. The
+        other parameters are those of ListingRequest.
 
-        Raises NotFound for missing files and an empty listing, Invalid for what can be no
-        listing, for rows that can be no objects, for a sample with rows that do not name an object
-        as it is stored (kind unverified_rows), and without the libraries that it needs, Corrupt
-        for files that cannot be read, DirtyBranch, ReadOnlyRepository without `force`. The branch
-        is then as it was.
+        Raises NotFound for missing files and an empty listing, Invalid for an unsupported source,
+        for invalid rows, for a sample that differs from the store (kind unverified_rows), and if a
+        required library is not installed, Corrupt for files that cannot be read, DirtyBranch,
+        ReadOnlyRepository unless `force`. The branch is then unchanged.
         """
         request = ListingRequest(
             branch=branch,
@@ -128,9 +127,9 @@ class Lake(Catalog):
             self.core, self.blocks, repository, request, listing, inventory=inventory, prefix=prefix
         )
 
-    def before_close(self, act: Callable[[], object]) -> None:
+    def before_close(self, callback: Callable[[], object]) -> None:
         """Registers a callback that `close` runs first, while the stores are still open."""
-        self._before_close.callback(act)
+        self._before_close.callback(callback)
 
     def close(self) -> None:
         """Interrupts running imports, builds and tasks, finishes requests in flight, and closes the
@@ -165,7 +164,9 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
     database = root / "metadata" / DATABASE_FILE
     require_database(database, [root / "keys" / name for name in KEY_FILES])
     make_private_folder(database.parent)
-    keyvalue = SQLiteStore(database)  # before the keys, whose presence proves that it existed
+    keyvalue = SQLiteStore(
+        database
+    )  # before the keys: keys without a database prove that it was lost
     signing = load_or_create_key(root / "keys" / "signing", secrets.token_bytes)
     lake = Lake(
         keyvalue,

@@ -1,4 +1,4 @@
-"""The flights example on a real server, from beginning to end."""
+"""The flights example on a real server, all steps."""
 
 from __future__ import annotations
 
@@ -12,41 +12,40 @@ DECEMBER = "flights/month=12/flights.parquet"
 
 
 @pytest.mark.timeout(180)
-def test_the_story_is_told_to_its_end(tmp_path):
+def test_example_runs_all_steps(tmp_path):
     with running_server(tmp_path) as server:
-        story = flights.FlightsStory(server.url, *server.auth)
-        assert not story.is_told()
+        example = flights.FlightsExample(server.url, *server.auth)
+        assert not example.exists()
         reported = []
-        flights.play(story, lambda line, seconds: reported.append((line, seconds)))
-        assert [line.partition(":")[0] for line, _ in reported] == [
-            title for title, _ in story.steps()
-        ]
+        flights.run_steps(example, lambda line, seconds: reported.append((line, seconds)))
+        titles = [title for title, _ in example.steps()]
+        assert [line.partition(":")[0] for line, _ in reported] == titles
         assert all(seconds >= 0 for _, seconds in reported)
-        assert story.is_told()
-        check_what_it_left(story)
-        check_that_it_notices_what_is_wrong(story)
+        assert example.exists()
+        check_results(example)
+        check_that_wrong_data_raise(example)
 
 
-def check_what_it_left(story):
-    """Looks at the result without the story's own eyes."""
-    assert [change.path for change in story.main.uncommitted()] == []
-    messages = [commit.message for commit in story.main.log()]
+def check_results(example):
+    """Checks the results independently of the example's own checks."""
+    assert [change.path for change in example.main.uncommitted()] == []
+    messages = [commit.message for commit in example.main.log()]
     assert messages[0] == "Merge 'only-newark' into 'main'"
     assert messages[-2:] == ["All flights of 2013", "Repository created"]
     assert len([message for message in messages if message.startswith("Merge ")]) == 4
     december = pd.read_parquet(
-        f"lakefs://{flights.REPOSITORY}/v1/{DECEMBER}", storage_options=story.options
+        f"lakefs://{flights.REPOSITORY}/v1/{DECEMBER}", storage_options=example.options
     )
     assert set(december["origin"]) == {"EWR"}
     everything = pd.read_parquet(
-        f"lakefs://{flights.REPOSITORY}/main~4/{DECEMBER}", storage_options=story.options
+        f"lakefs://{flights.REPOSITORY}/main~4/{DECEMBER}", storage_options=example.options
     )
     assert set(everything["origin"]) == {"EWR", "JFK", "LGA"}
 
 
-def check_that_it_notices_what_is_wrong(story):
-    wrong = story.months[12].assign(dep_delay=0.0)
-    story.write("main", 12, wrong)
-    with pytest.raises(flights.StoryError, match="month=12"):
-        story.check("main", story.months)
-    story.check("v1", story.months)
+def check_that_wrong_data_raise(example):
+    wrong = example.months[12].assign(dep_delay=0.0)
+    example.write("main", 12, wrong)
+    with pytest.raises(flights.ExampleError, match="month=12"):
+        example.check("main", example.months)
+    example.check("v1", example.months)

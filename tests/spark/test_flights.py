@@ -17,7 +17,7 @@ from lakefs.client import Client
 from support.garbage import aged
 
 import anabranch.spark
-from anabranch.examples.flights import BEYOND_BELIEF, ROWS
+from anabranch.examples.flights import MAX_DELAY, ROWS
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.testing.lake import lake_of
@@ -80,16 +80,16 @@ def test_write_correct_collect_and_export(
     objects = anabranch.spark.objects(spark, source, name, "main", prefix="flights/")
     assert objects.where("path LIKE '%.parquet'").count() == len(flights.groupby(DAYS))
 
-    wrong = (flights["month"] == 1) & (flights["dep_delay"] > BEYOND_BELIEF)
+    wrong = (flights["month"] == 1) & (flights["dep_delay"] > MAX_DELAY)
     expected = flights[~wrong]
     assert 0 < wrong.sum() < 100
     with anabranch.spark.transaction(spark, source, name, "main") as branch:
         path = f"s3a://{name}/{branch}/flights"
-        bad = spark.read.parquet(path).where(f"month = 1 AND dep_delay > {BEYOND_BELIEF}")
+        bad = spark.read.parquet(path).where(f"month = 1 AND dep_delay > {MAX_DELAY}")
         days = [row["day"] for row in bad.select("day").distinct().collect()]
         for day in days:
             good = table.where(
-                f"month = 1 AND day = {day} AND (dep_delay IS NULL OR dep_delay <= {BEYOND_BELIEF})"
+                f"month = 1 AND day = {day} AND (dep_delay IS NULL OR dep_delay <= {MAX_DELAY})"
             )
             partition = f"{path}/month=1/day={day}"
             good.drop(*DAYS).coalesce(1).write.mode("overwrite").parquet(partition)

@@ -1,1 +1,1 @@
-"""Stories that show what Anabranch does; each is a program of its own, too."""
+"""Examples of Anabranch's features; each can also be run as a program."""

@@ -1,8 +1,8 @@
 """Generated histories: commit graphs without objects, for tests of algorithms on history.
 
-A `History` replaces a commit store: the algorithms of `versioning` take its `read`, which counts
-its calls. Each generator takes its source of randomness as a parameter; equal seeds give equal
-commits with equal ids.
+A `History` replaces a commit store: its `read` is passed to the algorithms of `versioning`, and
+counts its calls. Each generator takes its source of randomness as a parameter; equal seeds give
+equal commits with equal ids.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class History:
 
 
 def linear_history(length: int, label: str = "linear") -> History:
-    """Returns `length` commits in one line."""
+    """Returns a chain of `length` commits."""
     history = History(label)
     parents: tuple[str, ...] = ()
     for _ in range(length):
@@ -89,22 +89,22 @@ def criss_cross_history(rounds: int, label: str = "criss-cross") -> History:
 def random_history(random: Random, size: int, label: str) -> History:
     """Returns a history of at least `size` commits with one initial commit.
 
-    Also random are how often it branches, merges (two or three parents) and criss-crosses, and
-    whether its clock is steady, stands still for a while or jumps back.
+    The frequencies of branches, merges (two or three parents) and criss-cross merges are random. So
+    is the clock of creation dates: steady, with equal dates, or running backwards.
     """
     history = History(label)
-    tick = random.choice((_steady, _standing, _jumping))
+    tick = random.choice((_steady_clock, _slow_clock, _jumping_clock))
     tips = [history.add()]
-    likelihoods = [random.random() for _ in _GROWTHS]
+    weights = [random.random() for _ in _STEPS]
     while len(history.ids) < size:
-        (grow,) = random.choices(_GROWTHS, likelihoods)
-        grow(random, history, tips, lambda: tick(random, len(history.ids)))
+        (step,) = random.choices(_STEPS, weights)
+        step(random, history, tips, lambda: tick(random, len(history.ids)))
     return history
 
 
 def _extend(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
-    where = random.randrange(len(tips))
-    tips[where] = history.add(tips[where], creation_date=now())
+    index = random.randrange(len(tips))
+    tips[index] = history.add(tips[index], creation_date=now())
 
 
 def _branch(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
@@ -114,12 +114,12 @@ def _branch(random: Random, history: History, tips: list[str], now: Callable[[],
 def _merge(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
     # any older commit may be merged, even an ancestor: except for squashes, lakeFS always makes a
     # merge commit and never fast-forwards a branch
-    where = random.randrange(len(tips))
-    sources = _others(random, history.ids, tips[where], random.choice((1, 1, 1, 2)))
-    tips[where] = history.add(tips[where], *sources, creation_date=now())
+    index = random.randrange(len(tips))
+    sources = _others(random, history.ids, tips[index], random.choice((1, 1, 1, 2)))
+    tips[index] = history.add(tips[index], *sources, creation_date=now())
 
 
-def _cross(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
+def _criss_cross(random: Random, history: History, tips: list[str], now: Callable[[], int]) -> None:
     if len(tips) > 1:
         left, right = random.sample(range(len(tips)), 2)
         if tips[left] != tips[right]:
@@ -135,16 +135,16 @@ def _others(random: Random, ids: Sequence[str], one: str, count: int) -> list[st
     return random.sample(candidates, min(count, len(candidates)))
 
 
-_GROWTHS = (_extend, _branch, _merge, _cross)
+_STEPS = (_extend, _branch, _merge, _criss_cross)
 
 
-def _steady(random: Random, number: int) -> int:
+def _steady_clock(random: Random, number: int) -> int:
     return FIRST_DATE + 60 * number + random.randrange(60)
 
 
-def _standing(random: Random, number: int) -> int:
+def _slow_clock(random: Random, number: int) -> int:
     return FIRST_DATE + number // random.randint(1, 6)
 
 
-def _jumping(random: Random, number: int) -> int:
+def _jumping_clock(random: Random, number: int) -> int:
     return FIRST_DATE + number + random.randint(-10, 10)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for histories, apart from `histories`, which needs no Hypothesis."""
+"""Hypothesis strategies for histories; `histories` does not depend on Hypothesis."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["histories"]
 def histories(draw: st.DrawFn, max_size: int = 12) -> History:
     """Draws a history of 1 to `max_size` commits, with one initial commit.
 
-    Every other commit has one to three of the earlier ones as parents, any of them, so every
-    connected shape comes up; dates repeat and run backwards. It shrinks towards a short line.
+    Every other commit has one to three parents among the previous six commits. Dates repeat and run
+    backwards. It shrinks towards a short chain.
     """
     history = History("drawn")
     history.add(creation_date=FIRST_DATE)
     for number in range(1, draw(st.integers(1, max_size))):
-        back = st.integers(1, min(number, 6))
-        steps = draw(st.lists(back, min_size=1, max_size=3, unique=True))
+        distance = st.integers(1, min(number, 6))
+        distances = draw(st.lists(distance, min_size=1, max_size=3, unique=True))
         date = FIRST_DATE + draw(st.integers(0, 3))
         nanos = draw(st.sampled_from((0, 1, 999_999_999)))
-        parents = [history.ids[number - step] for step in steps]
+        parents = [history.ids[number - distance] for distance in distances]
         history.add(*parents, creation_date=date, nanos=nanos)
     return history

@@ -44,7 +44,7 @@ def lake_in(
 
 
 def lake_of(folder: str | os.PathLike[str], database: str = "") -> Lake:
-    """Returns the lake of a server over `folder` and, if named, a PostgreSQL database."""
+    """Opens the lake of a server with data in `folder` and, if named, in a PostgreSQL database."""
     if not database:
         return open_lake(folder)
     from anabranch.keyvalue.postgres.store import PostgresStore  # noqa: PLC0415  an extra

@@ -1,4 +1,4 @@
-"""A model of a repository as plain dictionaries, with which tests compare versioning."""
+"""A model of a repository in plain dictionaries, with which tests compare versioning."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ModelBranch:
         self.objects[path] = body
 
     def delete(self, path: str) -> None:
-        """Removes an object, if there is one."""
+        """Removes an object, if it exists."""
         self.objects.pop(path, None)
 
     def reset(self, kind: str, path: str) -> None:
@@ -53,7 +53,7 @@ class ModelBranch:
                     self.objects[name] = self.head.objects[name]
 
     def listing(self, delimiter: str) -> list[str]:
-        """Returns paths and common prefixes in the order of their bytes."""
+        """Returns paths and common prefixes, sorted by their bytes."""
         names = {
             path.split(delimiter)[0] + delimiter if delimiter and delimiter in path else path
             for path in self.objects
@@ -79,11 +79,11 @@ class ModelRepository:
         self.tags: dict[str, ModelCommit] = {}
 
     def knows(self, name: str) -> bool:
-        """Whether there is a branch or a commit of that name."""
+        """Whether a branch or a commit has this name."""
         return name in self.branches or name in self.commits
 
     def resolve(self, name: str) -> ModelCommit:
-        """Returns the commit of that id, or the head of that branch."""
+        """Returns the commit with this id, or the head of the branch with this name."""
         return self.branches[name].head if name in self.branches else self.commits[name]
 
     def commit(self, branch: str, commit_id: str) -> None:
@@ -98,14 +98,14 @@ class ModelRepository:
 
     def ancestors(self, commit: ModelCommit) -> set[str]:
         """Returns the ids of a commit and of all its ancestors."""
-        found: set[str] = set()
+        visited: set[str] = set()
         pending = [commit.id]
         while pending:
-            name = pending.pop()
-            if name not in found:
-                found.add(name)
-                pending.extend(self.commits[name].parents)
-        return found
+            commit_id = pending.pop()
+            if commit_id not in visited:
+                visited.add(commit_id)
+                pending.extend(self.commits[commit_id].parents)
+        return visited
 
     def common_ancestors(self, left: ModelCommit, right: ModelCommit) -> set[str]:
         """Returns the ids of all common ancestors."""

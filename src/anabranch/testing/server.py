@@ -1,4 +1,4 @@
-"""A real server for tests: a separate process on a free port, with an administrator."""
+"""A server for tests: a separate process on a free port, with an administrator."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _GRACE_SECONDS = 30
 
 
 class Server(NamedTuple):
-    """A server that runs: where it is, who its administrator is, its (first) process, the file
-    with its log, and what the storage namespaces of repositories that tests make begin with.
+    """A running server: its address, its administrator's key pair, its (parent) process, its log
+    file, and the prefix of storage namespaces for repositories of tests.
     """
 
     url: str
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
     @property
     def pid(self) -> int:
-        """The id of its process, with several workers that of their parent."""
+        """The id of its process; with several workers, of their parent."""
         return self.process.pid
 
     @property
@@ -91,19 +91,17 @@ def running_server(
     within: Sequence[str] = (),
     source: Path | None = None,
 ) -> Iterator[Server]:
-    """Runs a server over the folder `data` and gives it when it listens; stops it afterwards.
+    """Runs a server over the folder `data`, yields it when it listens, and stops it afterwards.
 
-    `database` is the connection string of a migrated PostgreSQL database, which takes SQLite's
-    place; `env` is added to the environment; `within` is a command that the server's own is given
-    to, to run in its place; `source` is the folder of the package, by default of this one. Raises
-    AssertionError with its own words if it does not start.
+    `database` is the connection string of a migrated PostgreSQL database, used instead of SQLite;
+    `env` is added to the environment; `within` is a command that runs the server's command, which
+    is appended to it; `source` is the folder of the package, by default of this one. Raises
+    AssertionError with the server's log if it does not start.
     """
-    folder_of_package = str(source or Path(anabranch.__file__).parent.parent)
+    package_folder = str(source or Path(anabranch.__file__).parent.parent)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")},
-        "PYTHONPATH": os.pathsep.join(
-            filter(None, [folder_of_package, os.environ.get("PYTHONPATH")])
-        ),
+        "PYTHONPATH": os.pathsep.join(filter(None, [package_folder, os.environ.get("PYTHONPATH")])),
         "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
@@ -139,8 +137,8 @@ def running_server(
 
 
 def shared_environment(folder: Path) -> dict[str, str]:
-    """Returns the variables that servers on one database need besides, where each has a data
-    folder of its own: the keys, and the place of the objects, which is `block` in `folder`.
+    """Returns the environment variables that servers with one database and separate data folders
+    must share: the keys, and the path of the objects, which is `block` in `folder`.
     """
     return {
         "ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(folder / "block"),
@@ -160,7 +158,7 @@ def _command(pid: int) -> bytes:
 def _address(process: subprocess.Popen[str]) -> str:
     """Returns the address that a starting server prints, empty if it exits instead."""
     for line in process.stdout or ():
-        _, found, address = line.partition(_LISTENING)
-        if found:
+        _, separator, address = line.partition(_LISTENING)
+        if separator:
             return address.strip()
     return ""

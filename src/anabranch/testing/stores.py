@@ -26,25 +26,25 @@ Before = Callable[[str, str], None]
 
 def fail_at(operation: str, number: int, error: Exception) -> Before:
     """Returns a `before` that raises the error at the n-th (from 1) step of this name."""
-    left = number
+    remaining = number
 
     def before(step: str, _subject: str) -> None:
-        nonlocal left
+        nonlocal remaining
         if step == operation:
-            left -= 1
-            if left == 0:
+            remaining -= 1
+            if remaining == 0:
                 raise error
 
     return before
 
 
 class FaultyBlocks:
-    """A `BlockStore` that does what another does, unless `before` raises."""
+    """A `BlockStore` that passes calls to another, unless `before` raises."""
 
     def __init__(self, store: BlockStore, before: Before) -> None:
         self.config = store.config
         self.sources = store.sources
-        self.checked: CheckedReads | None = None  # so that every read goes by `before`
+        self.checked: CheckedReads | None = None  # so that `before` is called for every read
         self.quarantine: Quarantine | None = None
         if store.quarantine is not None:
             self.quarantine = FaultyQuarantine(store.quarantine, self._before)
@@ -174,7 +174,7 @@ class FaultyBlocks:
         self.store.close()
 
     def _before(self, operation: str, subject: str) -> None:
-        self.before(operation, subject)  # which may have been changed
+        self.before(operation, subject)  # looked up at each call: tests replace it
 
     def _chunks(self, address: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -183,7 +183,7 @@ class FaultyBlocks:
 
 
 class FaultyQuarantine:
-    """A `Quarantine` that does what another does, one block at a time, unless `before` raises."""
+    """A `Quarantine` that passes calls to another, one block at a time, unless `before` raises."""
 
     def __init__(self, quarantine: Quarantine, before: Before) -> None:
         self.quarantine = quarantine

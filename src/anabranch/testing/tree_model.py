@@ -1,6 +1,6 @@
-"""A model of trees as plain dictionaries, with which tests compare the kernel's.
+"""A model of trees in plain dictionaries, with which tests compare the kernel's trees.
 
-Two values are equal if their identities, the first halves, are equal.
+Values are pairs of identity and data. Two values are equal if their identities are equal.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def compare(dest: Records, source: Records, base: Records) -> list[Row]:
 def merged(
     dest: Records, source: Records, base: Records, strategy: str
 ) -> tuple[Records, list[bytes]]:
-    """Returns the result of a three-way merge, and the conflicting keys, which it keeps."""
+    """Returns the result of a three-way merge, which keeps the values of `dest` at conflicting
+    keys, and these keys.
+    """
     rows = compare(dest, source, base)
     taken = [
         (key, theirs)
@@ -74,34 +76,36 @@ def merged(
 
 
 def common_prefix(key: bytes, prefix: bytes, delimiter: bytes) -> bytes | None:
-    """Returns the common prefix that a key belongs to, None if it is listed by itself."""
-    found = key.find(delimiter, len(prefix)) if delimiter else -1
-    return None if found < 0 else key[: found + len(delimiter)]
+    """Returns the common prefix of a key in a listing, None if the key is listed itself."""
+    index = key.find(delimiter, len(prefix)) if delimiter else -1
+    return None if index < 0 else key[: index + len(delimiter)]
 
 
-def _shown(keys: Iterable[bytes], prefix: bytes, after: bytes, delimiter: bytes) -> Iterator[bytes]:
+def _page_keys(
+    keys: Iterable[bytes], prefix: bytes, after: bytes, delimiter: bytes
+) -> Iterator[bytes]:
     """Yields the keys of a page; an `after` that is a common prefix skips its members."""
     is_prefix = after.startswith(prefix) and common_prefix(after, prefix, delimiter) == after
     for key in sorted(keys):
-        passed = key <= after or (is_prefix and key.startswith(after))
-        if key.startswith(prefix) and not passed:
+        skipped = key <= after or (is_prefix and key.startswith(after))
+        if key.startswith(prefix) and not skipped:
             yield key
 
 
 def listing(records: Records, prefix: bytes, after: bytes, delimiter: bytes) -> list[Item]:
     """Returns the items of a listing; None in place of a value marks a common prefix."""
     items: dict[bytes, Value | None] = {}
-    for key in _shown(records, prefix, after, delimiter):
+    for key in _page_keys(records, prefix, after, delimiter):
         shared = common_prefix(key, prefix, delimiter)
         items[shared or key] = None if shared else records[key]
     return list(items.items())
 
 
 def rolled_up(rows: list[Row], prefix: bytes, after: bytes, delimiter: bytes) -> list[Row]:
-    """Returns the rows of a page, those under a common prefix as one."""
+    """Returns the rows of a page; the rows under a common prefix become one row."""
     by_key = {row[1]: row for row in rows}
-    shown: dict[bytes, Row] = {}
-    for key in _shown(by_key, prefix, after, delimiter):
+    page: dict[bytes, Row] = {}
+    for key in _page_keys(by_key, prefix, after, delimiter):
         shared = common_prefix(key, prefix, delimiter)
-        shown[shared or key] = ("prefix_changed", shared, None, None) if shared else by_key[key]
-    return list(shown.values())
+        page[shared or key] = ("prefix_changed", shared, None, None) if shared else by_key[key]
+    return list(page.values())

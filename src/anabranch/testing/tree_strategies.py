@@ -1,7 +1,7 @@
 """Hypothesis strategies for the records of trees, and for changes to them.
 
-There are few keys, so that changes collide. Some keys always end a range, so that a tree of a
-hundred records has many ranges; some values fill a block.
+There are few keys, so that changes often have the same key. Some keys always end a range, so that a
+tree of a hundred records has many ranges; some values fill a block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CUTS = (
     *(b"c/285541", b"c/68650", b"c/72042", b"c/76734"),
     *(b"d/137456", b"d/139234", b"d/25812", b"d/54416"),
 )
-"""Keys that end ranges: FNV-1a, 64 bits, of each is a multiple of 50,000."""
+"""Keys that end ranges: their 64-bit FNV-1a hashes are multiples of 50,000."""
 
 _OTHERS = (
     *(folder + tail for folder in (b"a", b"b", b"c", b"d") for tail in (b"", b"/", b"//", b"0")),
@@ -67,21 +67,21 @@ delimiters = st.sampled_from((b"", b"/", b"//", b"/x", b"2", b"\xff"))
 
 @st.composite
 def records(draw: st.DrawFn) -> Records:
-    """Draws records: one byte decides about each key. Half of the draws have nearly all keys."""
+    """Draws records, with a random byte for each key. Half of the draws have nearly all keys."""
     dense = draw(st.booleans())
-    lot = draw(st.binary(min_size=len(KEYS), max_size=len(KEYS)))
+    choices = draw(st.binary(min_size=len(KEYS), max_size=len(KEYS)))
     return {
         key: value(key, byte // 8 % 3)
-        for key, byte in zip(KEYS, lot, strict=True)
+        for key, byte in zip(KEYS, choices, strict=True)
         if (byte % 8 != 0 if dense else byte % 8 == 1)
     }
 
 
 @st.composite
-def changes(draw: st.DrawFn, most: int = 20) -> Changes:
+def changes(draw: st.DrawFn, max_size: int = 20) -> Changes:
     """Draws changes, sorted by key; some have no effect."""
     versions = st.one_of(st.none(), st.integers(0, 3))
-    chosen = draw(st.dictionaries(keys, versions, max_size=most))
+    chosen = draw(st.dictionaries(keys, versions, max_size=max_size))
     return [
         (key, None if version is None else value(key, version, 1))
         for key, version in sorted(chosen.items())
@@ -89,5 +89,5 @@ def changes(draw: st.DrawFn, most: int = 20) -> Changes:
 
 
 def pieces(length: int) -> st.SearchStrategy[list[int]]:
-    """Draws the sizes of the chunks in which `length` items are passed on."""
+    """Draws the sizes of the chunks that `length` items are divided into."""
     return st.lists(st.integers(1, max(1, length)), min_size=1)

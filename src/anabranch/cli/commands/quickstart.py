@@ -30,7 +30,7 @@ _LISTENING = "listening on "
 def _run(call: Call) -> int:
     arguments, output = call.arguments, call.output
     with _server(arguments.data, arguments.listen) as (process, url):
-        _play(call, url)
+        _run_example(call, url)
         for line in _directions(url, arguments.data):
             output.line(line)
         if arguments.exit:
@@ -43,7 +43,7 @@ def _run(call: Call) -> int:
             return 0
 
 
-def _play(call: Call, url: str) -> None:
+def _run_example(call: Call, url: str) -> None:
     """Creates the sample repository, unless the folder already has it."""
     output = call.output
     try:
@@ -55,16 +55,16 @@ def _play(call: Call, url: str) -> None:
             f"the sample repository needs a missing package: {error.name}",
             hint="pip install 'anabranch[sample]'",
         ) from error
-    story = flights.FlightsStory(url, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
-    if story.is_told():
+    example = flights.FlightsExample(url, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
+    if example.exists():
         output.line(f"The sample repository {flights.REPOSITORY} already exists.")
         return
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
-        flights.play(story, lambda line, took: output.line(f"  {took:6.2f} s  {line}"))
-    except (flights.StoryError, LakeFSException) as error:
+        flights.run_steps(example, lambda line, seconds: output.line(f"  {seconds:6.2f} s  {line}"))
+    except (flights.ExampleError, LakeFSException) as error:
         raise Failure(f"creating the sample repository failed: {error}") from error
-    output.line(f"  {time.perf_counter() - began:6.2f} s  in all")
+    output.line(f"  {time.perf_counter() - start:6.2f} s  in total")
 
 
 def _directions(url: str, data: str) -> Iterator[str]:
