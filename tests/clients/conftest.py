@@ -27,7 +27,7 @@ class Sandbox:
         self.id = repository
 
     def put(self, path, content=b"content", branch="main"):
-        """Uploads an object and returns what the server says of it."""
+        """Uploads an object and returns its stat."""
         return self.sdk.objects_api.upload_object(self.id, branch, path, content=content)
 
     def get(self, path, ref="main"):
@@ -72,8 +72,8 @@ def _refused(status, message=""):
     with pytest.raises(ApiException) as caught:
         yield caught
     assert caught.value.status == status, caught.value.body
-    told = json.loads(caught.value.body)
-    assert message in told["message"]
+    response = json.loads(caught.value.body)
+    assert message in response["message"]
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def sdk(server, make_sdk):
 
 @pytest.fixture
 def credentials(server):
-    """What the wrapper and the file system are given to reach the server."""
+    """Settings of the wrapper and the file system."""
     # it keeps file systems by address, and a server may have the port of an earlier one
     LakeFSFileSystem.clear_instance_cache()
     return {
@@ -118,7 +118,7 @@ def client(credentials):
 
 @pytest.fixture
 def fresh():
-    """The name of a repository that nobody has."""
+    """The name of a repository that does not exist."""
     return f"repository-{uuid.uuid4().hex}"
 
 
@@ -148,7 +148,7 @@ def clients_bin():
 
 @pytest.fixture(scope="session")
 def aws_environment(server):
-    """Variables by which Amazon's libraries, and those that follow them, find the server."""
+    """Environment variables of the server for Amazon's libraries and compatible ones."""
     return {
         "AWS_ENDPOINT_URL": server.url,
         "AWS_ACCESS_KEY_ID": server.access_key_id,

@@ -31,8 +31,8 @@ def files(fs, base):
         assert file.readlines() == ["é\n", "b\n"]
     fs.touch(f"{base}/empty")
     assert fs.info(f"{base}/empty")["size"] == 0
-    told = fs.info(f"{base}/a b")
-    assert (told["size"], told["type"], told["ETag"][:2]) == (7, "file", '"9')
+    response = fs.info(f"{base}/a b")
+    assert (response["size"], response["type"], response["ETag"][:2]) == (7, "file", '"9')
     assert abs(fs.modified(f"{base}/a b") - dt.datetime.now(dt.UTC)).seconds < 60
     try:
         fs.cat_file(f"{base}/none")

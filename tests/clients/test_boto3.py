@@ -33,20 +33,22 @@ def lake(repo, s3):
 
 def test_an_object_has_the_checksum_that_boto3_computes_unasked(s3, repo):
     body = b"depth\n10935\n"
-    told = s3.put_object(Bucket=repo.id, Key="main/depth.csv", Body=body)
-    assert told["ChecksumCRC32"] == base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
-    assert told["ETag"] == f'"{hashlib.md5(body).hexdigest()}"'
+    result = s3.put_object(Bucket=repo.id, Key="main/depth.csv", Body=body)
+    assert result["ChecksumCRC32"] == base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+    assert result["ETag"] == f'"{hashlib.md5(body).hexdigest()}"'
     got = s3.get_object(Bucket=repo.id, Key="main/depth.csv")
     assert got["Body"].read() == body
-    assert got["ETag"] == told["ETag"]
+    assert got["ETag"] == result["ETag"]
     assert got["ContentLength"] == len(body)
     assert repo.get("depth.csv") == body
 
 
 @pytest.mark.parametrize("algorithm", ["CRC32", "SHA1", "SHA256"])
 def test_checksums_that_are_asked_for(s3, repo, algorithm):
-    told = s3.put_object(Bucket=repo.id, Key="main/a", Body=b"content", ChecksumAlgorithm=algorithm)
-    assert told[f"Checksum{algorithm}"]
+    result = s3.put_object(
+        Bucket=repo.id, Key="main/a", Body=b"content", ChecksumAlgorithm=algorithm
+    )
+    assert result[f"Checksum{algorithm}"]
 
 
 @pytest.mark.parametrize("when", ["when_supported", "when_required"])

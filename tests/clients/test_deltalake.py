@@ -38,7 +38,7 @@ def depths(table):
 
 @pytest.fixture(scope="module")
 def storage(server):
-    """What deltalake is told of the server; conditional puts are its own default."""
+    """Settings of deltalake; conditional puts are its default."""
     return {
         "AWS_ENDPOINT_URL": server.url,
         "AWS_ACCESS_KEY_ID": server.access_key_id,

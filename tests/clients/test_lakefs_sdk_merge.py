@@ -114,10 +114,10 @@ def test_a_conflict_is_refused_and_named(clash):
     with pytest.raises(ApiException) as caught:
         clash.merge("side")
     assert caught.value.status == 409
-    told = json.loads(caught.value.body)
-    assert told["reference"] == ""
-    assert told["conflicts"] == ["changed", "deleted"]
-    assert told["conflict_count"] == 2
+    response = json.loads(caught.value.body)
+    assert response["reference"] == ""
+    assert response["conflicts"] == ["changed", "deleted"]
+    assert response["conflict_count"] == 2
     assert clash.head() == head
     assert clash.sdk.branches_api.diff_branch(clash.id, "main").results == []
 

@@ -1,4 +1,4 @@
-"""obstore: object_store of Rust, the library beneath polars and deltalake, used as it is."""
+"""obstore: the library on which polars and deltalake are based, used directly."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FRAME = pl.DataFrame(
 
 @pytest.fixture(scope="module")
 def storage(server):
-    """What polars is told of the server."""
+    """Settings of polars."""
     return {
         "aws_endpoint_url": server.url,
         "aws_access_key_id": server.access_key_id,

@@ -70,9 +70,9 @@ def test_metadata_and_types_of_content(s3fs, repo):
     with s3fs.open_output_stream(path, metadata=metadata) as stream:
         stream.write(b"content")
     with s3fs.open_input_stream(path) as stream:
-        told = stream.metadata()
-    assert told["Content-Type"] == b"text/x"
-    assert told["Cache-Control"] == b"no-cache"
+        response = stream.metadata()
+    assert response["Content-Type"] == b"text/x"
+    assert response["Cache-Control"] == b"no-cache"
 
 
 def test_large_files_go_in_parts(s3fs, repo):

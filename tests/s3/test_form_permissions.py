@@ -35,7 +35,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def visit(lake):
-    """Sends a form of Ada's, who may write below `open/`, to a door; returns the answer."""
+    """Sends a form of Ada, who may write below `open/`, to a gateway; returns the response."""
     ada = Actor(username="ada", statements=(OPEN,))
     credential = Credential(access_key_id=KEY, secret=Secret(SECRET), username="ada", issued_date=0)
     authenticator = SimpleNamespace(

@@ -99,7 +99,7 @@ class Writer(threading.Thread):
             raise ConnectionError(reply)
 
     def compare(self, lake):
-        """Compares what is there with what was acknowledged, and takes it for certain."""
+        """Compares the stored objects with the acknowledged ones, which are then settled."""
         for path in self.certain.keys() | self.possible.keys():
             try:
                 found = lake.objects.open(REPOSITORY, "main", path).read_bytes()
@@ -191,7 +191,7 @@ def check_trees(lake):
 
 
 def check_database(root):
-    """Asks SQLite itself, when nobody else has the file open."""
+    """Checks the file by SQLite itself, while no process has it open."""
     connection = sqlite3.connect(root / "metadata" / DATABASE_FILE)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()

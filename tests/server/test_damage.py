@@ -1,4 +1,4 @@
-"""Files that are damaged or lost under a server: told of by name, never as wrong data."""
+"""Damaged and lost files of a server: reported by name, never returned as data."""
 
 from __future__ import annotations
 

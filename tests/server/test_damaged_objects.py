@@ -44,9 +44,9 @@ class Sea(NamedTuple):
         """Returns status and code of a refusal, and how often it was repeated."""
         with pytest.raises(ClientError) as refused:
             getattr(self.s3, operation)(Bucket="sea", **parameters)
-        told = refused.value.response
-        meta = told["ResponseMetadata"]
-        return meta["HTTPStatusCode"], told["Error"]["Code"], meta["RetryAttempts"]
+        result = refused.value.response
+        meta = result["ResponseMetadata"]
+        return meta["HTTPStatusCode"], result["Error"]["Code"], meta["RetryAttempts"]
 
     def failures(self) -> list[dict]:
         """Returns the lines about failures in the log."""
@@ -163,14 +163,14 @@ def test_every_failure_is_a_line_with_its_request_and_cause(sea, eventually):
         return [line for line in sea.failures() if line["request_id"].startswith("mine-")]
 
     eventually(lambda: len(mine()) == len(("GET", "HEAD")))
-    told = sorted(mine(), key=lambda line: line["operation_id"])
-    assert [line["operation_id"] for line in told] == ["getObject", "headObject"]
-    for line in told:
+    result = sorted(mine(), key=lambda line: line["operation_id"])
+    assert [line["operation_id"] for line in result] == ["getObject", "headObject"]
+    for line in result:
         assert line["level"] == "error"
         assert (line["kind"], line["status_code"]) == ("data_missing", 410)
         assert line["request_id"] in line["msg"]
         assert "there is no data" in line["msg"]
-    assert file.name in told[0]["msg"]
+    assert file.name in result[0]["msg"]
     refused = sea.api.get("/auth/groups")
     assert refused.status_code == 501
     line = sea.failures()[-1]
@@ -203,7 +203,7 @@ def test_checksums_that_are_claimed_are_not_held_against_the_bytes(sea):
     assert sea.get("true").content == b"hello"
 
 
-def test_a_multipart_object_is_served_whatever_its_etag(sea):
+def test_multipart_object_is_served_with_any_etag(sea):
     upload = sea.s3.create_multipart_upload(Bucket="sea", Key="main/parts")["UploadId"]
     named = {"Bucket": "sea", "Key": "main/parts", "UploadId": upload}
     part = sea.s3.upload_part(**named, PartNumber=1, Body=b"x" * 100)
@@ -256,10 +256,10 @@ def test_damaged_metadata_is_no_missing_folder_for_s3(sea):
         ):
             with pytest.raises(ClientError) as refused:
                 getattr(other.s3, operation)(Bucket="land", **named)
-            told = refused.value.response
-            assert told["Error"]["Code"] == "DataDamaged"
-            assert table.name in told["Error"]["Message"]
-            assert told["ResponseMetadata"]["HTTPStatusCode"] == 409
-            assert told["ResponseMetadata"]["RetryAttempts"] == 0
+            result = refused.value.response
+            assert result["Error"]["Code"] == "DataDamaged"
+            assert table.name in result["Error"]["Message"]
+            assert result["ResponseMetadata"]["HTTPStatusCode"] == 409
+            assert result["ResponseMetadata"]["RetryAttempts"] == 0
             assert table.name in other.failures()[-1]["msg"]
         other.api.close()

@@ -13,7 +13,7 @@ from anabranch import _kernel as kernel
 from anabranch.testing.server import running_server
 
 SIDE = 60
-"""So many objects lie in the range that is damaged, and in the one after it."""
+"""The number of objects in the damaged range, and in the next one."""
 
 
 def flipped(share):
@@ -150,7 +150,7 @@ def case(damaged, request):
     return call, name, paths, tables[table], damage in SURE
 
 
-def told(reply, table):
+def response(reply, table):
     """Returns whether an answer is an error that names the table's file."""
     if reply.status in (200, 201):
         return False
@@ -164,7 +164,7 @@ def test_a_stat_is_right_or_names_the_file(case):
     errors = 0
     for path in paths:
         reply = call("GET", f"/repositories/{name}/refs/main/objects/stat?path={path}")
-        if told(reply, table):
+        if response(reply, table):
             errors += 1
         else:
             assert reply.json["checksum"] == checksum_of(name, path)
@@ -176,7 +176,7 @@ def test_a_stat_is_right_or_names_the_file(case):
 def test_a_listing_is_right_or_names_the_file(case):
     call, name, paths, table, sure = case
     reply = call("GET", f"/repositories/{name}/refs/main/objects/ls?amount=1000")
-    if told(reply, table):
+    if response(reply, table):
         return
     assert not sure
     assert [(item["path"], item["checksum"]) for item in reply.json["results"]] == [
@@ -188,7 +188,7 @@ def test_a_listing_is_right_or_names_the_file(case):
 def test_a_difference_is_right_or_names_the_file(case, kind):
     call, name, paths, table, _ = case
     reply = call("GET", f"/repositories/{name}/refs/main/diff/side?type={kind}")
-    if not told(reply, table):
+    if not response(reply, table):
         assert [(item["type"], item["path"]) for item in reply.json["results"]] == [
             ("changed", paths[10])
         ]
@@ -202,16 +202,16 @@ def test_a_commit_and_a_merge_are_right_or_change_nothing(case):
     before = call("GET", f"{base}/branches/{branch}").json["commit_id"]
     assert call.put(name, branch, f"{paths[0]}-new", b"new").status == 201
     reply = call.commit(name, branch, "On damaged ground")
-    if told(reply, table):
+    if response(reply, table):
         assert call("GET", f"{base}/branches/{branch}").json["commit_id"] == before
         assert call.get(name, branch, f"{paths[0]}-new").body == b"new"
         return
     merged = call("POST", f"{base}/refs/side/merge/{branch}", {})
-    if told(merged, table):
+    if response(merged, table):
         return
     wanted = {path: checksum_of(name, path) for path in paths} | {paths[10]: "f" * 32}
     listed = call("GET", f"{base}/refs/{branch}/objects/ls?amount=1000")
-    if not told(listed, table):
+    if not response(listed, table):
         found = {item["path"]: item["checksum"] for item in listed.json["results"]}
         del found[f"{paths[0]}-new"]
         assert found == wanted
@@ -259,7 +259,7 @@ def test_a_table_that_is_cut_short_in_use_is_met(tmp_path, left):
         os.truncate(file, left)
         for path, stat in zip(paths, stats, strict=True):
             reply = call("GET", stat)
-            if not told(reply, tables["range"]):
+            if not response(reply, tables["range"]):
                 assert reply.json["checksum"] == checksum_of("used", path)
         assert call("GET", stats[SIDE - 1]).status == 500
         assert call("GET", stats[SIDE]).status == 200
@@ -283,7 +283,7 @@ def test_damage_to_a_table_in_use_is_met(tmp_path):
         statuses = []
         for path, stat in zip(paths, stats, strict=True):
             reply = call("GET", stat)
-            if not told(reply, tables["range"]):
+            if not response(reply, tables["range"]):
                 assert reply.json["checksum"] == checksum_of("used", path)
             statuses.append(reply.status)
         assert 500 in statuses

@@ -22,7 +22,7 @@ MIB = 1 << 20
 THREADS = 8
 SIZE = 128 << 10
 OF_BYTES = {"uploadObject", "getObject", "PutObject", "GetObject", "UploadPart"}
-"""The operations by which bytes would go through the server."""
+"""The operations that transfer bytes through the server."""
 
 
 class Lake(NamedTuple):
@@ -51,7 +51,7 @@ class Lake(NamedTuple):
         return int(io.split()[1])
 
     def put(self, url: str, body: bytes) -> str:
-        """Stores a body as whoever has a URL may, and returns its ETag."""
+        """Stores a body by a presigned URL, and returns its ETag."""
         answer = self.bytes.put(url, content=body)
         assert answer.status_code == 200, answer.text
         return answer.headers["etag"]
@@ -140,8 +140,8 @@ def test_large_ones_are_stored_in_parts(lake, s3, eventually):
         urls = list(opened.presigned_urls)
         for part_number in (3, 4):  # those that nobody had thought of
             asked = lakefs_sdk.UploadPartFrom(physical_address=opened.physical_address)
-            told = api.upload_part(**named, part_number=part_number, upload_part_from=asked)
-            urls.append(told.presigned_url)
+            response = api.upload_part(**named, part_number=part_number, upload_part_from=asked)
+            urls.append(response.presigned_url)
         etags = [lake.put(url, body) for url, body in zip(urls, bodies, strict=True)]
         parts = [lakefs_sdk.UploadPart(part_number=n, etag=etag) for n, etag in enumerate(etags, 1)]
         completion = lakefs_sdk.CompletePresignMultipartUpload(

@@ -111,7 +111,7 @@ def test_references_are_refused_and_nothing_changes(served):
         check_full(call.commit(REPOSITORY, "main", "No room"))
         body = {"name": "other", "storage_namespace": "local://other"}
         check_full(call("POST", "/repositories", body))
-        # reading goes on
+        # reads still succeed
         assert call.get(REPOSITORY, "main", "staged").body == b"1"
         assert call("GET", f"{where}/refs/main/objects/stat?path=000100").status == 200
     assert [each["id"] for each in call("GET", f"{where}/branches").json["results"]] == ["main"]

@@ -168,7 +168,7 @@ def stocked(server):
 
 @pytest.fixture
 def tree(home):
-    """A folder of a few files, whose times lie in the past."""
+    """A folder of a few files with old modification times."""
     folder = home / "tree"
     for path, content in {
         "one.csv": b"1\n",
@@ -222,7 +222,7 @@ def httpfs():
 
 @pytest.fixture
 def secret(page):
-    """What the page about clients has a connection say of the server and its keys."""
+    """The settings of a connection, as on the page about clients."""
     (found,) = re.findall(
         r"^CREATE SECRET .*?;", page.block("DuckDB", "sql"), re.MULTILINE | re.DOTALL
     )
@@ -261,5 +261,5 @@ def large_file(large, home):
 
 @pytest.fixture
 def stat(repo):
-    """Returns a function that says what the API knows of an object on `main`."""
+    """Returns a function that returns the API's stat of an object on `main`."""
     return lambda path: repo.sdk.objects_api.stat_object(repo.id, "main", path)

@@ -13,7 +13,7 @@ MANY = 1_100
 
 
 def transfers(ran):
-    """Returns what was transferred, and by which verb."""
+    """Returns the transferred objects, with the verb."""
     return sorted(line.partition(": ")[0] for line in ran.lines if ": " in line)
 
 
@@ -97,9 +97,9 @@ def test_presigned_urls(any_aws, repo, fetch):
         "s3", "presign", f"s3://{repo.id}/main/a b/c+d.txt", "--expires-in", "60"
     ).out.strip()
     assert fetch(url) == (200, b"shared")
-    status, told = fetch(url.replace("shared", "other").replace("c%2Bd", "other"))
+    status, body = fetch(url.replace("shared", "other").replace("c%2Bd", "other"))
     assert status == 403
-    assert b"<Code>SignatureDoesNotMatch</Code>" in told
+    assert b"<Code>SignatureDoesNotMatch</Code>" in body
 
 
 def test_reading_the_past_and_not_writing_it(any_aws, past, home):
@@ -158,7 +158,7 @@ def test_making_a_repository(aws, tmp_path):
 
 @pytest.fixture
 def in_parts(aws_home):
-    """Settings by which files of more than 5 MiB go in parts."""
+    """Settings with multipart uploads of files of more than 5 MiB."""
     settings = aws_home / ".aws" / "config"
     parts = "    multipart_threshold = 5MB\n    multipart_chunksize = 5MB\n"
     settings.write_text(settings.read_text() + parts)

@@ -46,9 +46,9 @@ def test_checksums(request, repo, home, algorithm):
     aws = request.getfixturevalue("old_aws" if algorithm == "CRC32C" else "aws")
     (home / "body").write_bytes(CONTENT)
     put = ("s3api", "put-object", "--bucket", repo.id, "--body", "body", "--key")
-    told = json.loads(aws(*put, "main/a", "--checksum-algorithm", algorithm).bytes)
-    assert told[f"Checksum{algorithm}"] == CHECKSUMS[algorithm]
-    assert told["ETag"] == f'"{hashlib.md5(CONTENT).hexdigest()}"'
+    response = json.loads(aws(*put, "main/a", "--checksum-algorithm", algorithm).bytes)
+    assert response[f"Checksum{algorithm}"] == CHECKSUMS[algorithm]
+    assert response["ETag"] == f'"{hashlib.md5(CONTENT).hexdigest()}"'
     if algorithm == "CRC32C":
         return  # nor does that let one say the checksum
     (home / "body").write_bytes(CONTENT + b"0")
@@ -114,9 +114,9 @@ def test_copying_and_deleting(api, repo):
     api("copy-object", "--key", "main/copy", "--copy-source", f"{repo.id}/main/copy", *replaced)
     assert api("head-object", "--key", "main/copy")["Metadata"] == {"k": "v"}
     wanted = [{"Key": "main/a b+c"}, {"Key": "main/copy"}, {"Key": "main/never was"}]
-    told = api("delete-objects", "--delete", json.dumps({"Objects": wanted}))
-    assert {item["Key"] for item in told["Deleted"]} == {item["Key"] for item in wanted}
-    assert "Errors" not in told
+    response = api("delete-objects", "--delete", json.dumps({"Objects": wanted}))
+    assert {item["Key"] for item in response["Deleted"]} == {item["Key"] for item in wanted}
+    assert "Errors" not in response
     assert repo.paths() == []
 
 

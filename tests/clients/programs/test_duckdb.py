@@ -24,8 +24,8 @@ def test_a_table_in_partitions(duck, repo):
     """)
     assert repo.paths() == [f"t/part={part}/data_0.parquet" for part in range(3)]
     table = f"read_parquet('{there}/*/*.parquet', hive_partitioning=true)"
-    told = duck.sql(f"SELECT part, count(*), sum(n) FROM {table} GROUP BY part ORDER BY part")
-    assert told.fetchall() == [
+    response = duck.sql(f"SELECT part, count(*), sum(n) FROM {table} GROUP BY part ORDER BY part")
+    assert response.fetchall() == [
         (part, 10_000, sum(range(part, 30_000, 3))) for part in range(3)
     ]  # fmt: skip
     assert duck.sql(f"SELECT word FROM {table} WHERE n = 7").fetchall() == [
@@ -38,8 +38,8 @@ def test_versions_side_by_side(duck, past):
     past.put("depth.csv", b"Tonga,10820\n", "dev")
     refs = ("v1", past.first, "main~1", "main", "dev")
     files = ", ".join(f"'s3://{past.id}/{ref}/depth.csv'" for ref in refs)
-    told = duck.sql(f"SELECT column1 FROM read_csv([{files}], header=false)").fetchall()
-    assert told == [(10935,), (10935,), (10935,), (10994,), (10820,)]
+    response = duck.sql(f"SELECT column1 FROM read_csv([{files}], header=false)").fetchall()
+    assert response == [(10935,), (10935,), (10935,), (10994,), (10820,)]
 
 
 def test_the_past_is_not_written(duck, past):

@@ -73,7 +73,7 @@ class Odd:
 
 
 def folder_of(paths, folder):
-    """Makes a folder of files whose times lie in the past, as large_file says why."""
+    """Creates a folder of files with old modification times; `large_file` has the reason."""
     for path in paths:
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -69,9 +69,9 @@ def test_listings(rclone, stocked, past):
     past.branch("dev")
     assert rclone("lsf", f"lake:{past.id}").lines == ["dev/", "main/"]
     assert f"{past.id}/" in rclone("lsf", "lake:").lines
-    told = json.loads(rclone("lsjson", "--hash", "--metadata", f"lake:{past.id}/main").bytes)
+    response = json.loads(rclone("lsjson", "--hash", "--metadata", f"lake:{past.id}/main").bytes)
     assert (
-        told[0]["Hashes"]["md5"]
+        response[0]["Hashes"]["md5"]
         == past.sdk.objects_api.stat_object(past.id, "main", "depth.csv").checksum
     )
     sizes = json.loads(rclone("size", "--json", f"lake:{stocked}/main").bytes)
@@ -99,9 +99,9 @@ def test_presigned_urls(rclone, repo, fetch):
     repo.put("a b/c+d.txt", b"shared")
     url = rclone("link", "--expire", "1m", f"lake:{repo.id}/main/a b/c+d.txt").out.strip()
     assert fetch(url) == (200, b"shared")
-    status, told = fetch(url.replace("d.txt", "e.txt"))
+    status, body = fetch(url.replace("d.txt", "e.txt"))
     assert status == 403
-    assert b"<Code>SignatureDoesNotMatch</Code>" in told
+    assert b"<Code>SignatureDoesNotMatch</Code>" in body
 
 
 def test_reading_the_past_and_not_writing_it(rclone, past, home):

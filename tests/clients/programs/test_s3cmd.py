@@ -24,10 +24,10 @@ def test_a_file_goes_up_and_comes_down(s3cmd, repo, home):
     assert repo.get("a b/file+1.csv") == content
     s3cmd("get", key, "back.csv")
     assert (home / "back.csv").read_bytes() == content
-    told = s3cmd("info", key).out
-    assert "File size: 100000" in told
-    assert f"MD5 sum:   {stored.checksum}" in told
-    assert "x-amz-meta-depth: 10935" in told
+    response = s3cmd("info", key).out
+    assert "File size: 100000" in response
+    assert f"MD5 sum:   {stored.checksum}" in response
+    assert "x-amz-meta-depth: 10935" in response
 
 
 def test_streams(s3cmd, repo):
@@ -92,9 +92,9 @@ def test_presigned_urls(s3cmd, repo, fetch):
     url = s3cmd("signurl", f"s3://{repo.id}/main/a b/c+d.txt", "+60").out.strip()
     assert fetch(url) == (200, b"shared")
     late = s3cmd("signurl", f"s3://{repo.id}/main/a b/c+d.txt", "1600000000").out.strip()
-    status, told = fetch(late)
+    status, response = fetch(late)
     assert status == 403
-    assert b"<Code>AccessDenied</Code>" in told
+    assert b"<Code>AccessDenied</Code>" in response
 
 
 def test_reading_the_past_and_not_writing_it(s3cmd, past, home):

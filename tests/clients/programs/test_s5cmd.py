@@ -28,8 +28,8 @@ def test_a_file_goes_up_and_comes_down(s5cmd, repo, stat, home):
     s5cmd("cp", key, "back.csv")
     assert (home / "back.csv").read_bytes() == content
     assert s5cmd("cat", key).bytes == content
-    (told,) = events(s5cmd("--json", "head", key))
-    assert (told["size"], told["etag"]) == (100_000, stored.checksum)
+    (response,) = events(s5cmd("--json", "head", key))
+    assert (response["size"], response["etag"]) == (100_000, stored.checksum)
 
 
 def test_streams(s5cmd, repo):
@@ -44,8 +44,8 @@ def test_listings(s5cmd, stocked, past):
     ]
     root = s5cmd("ls", f"s3://{stocked}/main/").lines
     assert [line.split()[-1] for line in root] == ["many/", "plain"]
-    told = events(s5cmd("--json", "du", f"s3://{stocked}/main/*"))
-    assert (told[0]["count"], told[0]["size"]) == (1101, 13205)
+    response = events(s5cmd("--json", "du", f"s3://{stocked}/main/*"))
+    assert (response[0]["count"], response[0]["size"]) == (1101, 13205)
     past.branch("dev")
     branches = s5cmd("ls", f"s3://{past.id}").lines
     assert [line.split()[-1] for line in branches] == ["dev/", "main/"]
@@ -114,8 +114,8 @@ def test_presigned_urls(s5cmd, repo, fetch):
     repo.put("a b/c+d.txt", b"shared")
     url = s5cmd("presign", "--expire", "10m", f"s3://{repo.id}/main/a b/c+d.txt").out.strip()
     assert fetch(url) == (200, b"shared")
-    status, told = fetch(url.replace("X-Amz-Expires=600", "X-Amz-Expires=601"))
-    assert (status, b"<Code>SignatureDoesNotMatch</Code>" in told) == (403, True)
+    status, body = fetch(url.replace("X-Amz-Expires=600", "X-Amz-Expires=601"))
+    assert (status, b"<Code>SignatureDoesNotMatch</Code>" in body) == (403, True)
 
 
 def test_reading_the_past_and_not_writing_it(s5cmd, past, home):

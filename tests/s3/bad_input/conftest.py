@@ -174,13 +174,13 @@ def code_of(reply: Reply, raw: bytes) -> str:
     """Returns the code of an error, having seen that it is well-formed."""
     assert reply.headers["content-type"] == "application/xml"
     root = ET.fromstring(reply.body)  # noqa: S314  our own answer
-    told = {child.tag: child.text or "" for child in root}
+    response = {child.tag: child.text or "" for child in root}
     assert root.tag == "Error"
-    assert told["Message"]
-    assert told["RequestId"] == reply.headers["x-amz-request-id"]
-    assert told["HostId"] == reply.headers["x-amz-id-2"]
-    assert told["Resource"] == raw.split(b" ")[1].partition(b"?")[0].decode("latin-1")
-    return told["Code"]
+    assert response["Message"]
+    assert response["RequestId"] == reply.headers["x-amz-request-id"]
+    assert response["HostId"] == reply.headers["x-amz-id-2"]
+    assert response["Resource"] == raw.split(b" ")[1].partition(b"?")[0].decode("latin-1")
+    return response["Code"]
 
 
 @pytest.fixture(scope="package")

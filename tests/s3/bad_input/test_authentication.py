@@ -1,4 +1,4 @@
-"""Requests that do not prove who asks, or prove something else."""
+"""Requests without valid authentication."""
 
 from __future__ import annotations
 

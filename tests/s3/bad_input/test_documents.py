@@ -118,7 +118,7 @@ def test_documents_as_clients_write_them(wire, root):
 
 @pytest.mark.parametrize("signing", [{"secret": "wrong"}, {"key": "AKIAJNOBODYNOBODYNOQ"}])
 def test_signature_is_verified_before_the_document_is_read(wire, signing):
-    """A client that waits to be told to go on is told of the refusal instead."""
+    """A client that waits for `100 Continue` receives the error instead."""
     then = {"Content-Length": str(8 << 20), "Expect": "100-continue"}
     raw = wire.request("POST", DELETE, sent=b"", then=then, **signing)
     before = wire.state(), wire.files()
@@ -161,7 +161,7 @@ def test_bombs_cost_little(wire):
 
 
 def processor_seconds(pid):
-    """Returns the processor time of a process, whatever else the machine does."""
+    """Returns the processor time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Forms that are wrong: nothing of them is stored, whoever sends them."""
+"""Malformed forms, of which nothing is stored."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_other_posts_to_a_bucket(wire, fields):
 
 
 def test_no_thread_waits_for_the_fields_of_strangers(wire, fields):
-    """More connections than there are threads stop in the middle of their fields; uploads go on."""
+    """More connections than threads stall in the middle of their fields; uploads still succeed."""
     begun = form(fields)[:-40]
     raw = request(wire, begun, length=10 << 20)
     connections = [wire.connect() for _ in range(80)]

@@ -1,4 +1,4 @@
-"""Writes to what cannot be written to, and names that cannot be."""
+"""Writes to read-only resources, and invalid names."""
 
 from __future__ import annotations
 

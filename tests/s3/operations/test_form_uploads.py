@@ -154,8 +154,8 @@ def test_the_status_of_success_may_be_chosen(s3, bucket, post, wanted, status):
     answer = post("main/a b", Fields=field, Conditions=[field])
     assert answer.status_code == status
     if status == 201:
-        told = {child.tag: child.text for child in ET.fromstring(answer.content)}  # noqa: S314
-        assert told == {
+        response = {child.tag: child.text for child in ET.fromstring(answer.content)}  # noqa: S314
+        assert response == {
             "Location": answer.headers["location"],
             "Bucket": bucket,
             "Key": "main/a b",
@@ -173,9 +173,9 @@ def test_success_may_lead_to_a_page(s3, bucket, post, name, query):
     assert answer.status_code == 303
     url = urlsplit(answer.headers["location"])
     assert (url.netloc, url.path, url.fragment) == ("example.com", "/dank%20e", "top")
-    told = {"bucket": [bucket], "key": ["main/a"]}
-    told["etag"] = [s3.head_object(Bucket=bucket, Key="main/a")["ETag"]]
-    assert parse_qs(url.query) == ({"x": ["1"]} if query else {}) | told
+    response = {"bucket": [bucket], "key": ["main/a"]}
+    response["etag"] = [s3.head_object(Bucket=bucket, Key="main/a")["ETag"]]
+    assert parse_qs(url.query) == ({"x": ["1"]} if query else {}) | response
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "//example.com", "a\r\nX: y", "http://["])

@@ -13,7 +13,7 @@ PATHS = sorted(
 
 @pytest.fixture(scope="module")
 def lake(s3, new_bucket, api):
-    """A repository with objects, and branches beside `main`."""
+    """A repository with objects, and further branches."""
     name = new_bucket()
     for path in PATHS:
         s3.put_object(Bucket=name, Key=f"main/{path}", Body=path.encode())

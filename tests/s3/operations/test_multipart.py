@@ -68,7 +68,7 @@ class Parts:
 
 @pytest.fixture
 def upload(s3, bucket):
-    """Begins uploads, to `main/a` of a fresh bucket unless told otherwise."""
+    """Starts uploads, by default to `main/a` of a new bucket."""
 
     def begin(key="main/a", **options):
         return Parts(s3, bucket, key, **options)

@@ -81,9 +81,9 @@ def test_the_checksum_of_an_upload_is_told_by_reads(s3, bucket, commit, algorith
         got = s3.get_object(**place(bucket), **MODE)
         assert checksums(got) == expected
         assert got["Body"].read() == b"tea"
-        told = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
-        assert told["Checksum"] == expected
-        assert "ObjectParts" not in told
+        result = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
+        assert result["Checksum"] == expected
+        assert "ObjectParts" not in result
         assert commit().status_code in (201, 400)
 
 
@@ -111,8 +111,8 @@ def test_ranges_and_unchanged_objects_have_no_checksum(s3, bucket):
 def test_an_upload_without_a_checksum_has_none(api, s3, bucket):
     api.post(f"/repositories/{bucket}/branches/main/objects", params={"path": "a"}, content=b"tea")
     assert checksums(s3.head_object(**place(bucket), **MODE)) == {}
-    told = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
-    assert told.get("Checksum") is None
+    result = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
+    assert result.get("Checksum") is None
     assert s3.get_object(**place(bucket))["Body"].read() == b"tea"
 
 
@@ -122,10 +122,10 @@ def test_an_object_in_parts_keeps_its_checksums(s3, bucket, put_parts, commit, a
     done = put_parts(bodies, algorithm=algorithm)
     name = f"Checksum{algorithm}"
     commit().raise_for_status()
-    told = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
-    assert told["Checksum"] == {name: done[name], "ChecksumType": done["ChecksumType"]}
-    assert told["ETag"] == done["ETag"].strip('"')
-    parts = told["ObjectParts"]
+    result = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
+    assert result["Checksum"] == {name: done[name], "ChecksumType": done["ChecksumType"]}
+    assert result["ETag"] == done["ETag"].strip('"')
+    parts = result["ObjectParts"]
     assert (parts["TotalPartsCount"], parts["IsTruncated"], parts["MaxParts"]) == (3, False, 1000)
     assert parts["Parts"] == [
         {"PartNumber": number, "Size": len(body), name: checksum(algorithm.lower(), body)}
@@ -181,11 +181,11 @@ def test_parts_are_paged(s3, bucket, put_parts):
     put_parts([BIG, BIG, BIG, b"end"])
 
     def page(**options):
-        told = s3.get_object_attributes(
+        result = s3.get_object_attributes(
             **place(bucket), ObjectAttributes=["ObjectParts"], **options
         )["ObjectParts"]
-        listed = [part["PartNumber"] for part in told.get("Parts", [])]
-        return listed, told["IsTruncated"], told["NextPartNumberMarker"]
+        listed = [part["PartNumber"] for part in result.get("Parts", [])]
+        return listed, result["IsTruncated"], result["NextPartNumberMarker"]
 
     assert page(MaxParts=3) == ([1, 2, 3], True, 3)
     assert page(MaxParts=3, PartNumberMarker=3) == ([4], False, 4)
@@ -212,8 +212,8 @@ def test_parts_without_checksums_are_only_counted(s3, bucket, server):
         etag = answer["CopyPartResult"]["ETag"]
         parts.append({"PartNumber": number, "ETag": etag})
     s3.complete_multipart_upload(**where, MultipartUpload={"Parts": parts})
-    told = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
-    assert told["ObjectParts"] == {"TotalPartsCount": 2}
+    result = s3.get_object_attributes(**place(bucket), ObjectAttributes=ALL)
+    assert result["ObjectParts"] == {"TotalPartsCount": 2}
     got = s3.get_object(**place(bucket), PartNumber=2, **MODE)
     assert (checksums(got), got["Body"].read()) == ({}, b"end")
 
@@ -229,10 +229,10 @@ def test_parts_that_are_copied_have_the_checksum_of_the_upload(s3, bucket, algor
     source = f"{bucket}/main/source"
     bodies, parts = [BIG + b"end", b"nd"], []
     for number, span in enumerate([{}, {"CopySourceRange": f"bytes={LEAST + 1}-{LEAST + 2}"}], 1):
-        told = s3.upload_part_copy(**where, PartNumber=number, CopySource=source, **span)
-        told = told["CopyPartResult"]
-        assert told[name] == checksum(algorithm.lower(), bodies[number - 1])
-        parts.append({"PartNumber": number, "ETag": told["ETag"], name: told[name]})
+        result = s3.upload_part_copy(**where, PartNumber=number, CopySource=source, **span)
+        result = result["CopyPartResult"]
+        assert result[name] == checksum(algorithm.lower(), bodies[number - 1])
+        parts.append({"PartNumber": number, "ETag": result["ETag"], name: result[name]})
     assert [part[name] for part in s3.list_parts(**where)["Parts"]] == [p[name] for p in parts]
     done = s3.complete_multipart_upload(**where, MultipartUpload={"Parts": parts})
     got = s3.get_object(**place(bucket))
@@ -245,16 +245,16 @@ def test_copies_have_the_checksum_of_their_source(s3, bucket, new_bucket, put_pa
     put_parts([BIG, b"end"], "parts")
     other = new_bucket()
     for options in ({}, {"MetadataDirective": "REPLACE"}, {"TaggingDirective": "REPLACE"}):
-        told = s3.copy_object(**place(other), CopySource=f"{bucket}/main/a", **options)
-        assert checksums(told["CopyObjectResult"]) == crc32(b"tea")
+        result = s3.copy_object(**place(other), CopySource=f"{bucket}/main/a", **options)
+        assert checksums(result["CopyObjectResult"]) == crc32(b"tea")
         assert checksums(s3.head_object(**place(other), **MODE)) == crc32(b"tea")
     s3.copy_object(**place(other, "parts"), CopySource=f"{bucket}/main/parts")
     both = [
         s3.get_object_attributes(**place(name, "parts"), ObjectAttributes=ALL)
         for name in (bucket, other)
     ]
-    assert [{name: told[name] for name in ALL} for told in both[:1]] == [
-        {name: told[name] for name in ALL} for told in both[1:]
+    assert [{name: response[name] for name in ALL} for response in both[:1]] == [
+        {name: response[name] for name in ALL} for response in both[1:]
     ]
     assert both[1]["ObjectParts"]["TotalPartsCount"] == 2
 
@@ -272,10 +272,10 @@ def test_a_copy_may_ask_for_another_checksum(api, s3, bucket, put_parts, algorit
         path = f"/repositories/{bucket}/branches/main/objects"
         api.post(path, params={"path": "a"}, content=body)
     expected = {**sent_checksum(algorithm, body), "ChecksumType": "FULL_OBJECT"}
-    told = s3.copy_object(
+    result = s3.copy_object(
         **place(bucket, "b"), CopySource=f"{bucket}/main/a", ChecksumAlgorithm=algorithm
     )
-    assert checksums(told["CopyObjectResult"]) == expected
+    assert checksums(result["CopyObjectResult"]) == expected
     got = s3.get_object(**place(bucket, "b"))
     assert checksums(got) == expected
     assert got["Body"].read() == body
@@ -300,8 +300,8 @@ def test_rewriting_metadata_keeps_checksums(api, s3, bucket, put_parts):
     objects = f"/repositories/{bucket}/branches/main/objects"
 
     def unchanged():
-        told = s3.get_object_attributes(**where, ObjectAttributes=ALL)
-        return [told.get(name) == before[name] for name in ALL] == [True] * len(ALL)
+        result = s3.get_object_attributes(**where, ObjectAttributes=ALL)
+        return [result.get(name) == before[name] for name in ALL] == [True] * len(ALL)
 
     s3.put_object_tagging(**where, Tagging={"TagSet": [{"Key": "k", "Value": "v"}]})
     assert unchanged()
@@ -327,8 +327,8 @@ def test_rewriting_metadata_keeps_checksums(api, s3, bucket, put_parts):
     assert unchanged()
     # other bytes under the same path have none of it
     api.put(objects, params={"path": "b"}, json={**body, "size_bytes": 3, "checksum": "f" * 32})
-    told = s3.get_object_attributes(**where, ObjectAttributes=["Checksum", "ObjectParts"])
-    assert ("Checksum" in told, "ObjectParts" in told) == (False, False)
+    result = s3.get_object_attributes(**where, ObjectAttributes=["Checksum", "ObjectParts"])
+    assert ("Checksum" in result, "ObjectParts" in result) == (False, False)
 
 
 def test_clients_of_the_api_do_not_see_them(api, s3, bucket, put_parts, commit):

@@ -1,4 +1,4 @@
-"""Odd keys, in requests that botocore signs and nobody else touches: no client stands between."""
+"""Odd keys, in requests that botocore signs, without the transformations of a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of an image that lie in no repository, and were replaced: S3 clients must not retry."""
+"""External objects of an image that were replaced: S3 clients must not retry."""
 
 from __future__ import annotations
 

@@ -154,8 +154,8 @@ def test_each_request_is_accepted_and_rejected_with_one_character_changed(botoco
 
 
 def refused(gate, sent):
-    """Returns whether a request is refused here, or has no proof any more, which the door refuses:
-    it is nobody's.
+    """Returns whether a request is refused by the verifier, or has no signature, so that the
+    gateway refuses it.
     """
     try:
         return gate.admit(sent) is None

@@ -1,4 +1,4 @@
-"""docs/settings.md says what the settings are, no more and no less."""
+"""docs/settings.md lists exactly the settings."""
 
 from __future__ import annotations
 

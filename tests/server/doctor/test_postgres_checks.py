@@ -1,4 +1,4 @@
-"""What the doctor finds of a real PostgreSQL server that is set up wrongly."""
+"""Checks of a misconfigured real PostgreSQL server."""
 
 from __future__ import annotations
 

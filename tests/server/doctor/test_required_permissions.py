@@ -130,7 +130,7 @@ def test_of_what_is_no_lack_of_rights_the_error_itself_tells():
 
 
 def test_removing_without_the_right_is_refused_and_not_called_silence(s3):
-    """S3 answers a list of deletions with 200, whatever became of each."""
+    """S3 responds to a list of deletions with 200, even if each of them failed."""
     name = f"lake-{uuid.uuid4()}"
     s3.make_bucket(name)
     addresses = [f"s3://{name}/{number}" for number in range(3)]

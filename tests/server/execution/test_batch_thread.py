@@ -17,12 +17,12 @@ async def ends_of(thread: BatchThread, *calls: tuple) -> list:
     was told.
     """
     ends: list = [None] * len(calls)
-    told = asyncio.Event()
+    response = asyncio.Event()
 
     def ended(number, result, error):
         ends[number] = (result, error, threading.get_ident())
         if None not in ends:
-            told.set()
+            response.set()
 
     for number, (function, *arguments) in enumerate(calls):
         thread.submit(
@@ -30,7 +30,7 @@ async def ends_of(thread: BatchThread, *calls: tuple) -> list:
             tuple(arguments),
             lambda result, error, number=number: ended(number, result, error),
         )
-    await asyncio.wait_for(told.wait(), 60)
+    await asyncio.wait_for(response.wait(), 60)
     return ends
 
 

@@ -76,7 +76,7 @@ def test_a_head_beyond_the_limits_is_refused_at_once(house, wire, head):
 
 
 def test_header_bombs_do_not_keep_others_waiting(house):
-    """What a bomb costs the server is a matter of microseconds, whatever the machine is doing."""
+    """A malicious request costs the server some microseconds of processor time."""
     bomb = many_lines(100_000)
     took = house.processor_seconds()
     for _ in range(20):

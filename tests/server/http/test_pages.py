@@ -1,4 +1,4 @@
-"""What the server answers outside of the API."""
+"""Pages outside of the API."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_ends():
 @pytest.mark.parametrize("length", [0, 1, 3, 400])
 @pytest.mark.parametrize("pieces", [(b"te",), (b"t", b"e"), (b"te", b"")])
 def test_a_body_of_another_length_than_its_head_says_is_truncated(pieces, length):
-    """Whatever the server made of the request: nothing that reads a body gets its end."""
+    """No reader of a truncated body gets its end, for every operation."""
 
     async def whole() -> bytes:
         return await Client(pieces, length=length).body.read(1000)

@@ -56,7 +56,7 @@ PLAIN_ENDS = st.just(b"\r\n")
 
 
 class Seen:
-    """What the parser calls back of one request."""
+    """The callbacks of the parser for one request."""
 
     def __init__(self, data):
         self.url = b""
@@ -80,7 +80,7 @@ class Seen:
 
 
 class Received:
-    """What the reader of requests in pieces has read."""
+    """The result of the incremental parser."""
 
     def __init__(self, data, size):
         self.heads = []

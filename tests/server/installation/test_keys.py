@@ -1,4 +1,4 @@
-"""The keys that nobody set: made once, shared, readable by their owner alone."""
+"""Generated keys: created once, shared, readable by their owner only."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def files(folder):
 
 
 def refusal(folder) -> str:
-    """Returns what a server says that does not start, which changes nothing."""
+    """Returns the error of a server that does not start and changes nothing."""
     before = files(folder)
     with pytest.raises(AssertionError) as refused, running_server(folder):
         pass

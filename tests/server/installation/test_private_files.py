@@ -1,4 +1,4 @@
-"""What a server keeps is for its own user alone, whatever the umask."""
+"""Files of a server are readable by its own user only, with every umask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers of one database are set alike, or are told in what they differ."""
+"""Servers of one database have equal settings, or report the differences."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from anabranch.http.request_head import RequestHead
 from anabranch.server.observability.failure_log import log_failure
 
 
-def told(caplog, status, error):
+def response(caplog, status, error):
     head = RequestHead.sent("GET", "/a", "secret=1", {}, scheme="http", client="")
     with caplog.at_level(logging.DEBUG):
         log_failure("api", "getObject", status, error, head, "id-1")
@@ -30,7 +30,7 @@ def told(caplog, status, error):
     ],
 )
 def test_a_failure_of_ours_is_one_line(caplog, status, error, level):
-    (record,) = told(caplog, status, error)
+    (record,) = response(caplog, status, error)
     assert record.levelno == level
     assert record.getMessage() == f"GET /a {status} {error.kind}: {error} (id-1)"
     assert record.exc_info is None
@@ -38,16 +38,16 @@ def test_a_failure_of_ours_is_one_line(caplog, status, error, level):
 
 
 def test_what_is_no_failure_of_ours_is_no_line(caplog):
-    assert told(caplog, 404, NotFound("there is none")) == []
-    assert told(caplog, 410, Gone("being deleted", kind="repository_in_deletion")) == []
+    assert response(caplog, 404, NotFound("there is none")) == []
+    assert response(caplog, 410, Gone("being deleted", kind="repository_in_deletion")) == []
 
 
 def test_an_error_of_the_program_has_its_traceback(caplog):
-    (record,) = told(caplog, 500, ValueError("spilled"))
+    (record,) = response(caplog, 500, ValueError("spilled"))
     assert record.exc_info[1].args == ("spilled",)
     assert "ValueError: spilled" in record.getMessage()
 
 
 def test_a_cause_cannot_forge_a_line(caplog):
-    (record,) = told(caplog, 500, Corrupt("a\r\n2026 INFO forged\x1b[1m\u2028\ud800"))
+    (record,) = response(caplog, 500, Corrupt("a\r\n2026 INFO forged\x1b[1m\u2028\ud800"))
     assert "\\x0d\\x0a2026 INFO forged\\x1b[1m\\x2028\\xd800" in record.getMessage()

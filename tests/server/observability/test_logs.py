@@ -1,4 +1,4 @@
-"""What a server writes about itself."""
+"""The log of a server."""
 
 from __future__ import annotations
 
@@ -79,19 +79,22 @@ def test_a_line_for_each_request_and_never_its_secrets(tmp_path):
         gone = httpx2.get(f"{server.url}/sea/main/a?{query}", timeout=60)
         assert gone.status_code in {400, 403}
         deadline = time.monotonic() + 60
-        while len(told := requests_told(server.log.read_text())) < 3:
+        while len(response := requests_told(server.log.read_text())) < 3:
             assert time.monotonic() < deadline  # a line comes after its answer
             time.sleep(0.05)
         text = server.log.read_text()
-    assert [(line["operation_id"], line["status_code"]) for line in told[:2]] == [
+    assert [(line["operation_id"], line["status_code"]) for line in response[:2]] == [
         ("statObject", 404),
         ("listRepositories", 200),
     ]
-    assert told[0]["request_id"] == "mine-7"
-    assert told[0]["path"] == "/api/v1/repositories/sea/refs/main/objects/stat"
-    assert told[0]["client"] == "127.0.0.1"
-    assert 0 < told[0]["took_seconds"] < 60
-    assert (told[2]["service_name"], told[2]["status_code"]) == ("gateway", gone.status_code)
+    assert response[0]["request_id"] == "mine-7"
+    assert response[0]["path"] == "/api/v1/repositories/sea/refs/main/objects/stat"
+    assert response[0]["client"] == "127.0.0.1"
+    assert 0 < response[0]["took_seconds"] < 60
+    assert (response[2]["service_name"], response[2]["status_code"]) == (
+        "gateway",
+        gone.status_code,
+    )
     assert "secret" not in text
 
 

@@ -1,4 +1,4 @@
-"""The folder of cached tables under a real server: whatever happens to it, requests succeed."""
+"""The folder of cached tables of a real server: requests succeed without it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.testing.server import running_server
 
 @pytest.fixture(scope="module")
 def served(s3, tmp_path_factory):
-    """A server whose objects lie in a bucket, and its data folder."""
+    """A server with objects in a bucket, and its data folder."""
     data = tmp_path_factory.mktemp("data")
     with running_server(data, env=s3.settings) as running:
         yield running, data

@@ -24,7 +24,7 @@ from anabranch.testing.server import Server, running_server
 
 BODY = b"stored by the client"
 MIB = 1 << 20
-HTTP = httpx2.Client(timeout=60)  # one for all: each reads the certificates anew
+HTTP = httpx2.Client(timeout=60)  # shared, since each client reads the certificates
 ASKING = "Apache-Hadoop/3.4 s3RedirectionSupport"
 
 
@@ -84,10 +84,10 @@ def test_an_object_is_stored_and_read(client, lake, repository):
     assert client.sdk_client.config_api.get_config().storage_config.pre_sign_support
     thing = repository.branch("main").object("a b/é+%.csv")
     thing.upload(BODY, pre_sign=True, content_type="text/csv", metadata={"k": "v"})
-    told = client.sdk_client.objects_api.stat_object(repository.id, "main", "a b/é+%.csv")
-    assert told.checksum == hashlib.md5(BODY, usedforsecurity=False).hexdigest()
-    assert (told.size_bytes, told.content_type, told.metadata) == (20, "text/csv", {"k": "v"})
-    assert lake.blocks.read(told.physical_address) == BODY
+    result = client.sdk_client.objects_api.stat_object(repository.id, "main", "a b/é+%.csv")
+    assert result.checksum == hashlib.md5(BODY, usedforsecurity=False).hexdigest()
+    assert (result.size_bytes, result.content_type, result.metadata) == (20, "text/csv", {"k": "v"})
+    assert lake.blocks.read(result.physical_address) == BODY
     with thing.reader(pre_sign=True) as reader:
         assert reader.read() == BODY
         reader.seek(10)
@@ -100,13 +100,13 @@ def test_an_object_is_stored_and_read(client, lake, repository):
 def test_urls_are_the_stores_and_end_as_it_is_set(client, lake, repository):
     thing = repository.branch("main").object("a")
     thing.upload(BODY)
-    told = client.sdk_client.objects_api.stat_object(repository.id, "main", "a", presign=True)
-    assert urlsplit(told.physical_address).port == lake.port
-    assert 0 < told.physical_address_expiry - time.time() <= 7 * 60
-    assert HTTP.get(told.physical_address).content == BODY
+    result = client.sdk_client.objects_api.stat_object(repository.id, "main", "a", presign=True)
+    assert urlsplit(result.physical_address).port == lake.port
+    assert 0 < result.physical_address_expiry - time.time() <= 7 * 60
+    assert HTTP.get(result.physical_address).content == BODY
     headers = {"x-ms-blob-type": "BlockBlob"}
     if lake.blocks.config.blockstore_type != "s3":  # moto looks at no signature of S3's
-        refused = HTTP.put(told.physical_address, content=b"x", headers=headers)
+        refused = HTTP.put(result.physical_address, content=b"x", headers=headers)
         assert refused.status_code == 403
     (item,) = client.sdk_client.objects_api.list_objects(
         repository.id, "main", presign=True
@@ -139,34 +139,36 @@ def test_an_upload_in_parts(client, repository):
     assert repository.branch("main").object("big").reader().read() == b"".join(parts)
 
 
-def s3_door(server):
+def s3_gateway(server):
     return s3_client(server)
 
 
-def test_an_upload_in_parts_through_the_s3_door(lake, repository):
-    door = s3_door(lake.server)
+def test_multipart_upload_through_the_s3_gateway(lake, repository):
+    gateway = s3_gateway(lake.server)
     place = {"Bucket": repository.id, "Key": "main/whole"}
     bodies = [random.Random(n).randbytes(size) for n, size in enumerate((6 * MIB, 5 * MIB, 17))]
     source = {"Bucket": repository.id, "Key": "main/source"}
-    door.put_object(**source, Body=bodies[1])
-    upload = {**place, "UploadId": door.create_multipart_upload(**place)["UploadId"]}
-    told = [
-        door.upload_part(**upload, PartNumber=1, Body=bodies[0])["ETag"],
-        door.upload_part_copy(**upload, PartNumber=2, CopySource=source)["CopyPartResult"]["ETag"],
-        door.upload_part(**upload, PartNumber=3, Body=bodies[2])["ETag"],
+    gateway.put_object(**source, Body=bodies[1])
+    upload = {**place, "UploadId": gateway.create_multipart_upload(**place)["UploadId"]}
+    result = [
+        gateway.upload_part(**upload, PartNumber=1, Body=bodies[0])["ETag"],
+        gateway.upload_part_copy(**upload, PartNumber=2, CopySource=source)["CopyPartResult"][
+            "ETag"
+        ],
+        gateway.upload_part(**upload, PartNumber=3, Body=bodies[2])["ETag"],
     ]
-    listed = door.list_parts(**upload)["Parts"]
+    listed = gateway.list_parts(**upload)["Parts"]
     assert [part["Size"] for part in listed] == [len(body) for body in bodies]
-    parts = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(told, 1)]
+    parts = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(result, 1)]
     for _ in range(2):  # a client that has not heard the answer asks again
-        whole = door.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+        whole = gateway.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
         assert whole["ETag"].endswith('-3"')
-    assert door.get_object(**place)["Body"].read() == b"".join(bodies)
-    aborted = {**place, "UploadId": door.create_multipart_upload(**place)["UploadId"]}
-    door.upload_part(**aborted, PartNumber=1, Body=b"x")
-    door.abort_multipart_upload(**aborted)
+    assert gateway.get_object(**place)["Body"].read() == b"".join(bodies)
+    aborted = {**place, "UploadId": gateway.create_multipart_upload(**place)["UploadId"]}
+    gateway.upload_part(**aborted, PartNumber=1, Body=b"x")
+    gateway.abort_multipart_upload(**aborted)
     with pytest.raises(ClientError, match="NoSuchUpload"):
-        door.list_parts(**aborted)
+        gateway.list_parts(**aborted)
     data = f"{lake.place}/{repository.id}/data/"
     assert len(list(lake.blocks.list(data))) == 2
 
@@ -177,26 +179,26 @@ def test_servers_that_are_killed_amid_an_upload_leave_it_to_the_next(kind, reque
     settings, blocks, _, namespace = new_place(request, kind)
     bodies = [random.Random(n).randbytes(5 * MIB) for n in range(3)]
     place = {"Bucket": "mortal", "Key": "main/whole"}
-    upload, told = {}, []
+    upload, result = {}, []
     for number in range(1, 5):
         with running_server(tmp_path, env=settings) as server:
-            door = s3_door(server)
+            gateway = s3_gateway(server)
             if number == 1:
                 made = {"name": "mortal", "storage_namespace": f"{namespace}/mortal"}
                 auth = server.auth
                 assert HTTP.post(f"{server.api}/repositories", json=made, auth=auth).is_success
-                begun = door.create_multipart_upload(**place)
+                begun = gateway.create_multipart_upload(**place)
                 upload = {**place, "UploadId": begun["UploadId"]}
             assert list(blocks.list(f"{namespace}/mortal/data/")) == []
             with pytest.raises(ClientError):
-                door.head_object(**place)
+                gateway.head_object(**place)
             if number <= len(bodies):
                 body = bodies[number - 1]
-                part = door.upload_part(**upload, PartNumber=number, Body=body)
-                told.append({"PartNumber": number, "ETag": part["ETag"]})
+                part = gateway.upload_part(**upload, PartNumber=number, Body=body)
+                result.append({"PartNumber": number, "ETag": part["ETag"]})
             else:
-                door.complete_multipart_upload(**upload, MultipartUpload={"Parts": told})
-                assert door.get_object(**place)["Body"].read() == b"".join(bodies)
+                gateway.complete_multipart_upload(**upload, MultipartUpload={"Parts": result})
+                assert gateway.get_object(**place)["Body"].read() == b"".join(bodies)
             server.process.kill()
             server.process.wait()
     assert len(list(blocks.list(f"{namespace}/mortal/data/"))) == 1
@@ -207,7 +209,7 @@ class TestRedirection:
 
     @pytest.fixture
     def get(self, lake, repository):
-        """Reads a key through the S3 door, as a raw client, following nothing."""
+        """Reads a key through the S3 gateway, as a raw client, following nothing."""
 
         def get(key, agent=ASKING, method="GET", query="", **headers):
             server = lake.server

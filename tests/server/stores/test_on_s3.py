@@ -1,4 +1,4 @@
-"""A server whose blocks lie in S3, from its settings to its doors."""
+"""A server with blocks in S3, from its settings to its gateways."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def repository(ask, bucket):
 
 
 @pytest.fixture
-def door(server):
-    """The S3 door of the server."""
+def gateway(server):
+    """The S3 gateway of the server."""
     return s3_client(server)
 
 
 def test_clients_are_told_of_the_store(ask):
-    told = ask("GET", "/config").json()["storage_config"]
-    assert told["blockstore_type"] == "s3"
-    assert told["blockstore_namespace_ValidityRegex"] == "^s3://"
-    assert told["blockstore_namespace_example"] == "s3://example-bucket/"
+    result = ask("GET", "/config").json()["storage_config"]
+    assert result["blockstore_type"] == "s3"
+    assert result["blockstore_namespace_ValidityRegex"] == "^s3://"
+    assert result["blockstore_namespace_example"] == "s3://example-bucket/"
 
 
-def test_what_is_written_is_committed_merged_and_read(ask, door, s3, bucket, repository):
+def test_written_objects_are_committed_merged_and_read(ask, gateway, s3, bucket, repository):
     refs = f"/repositories/{repository}/refs"
     large = random.Random(3).randbytes(18 * MIB)
 
@@ -77,10 +77,10 @@ def test_what_is_written_is_committed_merged_and_read(ask, door, s3, bucket, rep
         "POST", f"/repositories/{repository}/branches", json={"name": "dev", "source": "main"}
     )
     assert answer.status_code == 201
-    told = put("dev", "b//large", large)
-    assert told["physical_address"].startswith(f"s3://{bucket}/repos/{repository}/data/")
-    assert told["size_bytes"] == len(large)
-    assert s3.blocks().read(told["physical_address"]) == large
+    result = put("dev", "b//large", large)
+    assert result["physical_address"].startswith(f"s3://{bucket}/repos/{repository}/data/")
+    assert result["size_bytes"] == len(large)
+    assert s3.blocks().read(result["physical_address"]) == large
     ask("POST", f"/repositories/{repository}/branches/dev/commits", json=body)
     assert ask("POST", f"{refs}/dev/merge/main", json={}).status_code == 200
 
@@ -88,8 +88,10 @@ def test_what_is_written_is_committed_merged_and_read(ask, door, s3, bucket, rep
     assert [found["path"] for found in listed] == ["a/small", "b//large"]
     answer = ask("GET", f"{refs}/main/objects", params={"path": "b//large"})
     assert answer.content == large
-    assert door.get_object(Bucket=repository, Key="main/a/small")["Body"].read() == b"tea"
-    middle = door.get_object(Bucket=repository, Key="main/b//large", Range="bytes=9000000-9000009")
+    assert gateway.get_object(Bucket=repository, Key="main/a/small")["Body"].read() == b"tea"
+    middle = gateway.get_object(
+        Bucket=repository, Key="main/b//large", Range="bytes=9000000-9000009"
+    )
     assert middle["Body"].read() == large[9_000_000:9_000_010]
 
     stored = [info.address for info in s3.blocks().list(f"s3://{bucket}/repos/{repository}/")]
@@ -98,21 +100,23 @@ def test_what_is_written_is_committed_merged_and_read(ask, door, s3, bucket, rep
     assert sum(address.startswith(tables) for address in stored) > 4
 
 
-def test_an_upload_in_parts_goes_to_the_store_in_parts(ask, door, s3, repository):
+def test_an_upload_in_parts_goes_to_the_store_in_parts(ask, gateway, s3, repository):
     parts = [random.Random(n).randbytes(size) for n, size in enumerate((5 * MIB, 6 * MIB, 17))]
     key = {"Bucket": repository, "Key": "main/parts"}
-    upload = door.create_multipart_upload(**key)["UploadId"]
+    upload = gateway.create_multipart_upload(**key)["UploadId"]
     done = []
     for number, body in enumerate(parts, 1):
-        told = door.upload_part(**key, UploadId=upload, PartNumber=number, Body=body)
-        done.append({"PartNumber": number, "ETag": told["ETag"]})
-    listed = door.list_parts(**key, UploadId=upload)["Parts"]
+        result = gateway.upload_part(**key, UploadId=upload, PartNumber=number, Body=body)
+        done.append({"PartNumber": number, "ETag": result["ETag"]})
+    listed = gateway.list_parts(**key, UploadId=upload)["Parts"]
     assert [(part["PartNumber"], part["Size"]) for part in listed] == [
         (number, len(body)) for number, body in enumerate(parts, 1)
     ]
-    told = door.complete_multipart_upload(**key, UploadId=upload, MultipartUpload={"Parts": done})
-    assert told["ETag"].endswith('-3"')
-    assert door.get_object(**key)["Body"].read() == b"".join(parts)
+    result = gateway.complete_multipart_upload(
+        **key, UploadId=upload, MultipartUpload={"Parts": done}
+    )
+    assert result["ETag"].endswith('-3"')
+    assert gateway.get_object(**key)["Body"].read() == b"".join(parts)
     found = ask("GET", f"/repositories/{repository}/refs/main/objects/stat?path=parts").json()
     assert s3.blocks().stat(found["physical_address"]).size == sum(map(len, parts))
 
@@ -150,16 +154,16 @@ def test_a_store_that_is_asked_too_much_is_told_of_with_503(emulated_s3, tmp_pat
         emulated_s3.answer = slow_down
         try:
             answer = client.post(put, files={"content": b"x"})
-            door = s3_client(server, retries={"total_max_attempts": 1})
-            with pytest.raises(door.exceptions.ClientError) as refused:
-                door.put_object(Bucket="busy", Key="main/a", Body=b"x")
+            gateway = s3_client(server, retries={"total_max_attempts": 1})
+            with pytest.raises(gateway.exceptions.ClientError) as refused:
+                gateway.put_object(Bucket="busy", Key="main/a", Body=b"x")
         finally:
             emulated_s3.answer = None
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert answer.headers["X-Anabranch-Kind"] == "storage_throttled"
-        told = refused.value.response
-        assert told["Error"]["Code"] == "SlowDown"
-        assert told["ResponseMetadata"]["HTTPHeaders"]["retry-after"] == "1"
+        result = refused.value.response
+        assert result["Error"]["Code"] == "SlowDown"
+        assert result["ResponseMetadata"]["HTTPHeaders"]["retry-after"] == "1"
         assert client.get("/repositories/busy/refs/main/objects/stat?path=a").status_code == 404
         assert client.post(put, files={"content": b"x"}).status_code == 201
         client.close()

@@ -59,7 +59,7 @@ def test_a_database_is_migrated_and_then_served(postgres_cluster, tmp_path):
 
 
 def shared(folder):
-    """Returns what a server elsewhere must have in common with the one over a folder."""
+    """Returns the settings that a server elsewhere must share with the one over a folder."""
     return {
         "ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(folder / "block"),
         "ANABRANCH_AUTH_ENCRYPT_SECRET_KEY": (folder / "keys" / "encrypt").read_text().strip(),
