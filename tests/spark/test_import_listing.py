@@ -151,7 +151,7 @@ def test_metadata_can_be_maps_or_json(spark, lake):
     for each, objects in ((listing, expected), (as_text, [*expected[:2], expected[3]])):
         result = import_unverified(lake, "sea", "main", each)
         assert result.commit.metarange_id == staged_tree(lake, objects)
-    with pytest.raises(Exception, match="no JSON object of texts"):  # Spark's, or Connect's
+    with pytest.raises(Exception, match="not a JSON object of strings"):  # Spark's, or Connect's
         import_unverified(lake, "sea", "main", listing.selectExpr(*others, "'[1]' AS metadata"))
 
 

@@ -22,8 +22,10 @@ def test_survey_counts_lakefs_records(migrate):
     assert (sea.protection_rules, sea.metadata, sea.pull_requests, sea.tasks) == (2, 2, 2, 0)
     assert sea.retention == "21 days, 1 branch otherwise"
     assert repositories["archive"].read_only
-    assert [each.unreachable for each in report.repositories] == [""] * 4
-    assert [each.name for each in report.repositories if each.normalized] == ["odd"]
+    assert [repository.unreachable for repository in report.repositories] == [""] * 4
+    assert [repository.name for repository in report.repositories if repository.normalized] == [
+        "odd"
+    ]
     assert (report.access.administrator, report.access.key_pairs) == ("captain", 1)
     assert (report.unreadable_records, report.warnings, report.access.omitted) == (0, [], "")
     assert {(left.what, left.records, left.where) for left in report.left_behind} == {
@@ -46,7 +48,7 @@ DAMAGE = [
     ("sea", b"tags/v1", b"TagData"),
     ("sea", b"commits/", b"CommitData"),
     ("sea", b"settings/protected_branches", b"BranchProtectionRules"),
-    ("sea", b"repo-metadata", b"RepoMetadata"),
+    ("sea", b"repository-metadata", b"RepoMetadata"),
     ("sea", b"pulls/", b"PullRequestData"),
     ("sea", b"tasks/", b"RepositoryDumpStatus"),
 ]
@@ -60,8 +62,8 @@ def test_damaged_record_is_reported_and_nothing_is_written(
     key = source.key(partition, prefix)
     source.put(partition, key, source.rows[partition, key][:-1])
     migration = migrate()
-    damaged = [each for each in migration.report.unreadable if each.key == key.decode()]
-    assert [each.partition for each in damaged] == [partition]
+    damaged = [record for record in migration.report.unreadable if record.key == key.decode()]
+    assert [record.partition for record in damaged] == [partition]
     assert record.decode() in damaged[0].reason
     with pytest.raises(Corrupt, match="records cannot be read, the first in partition") as caught:
         migration.run()
@@ -77,7 +79,7 @@ def test_damaged_repository_user_and_staged_change_are_reported(migrate, source)
         (token, b"maps/05.txt"),
     ):
         source.put(partition, key, source.rows[partition, key][:-1])
-    named = {(each.partition, each.key) for each in migrate().report.unreadable}
+    named = {(record.partition, record.key) for record in migrate().report.unreadable}
     assert named == {
         ("graveler", "repos/empty"),
         ("basicAuth", "users/superAdmin"),
@@ -95,7 +97,7 @@ def test_record_under_another_key_is_unreadable(migrate, source):
         (token, b"maps/05.txt", b"maps/other.txt"),
     ):
         source.put(partition, other, source.rows[partition, key])
-    reasons = {each.key: each.reason for each in migrate().report.unreadable}
+    reasons = {record.key: record.reason for record in migrate().report.unreadable}
     assert reasons.keys() == {"repos/other", "branches/other", "tags/other", "maps/other.txt"}
     assert all("differs from its key" in reason for reason in reasons.values())
 
@@ -104,7 +106,7 @@ def test_reference_to_missing_commit_is_unreadable(migrate, source):
     sea = source.find_partition("sea")
     tag = records.TagData.FromString(source.rows[sea, b"tags/v1"])
     source.put(sea, b"commits/" + tag.commit_id.encode(), None)
-    reasons = {each.key: each.reason for each in migrate().report.unreadable}
+    reasons = {record.key: record.reason for record in migrate().report.unreadable}
     assert reasons["tags/v1"] == f"it names commit {tag.commit_id}, which does not exist"
 
 
@@ -138,9 +140,11 @@ def test_running_jobs_are_not_migrated(migrate, source, target):
     task.task.done = False
     source.put(sea, b"tasks/GCPCb", task.SerializeToString())
     migration = migrate()
-    left = {(each.what, each.records, each.reason) for each in migration.report.left_behind}
-    assert ("imports", 1, "imports that have not ended; start them again") in left
-    assert any(what == "tasks" and "preparations" in reason for what, _, reason in left)
+    left_behind = {
+        (omitted.what, omitted.records, omitted.reason) for omitted in migration.report.left_behind
+    }
+    assert ("imports", 1, "imports that have not ended; start them again") in left_behind
+    assert any(what == "tasks" and "preparations" in reason for what, _, reason in left_behind)
     migration.run()
     assert target.get(sea, IMPORTS.key("ended")) is not None
     assert target.get(sea, IMPORTS.key("running")) is None
@@ -153,7 +157,9 @@ def test_repository_that_was_being_deleted_is_not_migrated(migrate, source, targ
     record.state = records.RepositoryData.IN_DELETION
     source.put("graveler", b"repos/empty", record.SerializeToString())
     migration = migrate()
-    (empty,) = (each for each in migration.report.repositories if each.name == "empty")
+    (empty,) = (
+        repository for repository in migration.report.repositories if repository.name == "empty"
+    )
     assert (empty.in_deletion, empty.target) == (True, "omitted")
     migration.run()
     assert target.get("graveler", b"repos/empty") is None
@@ -162,7 +168,7 @@ def test_repository_that_was_being_deleted_is_not_migrated(migrate, source, targ
 
 def test_missing_tables_are_reported_as_unreachable(migrate, tmp_path):
     report = migrate(blocks=tmp_path).report
-    reasons = {each.name: each.unreachable for each in report.repositories}
+    reasons = {repository.name: repository.unreachable for repository in report.repositories}
     assert reasons.pop("empty") == "", "it has no tree to check"
     assert all("is the store in the settings lakeFS's?" in reason for reason in reasons.values())
 
@@ -174,7 +180,9 @@ def test_namespace_of_another_store_is_unreachable(migrate, source, namespace):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
     record.storage_namespace = namespace
     source.put("graveler", b"repos/empty", record.SerializeToString())
-    (empty,) = (each for each in migrate().report.repositories if each.name == "empty")
+    (empty,) = (
+        repository for repository in migrate().report.repositories if repository.name == "empty"
+    )
     assert empty.unreachable == "it cannot be in a store of type local (blockstore.type)"
 
 
@@ -182,7 +190,9 @@ def test_repository_in_a_store_with_an_id_is_unreachable(migrate, source):
     record = records.RepositoryData.FromString(source.rows["graveler", b"repos/empty"])
     record.storage_id = "second"
     source.put("graveler", b"repos/empty", record.SerializeToString())
-    (empty,) = (each for each in migrate().report.repositories if each.name == "empty")
+    (empty,) = (
+        repository for repository in migrate().report.repositories if repository.name == "empty"
+    )
     assert "'second'" in empty.unreachable
 
 
@@ -193,7 +203,11 @@ def test_damaged_retention_rules_are_reported(migrate, tmp_path, folder):
     for table in (folder / "sea/_lakefs").iterdir():
         if table.is_file():
             (tmp_path / "sea/_lakefs" / table.name).write_bytes(table.read_bytes())
-    (sea,) = (each for each in migrate(blocks=tmp_path).report.repositories if each.name == "sea")
+    (sea,) = (
+        repository
+        for repository in migrate(blocks=tmp_path).report.repositories
+        if repository.name == "sea"
+    )
     assert sea.unreachable == ""
     assert sea.retention.startswith("unreadable: ")
 
@@ -202,7 +216,7 @@ def test_only_named_repositories_are_read(migrate, source, target):
     sea = source.find_partition("sea")
     source.put(sea, b"branches/dev", b"\xff")
     migration = migrate(names=["odd", "missing"])
-    assert [each.name for each in migration.report.repositories] == ["odd"]
+    assert [repository.name for repository in migration.report.repositories] == ["odd"]
     assert migration.report.warnings == ["lakeFS has no repository missing"]
     assert migration.report.unreadable_records == 0
     migration.run()
@@ -243,5 +257,5 @@ def test_clients_and_records_of_anabranch_are_reported(migrate, source):
     source.put(source.find_partition("sea"), b"uploads/a\x00b", b"")
     report = migrate().report
     assert report.active_clients == ["psql at 127.0.0.1"]
-    left = {(each.what, each.where) for each in report.left_behind}
-    assert {("records of Anabranch", ""), ("uploads", "sea")} <= left
+    left_behind = {(omitted.what, omitted.where) for omitted in report.left_behind}
+    assert {("records of Anabranch", ""), ("uploads", "sea")} <= left_behind
