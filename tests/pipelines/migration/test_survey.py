@@ -48,7 +48,7 @@ DAMAGE = [
     ("sea", b"tags/v1", b"TagData"),
     ("sea", b"commits/", b"CommitData"),
     ("sea", b"settings/protected_branches", b"BranchProtectionRules"),
-    ("sea", b"repository-metadata", b"RepoMetadata"),
+    ("sea", b"repo-metadata", b"RepoMetadata"),
     ("sea", b"pulls/", b"PullRequestData"),
     ("sea", b"tasks/", b"RepositoryDumpStatus"),
 ]
