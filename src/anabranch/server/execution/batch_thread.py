@@ -1,6 +1,7 @@
-"""A thread for calls that wait for the same things and wait together there (see `BatchScheduler`).
+"""Thread for calls that wait for shared resources; a `BatchScheduler` batches their waits.
 
-Calls of one turn of the event loop are handed over in one go, and so is what came of them.
+Calls submitted in one iteration of the event loop are passed to the thread together, and their
+results are passed back together.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ class BatchThread:
     def submit(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
     ) -> None:
-        """Runs a function on the thread; `done` receives its result on the event loop, which
-        must run now. Raises Busy when too many calls are there.
+        """Runs a function on the thread; `done` receives its result on the event loop. Must be
+        called on the running event loop. Raises Busy if too many calls are pending.
         """
         if self._admitted >= self._max_calls:
             raise too_many_calls()
         self._admitted += 1
         if not self._submitted:
             self._loop = asyncio.get_running_loop()
-            self._loop.call_soon(self._hand_to_thread)
+            self._loop.call_soon(self._flush_to_thread)
         self._submitted.append((function, arguments, done))
 
     def close(self) -> None:
-        """Waits for the calls that have been handed over."""
+        """Waits until the calls that were passed to the thread have ended."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
 
-    def _hand_to_thread(self) -> None:
+    def _flush_to_thread(self) -> None:
         submitted, self._submitted = self._submitted, []
         self._queue.put(submitted)
         if self._thread is None:
@@ -59,41 +60,43 @@ class BatchThread:
             self._thread.start()
 
     def _work(self) -> None:
-        """The life of the thread."""
+        """Main loop of the thread."""
         scheduler = BatchScheduler()
         more = True
         while more or scheduler.busy:
             more = more and self._start_all(scheduler)
             if scheduler.busy:
                 scheduler.flush()
-            self._hand_to_loop()
+            self._flush_to_loop()
         scheduler.close()
 
     def _start_all(self, scheduler: BatchScheduler) -> bool:
-        """Begins the calls that are there, after waiting for some if there is nothing else to do;
-        returns whether more may come.
+        """Starts the queued calls, and waits for some if the thread is idle. Returns False once the
+        thread is being closed.
         """
         try:
             while (
                 submitted := self._queue.get(block=not scheduler.busy and not self._ended)
             ) is not None:
                 for function, arguments, done in submitted:
-                    scheduler.start(function, arguments, self._note(done))
+                    scheduler.start(function, arguments, self._collect_result(done))
         except Empty:
             return True
         return False
 
-    def _note(self, done: DoneCallback) -> DoneCallback:
+    def _collect_result(self, done: DoneCallback) -> DoneCallback:
         return lambda result, error: self._ended.append((done, result, error))
 
-    def _hand_to_loop(self) -> None:
+    def _flush_to_loop(self) -> None:
         if not self._ended or self._loop is None:
             return
         all_ended, self._ended = self._ended, []
-        with suppress(RuntimeError):  # of a loop that is closed: no caller waits any more
-            self._loop.call_soon_threadsafe(self._call_back, all_ended)
+        with suppress(RuntimeError):  # the loop is closed, so no caller waits for the results
+            self._loop.call_soon_threadsafe(self._run_callbacks, all_ended)
 
-    def _call_back(self, all_ended: list[tuple[DoneCallback, Any, BaseException | None]]) -> None:
+    def _run_callbacks(
+        self, all_ended: list[tuple[DoneCallback, Any, BaseException | None]]
+    ) -> None:
         self._admitted -= len(all_ended)
         for done, result, error in all_ended:
             done(result, error)

@@ -1,10 +1,10 @@
-"""The execution of a request: what its operation declares, as far as the stores and its body allow.
+"""How a request is executed: as its operation declares, if the stores and the body allow it.
 
 declared    stores, body                                     executed
-inline      both stores on this machine                      inline
-inline      objects here, database elsewhere; small body     batched
-batched     objects on this machine; small body              batched
-any         a body that streams and is not small             streamed
+inline      both stores local                                inline
+inline      local objects, remote database; small body       batched
+batched     local objects; small body                        batched
+any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
 """
 
@@ -17,11 +17,11 @@ from anabranch.http.execution import BodyKind, Execution
 __all__ = ["MAX_SMALL_BODY", "StoreCapabilities", "resolve"]
 
 MAX_SMALL_BODY = 64 << 10
-"""The longest body that is taken whole before the work begins, in bytes."""
+"""Maximum size, in bytes, of a body that is received completely before the operation starts."""
 
 
 class StoreCapabilities(NamedTuple):
-    """Where the stores are: a call to one on another machine waits for the network."""
+    """Whether the stores are on this machine; a call to a remote store waits for the network."""
 
     local_keyvalue: bool
     local_blocks: bool
@@ -35,15 +35,15 @@ class StoreCapabilities(NamedTuple):
 def resolve(
     declared: Execution, body: BodyKind, length: int | None, stores: StoreCapabilities
 ) -> Execution:
-    """Returns the execution of a request whose body has that length in bytes; None for a body in
-    chunks, whose length is not known.
+    """Returns how a request is executed. `length` is the body's length in bytes, None for a chunked
+    body, whose length is unknown.
     """
     if declared is Execution.INLINE and stores.local_keyvalue and stores.local_blocks:
         return Execution.INLINE
     is_small = length is not None and length <= MAX_SMALL_BODY
     if not is_small and body is BodyKind.STREAM:
         return Execution.STREAMED
-    # where objects are on another machine, each call would keep the others of its batch waiting
+    # with a remote object store, each call would delay the others of its batch
     is_batched = declared is Execution.BATCHED or declared is Execution.INLINE
     if is_batched and is_small and stores.local_blocks:
         return Execution.BATCHED

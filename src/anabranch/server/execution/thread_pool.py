@@ -1,8 +1,8 @@
-"""Threads for what may wait or take long, and the limit on how much may wait for them.
+"""Thread pool for calls that block or take long, with a limit on the calls that wait for a thread.
 
-A call goes to a thread through one queue and its result comes back through the event loop's own,
-which takes a fifth of what an executor's futures take. Everything that counts calls happens on the
-loop, so it needs no lock.
+Calls are passed to the threads through one queue, and results return through the event loop; this
+takes a fifth of the CPU time of an executor's futures. Calls are counted on the event loop only, so
+the counters need no lock.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _Call: TypeAlias = "tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ..
 
 
 class Executor(Protocol):
-    """Where calls run that may wait."""
+    """Runs calls that may block."""
 
     def submit(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
     ) -> None:
-        """Runs a function on another thread than the event loop's; on that, `done` receives what it
-        returned or raised. Raises Busy when too many calls wait already.
+        """Runs a function on another thread than the event loop's; `done` receives its result or
+        its exception on the event loop. Raises Busy if too many calls are waiting.
         """
 
 
 class ThreadPool:
-    """A number of threads and of calls that may wait for one; there is no queue beyond that.
+    """Pool of at most `threads` threads, for which at most `waiting` calls wait.
 
     Used by one event loop.
     """
@@ -47,12 +47,14 @@ class ThreadPool:
         self._max_threads = threads
         self._max_admitted = threads + waiting
         self._admitted = 0
-        self._unfinished = 0  # given to threads
+        self._unfinished = 0  # calls in the queue or on a thread
         self._queue: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        """Returns the result of a function on a thread. Raises Busy if too many calls wait."""
+        """Returns the result of the function, which runs on a thread. Raises Busy if too many calls
+        are waiting.
+        """
         self._acquire()
         try:
             return await self.run_admitted(function, *arguments)
@@ -62,7 +64,9 @@ class ThreadPool:
     async def run_admitted(
         self, function: Callable[[*Arguments], Result], *arguments: *Arguments
     ) -> Result:
-        """Returns the same for a call that was admitted before: it is never refused."""
+        """Returns the result of the function, which runs on a thread, for a caller that was
+        admitted before: the limit does not apply.
+        """
         return await self._enqueue(function, arguments)
 
     def submit(
@@ -93,7 +97,7 @@ class ThreadPool:
         done(None if error is not None else future.result(), error)
 
     def close(self) -> None:
-        """Waits for the calls that run; those that wait are dropped."""
+        """Waits for running calls; waiting calls are dropped."""
         try:
             while True:
                 self._queue.get_nowait()
@@ -111,19 +115,19 @@ class ThreadPool:
         self._threads.append(thread)
 
     def _work(self) -> None:
-        """The life of a thread."""
+        """Main loop of a thread."""
         while (call := self._queue.get()) is not None:
             future, function, arguments = call
             result, error = None, None
             try:
                 if not future.cancelled():
                     result = function(*arguments)
-            except BaseException as raised:  # noqa: BLE001  it is raised where it is awaited
+            except BaseException as raised:  # noqa: BLE001  raised again where the future is awaited
                 error = raised
             try:
                 future.get_loop().call_soon_threadsafe(self._settle, future, result, error)
             except RuntimeError:
-                return  # the loop is closed: no caller waits any more
+                return  # the loop is closed, so no caller waits for the result
             del call, future, function, arguments, result, error
 
     def _settle(
@@ -141,5 +145,5 @@ class ThreadPool:
 
 
 def too_many_calls() -> Busy:
-    """Returns the error that refuses a call where too many were admitted already."""
+    """Returns the error for a call that is refused because too many are pending."""
     return Busy("too many requests at once, try again later", kind="too_many_requests")

@@ -1,9 +1,9 @@
-"""A log line for every response that reports a failure of the server: each 5xx, and damaged data
-with any status.
+"""A log line for every response that reports a server-side failure: each 5xx, and damaged data with
+any status.
 
-It is written at the default level, so that operators learn of lost or damaged files from the log
-and not from their users. The line names the request, its id and the cause; damaged files are named
-in the cause.
+The line is written at the default level, so that operators learn of lost or damaged files from the
+log before their users report them. It contains the request, its id and the cause; the cause names
+damaged files.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LEVELS = {
     http.HTTPStatus.NOT_IMPLEMENTED: logging.INFO,
     http.HTTPStatus.SERVICE_UNAVAILABLE: logging.WARNING,
 }
-"""Levels of statuses that indicate neither damaged data nor an error of the program."""
+"""Levels of statuses that indicate neither damaged data nor a bug."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters that would break or forge a line."""
+"""Characters that would split or forge a log line."""
 
 _log = logging.getLogger("anabranch.failures")
 
@@ -39,7 +39,7 @@ def log_failure(
     head: RequestHead,
     request_id: str,
 ) -> None:
-    """Writes a line if a response with this status and cause reports a failure of the server."""
+    """Writes a line if a response with this status and cause reports a server-side failure."""
     if status < http.HTTPStatus.INTERNAL_SERVER_ERROR and not _is_damage(error):
         return
     fields = {

@@ -1,4 +1,4 @@
-"""The log of the server: one line for each event, on standard error."""
+"""Configuration of the server's log: one line for each event, on standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEVELS = {
 
 
 class _Json(logging.Formatter):
-    """Formats a record as one JSON object, named as lakeFS names its fields."""
+    """Formats a record as one JSON object, with lakeFS's field names."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the record as JSON."""
@@ -40,23 +40,23 @@ class _Json(logging.Formatter):
 
 
 def level_of(name: str) -> int:
-    """Returns the level with a name of the settings."""
+    """Returns the logging level for a level name of the settings."""
     return _LEVELS[name]
 
 
 def configure_logs(settings: Logging) -> None:
-    """Sends this process's logs to standard error, with the format and level of the settings."""
+    """Sends this process's logs to standard error, in the configured format and level."""
     handler = logging.StreamHandler(sys.stderr)
-    form = (
+    formatter = (
         _Json()
         if settings.format == "json"
         else logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     )
-    form.converter = time.gmtime
-    form.default_time_format, form.default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
-    handler.setFormatter(form)
+    formatter.converter = time.gmtime
+    formatter.default_time_format, formatter.default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
+    handler.setFormatter(formatter)
     level = level_of(settings.level)
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    # uvicorn logs its starts and stops, which only matter to its developers
+    # uvicorn's and asyncio's messages on their own lifecycle are of no use to operators
     logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))
     logging.getLogger("asyncio").setLevel(max(level, logging.WARNING))

@@ -1,8 +1,8 @@
-"""Numbers about the requests of a server, as Prometheus reads them, under lakeFS's names.
+"""Prometheus metrics of a server's requests, with lakeFS's metric names.
 
-One process keeps them in memory. Several write them to files of a folder that they share, and
-whichever is asked adds all of them up; prometheus_client decides so when it is imported, by the
-variable that `shared_among_processes` sets.
+A single process keeps its metrics in memory. Several worker processes write them to files in a
+shared folder, and the process that serves `/metrics` aggregates the files. prometheus_client
+selects this mode at import time, by the environment variable that `shared_among_processes` sets.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Observe = Callable[[float], None]
 
 
 class Metrics:
-    """The numbers of one process. `methods` tells the HTTP method of each operation of the API."""
+    """Metrics of one process. `methods` maps each operation of the API to its HTTP method."""
 
     def __init__(self, methods: Mapping[str, str]) -> None:
         self._methods = methods
@@ -68,7 +68,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def answered(self, service: Service, operation: str, status: int, began: float) -> None:
-        """Counts a request; `began` is when it came, by `time.perf_counter`."""
+        """Records a request that was received at `began`, a time of `time.perf_counter`."""
         took = time.perf_counter() - began
         key = service, operation, status
         observe = self._observers.get(key)
@@ -79,7 +79,7 @@ class Metrics:
 
     @contextmanager
     def running(self, service: Service, operation: str) -> Iterator[None]:
-        """Counts a request as under way meanwhile."""
+        """Counts a request as running within the context."""
         gauge = self._running.labels(service, operation)
         gauge.inc()
         try:
@@ -92,11 +92,11 @@ class Metrics:
         self._connections.labels(reason).inc()
 
     def text(self) -> bytes:
-        """Returns the numbers of all processes in Prometheus's text format."""
+        """Returns the metrics of all processes in Prometheus's text format."""
         return generate_latest(self)
 
     def collect(self) -> Iterable[Metric]:
-        """Yields the numbers, and those that follow from others."""
+        """Yields the metrics, including those that are derived from others."""
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
@@ -126,7 +126,7 @@ class Metrics:
 
 @contextmanager
 def shared_among_processes() -> Iterator[None]:
-    """Has the processes that are started meanwhile add up their numbers."""
+    """Makes processes that are started within the context share their metrics."""
     with WorkFolder("metrics") as folder:
         os.environ[_FOLDER] = folder
         try:
@@ -136,10 +136,10 @@ def shared_among_processes() -> Iterator[None]:
 
 
 def join_shared() -> None:
-    """Keeps the folder of the numbers for this process, should the one that made it be killed."""
+    """Keeps the folder of shared metrics for this process, even if its creator is killed."""
     hold(os.environ[_FOLDER])
 
 
 def forget_process(pid: int) -> None:
-    """Takes a process that is no more out of what is counted as under way."""
+    """Removes the gauges of a process that has exited."""
     mark_process_dead(pid)  # type: ignore[no-untyped-call]

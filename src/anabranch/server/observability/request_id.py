@@ -1,4 +1,4 @@
-"""The name under which a request can be found again in logs: the client's, or one of ours."""
+"""Request ids, by which requests are found in logs: sent by the client, or generated."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["HEADER", "RequestIds"]
 
 HEADER = "x-request-id"
 
-_FIT = re.compile(r"[!-~]{1,128}")
+_VALID = re.compile(r"[!-~]{1,128}")
 
 
 class RequestIds:
-    """Gives names to requests. `prefix` tells one process's from another's."""
+    """Assigns ids to requests. `prefix` makes the ids of each process distinct."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._numbers = itertools.count(1)
 
     def of(self, headers: Mapping[str, str]) -> str:
-        """Returns the request's name: the one it came with if it is fit to be sent back."""
+        """Returns the id in the request's headers if it is valid, otherwise a new one."""
         given = headers.get(HEADER)
-        if given is not None and _FIT.fullmatch(given):
+        if given is not None and _VALID.fullmatch(given):
             return given
         return f"{self._prefix}-{next(self._numbers):x}"

@@ -1,4 +1,4 @@
-"""A line in the log for each request, at the level that the settings give it."""
+"""Access log: a line for each request, at the configured level."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _log = logging.getLogger("anabranch.requests")
 
 
 class RequestLog:
-    """Writes what was asked and answered. Never a query, in which signatures may stand, nor a
-    header.
+    """Logs requests and the statuses of their responses. Query strings, which may contain
+    signatures, and headers are never logged.
     """
 
     def __init__(self, level: int) -> None:
@@ -31,7 +31,7 @@ class RequestLog:
         head: RequestHead,
         request_id: str,
     ) -> None:
-        """Writes of a request; `began` is when it came, by `time.perf_counter`."""
+        """Logs a request that was received at `began`, a time of `time.perf_counter`."""
         took = time.perf_counter() - began
         _log.log(
             self._level,
