@@ -13,7 +13,10 @@ import uuid
 from collections.abc import Callable
 
 from anabranch.access.authenticate import AuthCacheSettings, Authenticator
+from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credentials
+from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.policies import Policies
 from anabranch.access.recovery import Recovery
 from anabranch.access.secret_encryption import SecretCipher
 from anabranch.access.setup import Setup
@@ -49,6 +52,9 @@ class Access:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
         self.users = Users(keyvalue)
+        self.changes = AccessChanges(keyvalue, self.changed)
+        self.policies = Policies(keyvalue, self.changes)
+        self.effective_policies = EffectivePolicies(keyvalue, self.users, self.policies)
         self.credentials = Credentials(
             keyvalue, SecretCipher(key, random_bytes), clock, random_bytes
         )
@@ -64,3 +70,7 @@ class Access:
             random_bytes=random_bytes,
             cache_settings=cache_settings,
         )
+
+    def changed(self) -> None:
+        """Clears the caches of this server; must be called after each change of records."""
+        self.authenticator.forget()

@@ -8,7 +8,7 @@ actor, taken literally. A denying statement overrides all allowing ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
 
@@ -31,11 +31,14 @@ class Effect(Enum):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """Allows or denies all `actions` on all `resources`."""
+    """Allows or denies all `actions` on all `resources`, if the `condition` holds: for each
+    operator, the fields of a request and the values they are compared with.
+    """
 
     effect: Effect
     actions: tuple[str, ...]
     resources: tuple[str, ...]
+    condition: Mapping[str, Mapping[str, tuple[str, ...]]] = msgspec.field(default_factory=dict)
 
 
 ALLOW_ALL = Statement(Effect.ALLOW, ("*",), ("*",))

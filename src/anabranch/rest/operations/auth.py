@@ -160,7 +160,7 @@ def create_user(call: Call[None, UserCreation]) -> User:
     """Creates the user, if there is none."""
     user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
     call.services.access.users.create(user)
-    call.services.access.authenticator.forget()
+    call.services.access.changed()
     return _user(user)
 
 

@@ -1,0 +1,50 @@
+"""Effective policies of users: their own and those of their groups."""
+
+from __future__ import annotations
+
+from anabranch.access.layout import (
+    GROUPS,
+    PARTITION,
+    group_policies_prefix,
+    members_prefix,
+    user_key,
+    user_policies_prefix,
+)
+from anabranch.access.policies import Policies, Policy
+from anabranch.access.record_pages import scan_names
+from anabranch.access.users import Users
+from anabranch.keyvalue.contract import KeyValueStore
+
+__all__ = ["EffectivePolicies"]
+
+
+class EffectivePolicies:
+    """Finds the policies that apply to users."""
+
+    def __init__(self, store: KeyValueStore, users: Users, policies: Policies) -> None:
+        self._store = store
+        self._users = users
+        self._policies = policies
+
+    def of(self, username: str) -> tuple[Policy, ...]:
+        """Returns the user's own policies and those of the user's groups, without duplicates, in
+        the order of their names' bytes; none for a user who does not exist.
+
+        Reads one record for each group of the installation, since memberships are stored by group.
+        """
+        if self._users.find(username) is None and (
+            self._store.get(PARTITION, user_key(username)) is None
+        ):
+            return ()
+        names = set(scan_names(self._store, user_policies_prefix(username)))
+        for group in self.groups_of(username):
+            names.update(scan_names(self._store, group_policies_prefix(group)))
+        ordered = sorted(names, key=str.encode)
+        return tuple(policy for policy in self._policies.find_many(ordered) if policy is not None)
+
+    def groups_of(self, username: str) -> list[str]:
+        """Returns the names of the user's groups, in the order of their bytes."""
+        groups = list(scan_names(self._store, GROUPS))
+        keys = [members_prefix(group) + username.encode() for group in groups]
+        values = self._store.get_many(PARTITION, keys)
+        return [group for group, value in zip(groups, values, strict=True) if value is not None]

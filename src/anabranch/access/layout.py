@@ -1,0 +1,91 @@
+"""Keys of the records of access control.
+
+    auth    users/USER                            a user
+            groups/GROUP                          a group
+            policies/POLICY                       a policy
+            gUsers/GROUP/users/USER               a membership
+            gPolicies/GROUP/policies/POLICY       a policy attached to a group
+            uPolicies/USER/policies/POLICY        a policy attached to a user
+    access  version                               the number of changes, in decimal
+
+The keys of `auth` are lakeFS's; the partition `access` is our own. Names occur in keys as they are,
+so names that would make two relations share a key are invalid.
+"""
+
+from __future__ import annotations
+
+from anabranch.errors import Invalid
+
+__all__ = [
+    "GROUPS",
+    "OWN_PARTITION",
+    "PARTITION",
+    "POLICIES",
+    "USERS",
+    "VERSION_KEY",
+    "check_name",
+    "group_key",
+    "group_policies_prefix",
+    "members_prefix",
+    "policy_key",
+    "user_key",
+    "user_policies_prefix",
+]
+
+PARTITION = "auth"
+OWN_PARTITION = "access"
+VERSION_KEY = b"version"
+USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
+
+_MAX_NAME_BYTES = 512
+_RESERVED_SEGMENTS = frozenset({"users", "groups", "policies", "credentials"})
+
+
+def check_name(name: str, noun: str) -> None:
+    """Raises Invalid unless the text can name a user, a group or a policy (the `noun`)."""
+    kind = f"invalid_{noun}_name"
+    if not name:
+        raise Invalid(f"{noun} name cannot be empty", kind=kind)
+    if "%" in name:
+        raise Invalid(f"{noun.capitalize()} name cannot contain '%'", kind=kind)
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise Invalid(f"{noun} name is not valid Unicode", kind=kind) from None
+    if size > _MAX_NAME_BYTES:
+        raise Invalid(f"{noun} name is longer than {_MAX_NAME_BYTES} bytes", kind=kind)
+    if any(ord(character) < ord(" ") or character == "\x7f" for character in name):
+        raise Invalid(f"{noun} name cannot contain control characters", kind=kind)
+    reserved = _RESERVED_SEGMENTS.intersection(name.split("/")[1:])
+    if reserved:
+        raise Invalid(f"{noun} name cannot contain '/{min(reserved)}'", kind=kind)
+
+
+def user_key(username: str) -> bytes:
+    """Returns the key of a user."""
+    return USERS + username.encode()
+
+
+def group_key(group: str) -> bytes:
+    """Returns the key of a group."""
+    return GROUPS + group.encode()
+
+
+def policy_key(policy: str) -> bytes:
+    """Returns the key of a policy."""
+    return POLICIES + policy.encode()
+
+
+def members_prefix(group: str) -> bytes:
+    """Returns the prefix of the keys of a group's memberships."""
+    return b"gUsers/%b/users/" % group.encode()
+
+
+def group_policies_prefix(group: str) -> bytes:
+    """Returns the prefix of the keys of the policies attached to a group."""
+    return b"gPolicies/%b/policies/" % group.encode()
+
+
+def user_policies_prefix(username: str) -> bytes:
+    """Returns the prefix of the keys of the policies attached to a user."""
+    return b"uPolicies/%b/policies/" % username.encode()
