@@ -12,10 +12,13 @@ import time
 import uuid
 from collections.abc import Callable
 
+from anabranch.access.attachments import group_attachments, user_attachments
 from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credentials
 from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.groups import Groups
+from anabranch.access.memberships import memberships
 from anabranch.access.policies import Policies
 from anabranch.access.recovery import Recovery
 from anabranch.access.secret_encryption import SecretCipher
@@ -54,6 +57,12 @@ class Access:
         self.users = Users(keyvalue)
         self.changes = AccessChanges(keyvalue, self.changed)
         self.policies = Policies(keyvalue, self.changes)
+        self.groups = Groups(keyvalue, self.changes)
+        self.memberships = memberships(keyvalue, self.changes, self.groups, self.users)
+        self.group_attachments = group_attachments(
+            keyvalue, self.changes, self.groups, self.policies
+        )
+        self.user_attachments = user_attachments(keyvalue, self.changes, self.users, self.policies)
         self.effective_policies = EffectivePolicies(keyvalue, self.users, self.policies)
         self.credentials = Credentials(
             keyvalue, SecretCipher(key, random_bytes), clock, random_bytes

@@ -13,14 +13,23 @@ from google.protobuf.message import DecodeError
 
 from anabranch.access.changes import AccessChanges
 from anabranch.access.layout import PARTITION, POLICIES, check_name, policy_key
-from anabranch.access.record_pages import list_names
+from anabranch.access.record_pages import list_names, scan_names
 from anabranch.access.statements import Effect, Statement
 from anabranch.errors import AlreadyExists, Corrupt, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.page import Page
 from anabranch.records import lakefs_pb2 as records
 
-__all__ = ["Policies", "Policy", "decode_policy", "encode_policy", "policy_not_found"]
+__all__ = [
+    "Policies",
+    "Policy",
+    "decode_policy",
+    "encode_policy",
+    "parse_resource",
+    "policy_not_found",
+]
+
+_ATTACHMENTS = (b"gPolicies/", b"uPolicies/")
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +101,22 @@ class Policies:
 
         self._changes.apply(plan)
         return replaced[-1]
+
+    def delete(self, policy_id: str) -> None:
+        """Removes a policy and its attachments; raises NotFound."""
+
+        def plan() -> list[Write]:
+            self.get(policy_id)
+            attachments = [
+                prefix + relation.encode()
+                for prefix in _ATTACHMENTS
+                for relation in scan_names(self._store, prefix)
+                if relation.partition("/policies/")[2] == policy_id
+            ]
+            keys = [policy_key(policy_id), *attachments]
+            return [Write(PARTITION, key, None) for key in keys]
+
+        self._changes.apply(plan)
 
 
 def _write(policy: Policy) -> Write:
