@@ -15,9 +15,9 @@ from anabranch.records import lakefs_pb2 as records
 @pytest.fixture
 def lake(installation):
     installation.setup.run("ada")
-    for name in ("g", "h/x"):
+    for name in ("g", "h-x"):
         installation.groups.create(Group(id=name, created_at=5, description="a group"))
-    for name in ("p", "policies/p"):
+    for name in ("p", "policies-p"):
         installation.policies.create(Policy(id=name, created_at=5, statements=(ALLOW_ALL,)))
     return installation
 
@@ -32,7 +32,7 @@ def relations(lake):
 
 def test_created_group_is_read_back_and_listed(lake):
     assert lake.groups.get("g") == Group(id="g", created_at=5, description="a group")
-    assert [group.id for group in lake.groups.page("", "", 10).items] == ["g", "h/x"]
+    assert [group.id for group in lake.groups.page("", "", 10).items] == ["g", "h-x"]
     assert lake.groups.page("", "", 1).next_offset == "g"
     assert lake.groups.find_many(["g", "none"])[1] is None
     with pytest.raises(AlreadyExists):
@@ -74,23 +74,23 @@ def test_relation_of_a_missing_record_raises_not_found(lake, kind, owner, target
 
 
 def test_deleted_group_leaves_no_relations_and_other_groups_keep_theirs(lake):
-    for group in ("g", "h/x"):
+    for group in ("g", "h-x"):
         lake.memberships.add(group, "ada")
         lake.group_attachments.add(group, "p")
     lake.groups.delete("g")
-    assert relations(lake) == ["gUsers/h/x/users/ada", "gPolicies/h/x/policies/p"]
+    assert relations(lake) == ["gUsers/h-x/users/ada", "gPolicies/h-x/policies/p"]
     lake.groups.create(Group(id="g", created_at=9))
     assert lake.memberships.page("g", "", "", 10).items == []
 
 
 def test_deleted_policy_is_detached_everywhere_and_others_stay(lake):
-    for policy in ("p", "policies/p"):
+    for policy in ("p", "policies-p"):
         lake.group_attachments.add("g", policy)
         lake.user_attachments.add("ada", policy)
     lake.policies.delete("p")
     assert relations(lake) == [
-        "gPolicies/g/policies/policies/p",
-        "uPolicies/ada/policies/policies/p",
+        "gPolicies/g/policies/policies-p",
+        "uPolicies/ada/policies/policies-p",
     ]
     with pytest.raises(NotFound):
         lake.policies.delete("p")

@@ -32,9 +32,9 @@ def user(name):
 
 
 def test_created_policy_is_read_back_with_conditions_and_several_resources(installation):
-    stored = policy("a/ä b", READ, CONDITIONAL, acl="Write")
+    stored = policy("a ä b", READ, CONDITIONAL, acl="Write")
     installation.policies.create(stored)
-    assert installation.policies.get("a/ä b") == stored
+    assert installation.policies.get("a ä b") == stored
 
 
 def test_resource_of_a_record_is_a_name_or_a_list_of_names(installation):
@@ -68,7 +68,7 @@ def test_missing_policy_raises_not_found(installation):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a%b", "a\nb", "a\0", "x" * 513, "\ud800", "a/users/b", "a/policies"]
+    "name", ["", "a%b", "a\nb", "a\0", "x" * 513, "\ud800", "a/users/b", "a/b"]
 )
 def test_invalid_name_is_refused(installation, name):
     with pytest.raises(Invalid):
@@ -77,7 +77,7 @@ def test_invalid_name_is_refused(installation, name):
 
 
 def test_pages_of_policies_have_prefix_and_offset(installation):
-    names = ["a", "a/b", "ab", "b", "ä"]
+    names = ["a", "a-b", "ab", "b", "ä"]
     for name in reversed(names):
         installation.policies.create(policy(name))
 
@@ -86,10 +86,10 @@ def test_pages_of_policies_have_prefix_and_offset(installation):
         return [item.id for item in page.items], page.next_offset
 
     assert page() == (names, "")
-    assert page(amount=2) == (["a", "a/b"], "a/b")
-    assert page(after="a/b", amount=3) == (["ab", "b", "ä"], "")
-    assert page(prefix="a") == (["a", "a/b", "ab"], "")
-    assert page(prefix="a", after="a", amount=1) == (["a/b"], "a/b")
+    assert page(amount=2) == (["a", "a-b"], "a-b")
+    assert page(after="a-b", amount=3) == (["ab", "b", "ä"], "")
+    assert page(prefix="a") == (["a", "a-b", "ab"], "")
+    assert page(prefix="a", after="a", amount=1) == (["a-b"], "a-b")
     assert page(prefix="a", after="z") == ([], "")
 
 

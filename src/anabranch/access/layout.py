@@ -9,7 +9,7 @@
     access  version                               the number of changes, in decimal
 
 The keys of `auth` are lakeFS's; the partition `access` is our own. Names occur in keys as they are,
-so names that would make two relations share a key are invalid.
+so a name with a slash, which would make two relations share a key, is invalid.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ VERSION_KEY = b"version"
 USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
 
 _MAX_NAME_BYTES = 512
-_RESERVED_SEGMENTS = frozenset({"users", "groups", "policies", "credentials"})
 
 
 def check_name(name: str, noun: str) -> None:
@@ -56,9 +55,12 @@ def check_name(name: str, noun: str) -> None:
         raise Invalid(f"{noun} name is longer than {_MAX_NAME_BYTES} bytes", kind=kind)
     if any(ord(character) < ord(" ") or character == "\x7f" for character in name):
         raise Invalid(f"{noun} name cannot contain control characters", kind=kind)
-    reserved = _RESERVED_SEGMENTS.intersection(name.split("/")[1:])
-    if reserved:
-        raise Invalid(f"{noun} name cannot contain '/{min(reserved)}'", kind=kind)
+    if "/" in name:
+        raise Invalid(
+            f"{noun} name cannot contain '/'",
+            kind=kind,
+            hint="Names are segments of the API's paths and of the keys of records.",
+        )
 
 
 def user_key(username: str) -> bytes:

@@ -25,6 +25,7 @@ __all__ = [
     "Policy",
     "decode_policy",
     "encode_policy",
+    "encode_resources",
     "parse_resource",
     "policy_not_found",
 ]
@@ -157,10 +158,10 @@ def policy_not_found() -> NotFound:
 
 
 def _encode_statement(statement: Statement) -> records.StatementData:
-    resources = statement.resources
-    text = resources[0] if len(resources) == 1 else msgspec.json.encode(resources).decode()
     record = records.StatementData(
-        effect=statement.effect.value, action=statement.actions, resource=text
+        effect=statement.effect.value,
+        action=statement.actions,
+        resource=encode_resources(statement.resources),
     )
     for operator, fields in statement.condition.items():
         for field, values in fields.items():
@@ -188,3 +189,8 @@ def parse_resource(text: str) -> tuple[str, ...]:
     if not text.startswith("["):
         return (text,)
     return msgspec.json.decode(text, type=tuple[str, ...])
+
+
+def encode_resources(resources: tuple[str, ...]) -> str:
+    """Returns the text of a statement's resource that stands for these names."""
+    return resources[0] if len(resources) == 1 else msgspec.json.encode(resources).decode()

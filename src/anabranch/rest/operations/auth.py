@@ -1,5 +1,5 @@
 """Users, their keys, and logging in. There is one user, as in lakeFS without an outside service
-for authorization; `auth_groups.py` has what answers that it is not implemented.
+for authorization.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.session import session_cookie
 from anabranch.rest.schemas.pagination import PageOf, Pagination, page_amount, to_pagination
 
-__all__ = ["OPERATIONS", "CredentialsWithSecret", "OfUser", "UserList", "credentials_with_secret"]
+__all__ = [
+    "OPERATIONS",
+    "CredentialsWithSecret",
+    "OfUser",
+    "UserList",
+    "credentials_with_secret",
+    "to_user",
+]
 
 
 class User(msgspec.Struct, frozen=True):
@@ -112,7 +119,7 @@ def get_current_user(call: Call[None, None]) -> CurrentUser:
     """Returns the authenticated user; an anonymous request gets a user without a name."""
     if call.actor is None:
         return CurrentUser(User(creation_date=0, id=""))
-    return CurrentUser(_user(call.services.access.users.get(call.actor.username)))
+    return CurrentUser(to_user(call.services.access.users.get(call.actor.username)))
 
 
 def login(call: Call[None, LoginInformation]) -> Response:
@@ -152,7 +159,7 @@ def list_users(call: Call[PageOf, None]) -> UserList:
     page = Page(users[:amount], has_more=len(users) > amount)
     return UserList(
         pagination=to_pagination(page, max_per_page=0),
-        results=[_user(user) for user in page.items],
+        results=[to_user(user) for user in page.items],
     )
 
 
@@ -161,12 +168,12 @@ def create_user(call: Call[None, UserCreation]) -> User:
     user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
     call.services.access.users.create(user)
     call.services.access.changed()
-    return _user(user)
+    return to_user(user)
 
 
 def get_user(call: Call[OfUser, None]) -> User:
     """Returns a user."""
-    return _user(call.services.access.users.get(call.params.user_id))
+    return to_user(call.services.access.users.get(call.params.user_id))
 
 
 def delete_user(call: Call[OfUser, None]) -> None:
@@ -188,7 +195,8 @@ def get_credentials(call: Call[OfAccessKey, None]) -> Credentials:
     return Credentials(access_key_id=credential.access_key_id, creation_date=credential.issued_date)
 
 
-def _user(user: ModelUser) -> User:
+def to_user(user: ModelUser) -> User:
+    """Returns the schema of a user."""
     return User(
         creation_date=user.created_at,
         id=user.username,

@@ -22,34 +22,12 @@ from anabranch.rest.protocol.operation import Access, Method, Need, Operation
 __all__ = ["OPERATIONS"]
 
 _TABLE = """
-auth /auth/groups anything
-    listGroups            GET    -                                     auth:ListGroups
-    createGroup           POST   -                                     auth:CreateGroup
 auth /auth/groups/{groupId} group
-    getGroup              GET    -                                     auth:ReadGroup
-    deleteGroup           DELETE -                                     auth:DeleteGroup
-    listGroupMembers      GET    /members                              auth:ReadGroup
-    addGroupMembership    PUT    /members/{userId}                     auth:AddGroupMember
-    deleteGroupMembership DELETE /members/{userId}                     auth:RemoveGroupMember
-    listGroupPolicies     GET    /policies                             auth:ReadGroup
-    attachPolicyToGroup   PUT    /policies/{policyId}                  auth:AttachPolicy
-    detachPolicyFromGroup DELETE /policies/{policyId}                  auth:DetachPolicy
     setGroupACL           POST   /acl                                  auth:AttachPolicy
     getGroupACL           GET    /acl                                  auth:ReadGroup
-auth /auth/policies anything
-    listPolicies          GET    -                                     auth:ListPolicies
-    createPolicy          POST   -                                     auth:CreatePolicy
-auth /auth/policies/{policyId} policy
-    getPolicy             GET    -                                     auth:ReadPolicy
-    updatePolicy          PUT    -                                     auth:UpdatePolicy
-    deletePolicy          DELETE -                                     auth:DeletePolicy
 auth /auth/users/{userId} user
     listUserCredentials   GET    /credentials                          auth:ListCredentials
     deleteCredentials     DELETE /credentials/{accessKeyId}            auth:DeleteCredentials
-    listUserGroups        GET    /groups                               auth:ReadUser
-    listUserPolicies      GET    /policies                             auth:ReadUser
-    attachPolicyToUser    PUT    /policies/{policyId}                  auth:AttachPolicy
-    detachPolicyFromUser  DELETE /policies/{policyId}                  auth:DetachPolicy
 external /auth/external/principal anything
     externalPrincipalLogin POST  /login                                -
 external /auth/external/principals anything

@@ -30,6 +30,8 @@ __all__ = [
     "on_import_sources",
     "on_namespace",
     "on_new_branch",
+    "on_new_group",
+    "on_new_policy",
     "on_new_repository",
     "on_new_tag",
     "on_new_user",
@@ -153,6 +155,16 @@ def on_new_user(call: _Call) -> str:
 def on_group(call: _Call) -> str:
     """The group of the path."""
     return group_arn(call.params.group_id)
+
+
+def on_new_group(call: _Call) -> str:
+    """The group that the body names."""
+    return group_arn(call.body.id)
+
+
+def on_new_policy(call: _Call) -> str:
+    """The policy that the body names."""
+    return policy_arn(call.body.id)
 
 
 def on_policy(call: _Call) -> str:
