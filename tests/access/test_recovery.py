@@ -129,3 +129,10 @@ def test_concurrent_recoveries_leave_one_key_pair(tmp_path, installation_over):
     assert works(fresh, left[0])
     assert len(list(store.scan("basicAuth"))) == 2
     store.close()
+
+
+def test_recovery_increments_the_version_that_other_servers_poll(installation):
+    installation.setup.run("ada")
+    before = installation.changes.version()
+    installation.recovery.run()
+    assert installation.changes.version() != before

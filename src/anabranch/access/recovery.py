@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from anabranch.access.changes import bump_version
 from anabranch.access.credentials import Credential, Credentials
+from anabranch.access.layout import OWN_PARTITION, VERSION_KEY
 from anabranch.access.setup import Setup
 from anabranch.access.users import (
     CREDENTIALS_PREFIX,
@@ -75,6 +77,7 @@ class Recovery:
 
     def _try(self, username: str) -> Recovered | None:
         """Returns None if user or key pairs changed between reading and writing."""
+        bump, unchanged = bump_version(self._store.get(OWN_PARTITION, VERSION_KEY))
         record = self._store.get(PARTITION, USER_KEY)
         user = self._read_user()
         if user is None and record is None and not self._setup.is_done():
@@ -93,10 +96,11 @@ class Recovery:
         end = upper_bound(CREDENTIALS_PREFIX)
         earlier = list(self._store.scan(PARTITION, CREDENTIALS_PREFIX, end))
         credential, add_credential = self._credentials.prepare(name)
-        writes = [*(Write(PARTITION, key, None) for key, _ in earlier), add_credential]
+        writes = [*(Write(PARTITION, key, None) for key, _ in earlier), add_credential, bump]
         if user is None:
             writes.append(write_user(User(username=name, created_at=int(self._clock()))))
         expected = [
+            unchanged,
             Expect(PARTITION, USER_KEY, record),
             *(Expect(PARTITION, key, value) for key, value in earlier),
         ]
