@@ -2,7 +2,8 @@
 
 `*` stands for any run of characters and `?` for one, in actions and in the last field of a
 resource's name; the other fields are compared literally. `${user}` stands for the name of the
-actor, taken literally. A denying statement overrides all allowing ones.
+actor, taken literally. A denying statement overrides all allowing ones. `conditions.py`
+evaluates the conditions.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 
 import msgspec
 
+from anabranch.access.conditions import NO_CONTEXT, RequestContext, applies
 from anabranch.access.permissions import ANY, AllBelow, Permission
 
 __all__ = ["ALLOW_ALL", "Effect", "Statement", "allows"]
@@ -45,17 +47,27 @@ ALLOW_ALL = Statement(Effect.ALLOW, ("*",), ("*",))
 """The statement of administrators."""
 
 
-def allows(statements: Iterable[Statement], permission: Permission, username: str) -> bool:
+def allows(
+    statements: Iterable[Statement],
+    permission: Permission,
+    username: str,
+    context: RequestContext = NO_CONTEXT,
+) -> bool:
     """Returns whether the statements grant the permission: one allows it and none denies it.
 
     A permission on ANY resource is granted by an allowance for any resource, and revoked only by a
     denial of all. A permission on all resources with a prefix is granted by one statement that
     allows all of them, and revoked by a denial of any of them.
+
+    Statements whose conditions do not hold in the `context` are ignored; without a context, those
+    that allow on a condition are ignored and those that deny on a condition apply.
     """
     allowed = False
     for statement in statements:
         denies = statement.effect is Effect.DENY
         if not _matches_action(statement, permission.action, username):
+            continue
+        if not applies(statement.condition, context, denies=denies):
             continue
         if _matches_resource(statement, permission.resource, username, denies=denies):
             if denies:
