@@ -18,7 +18,7 @@ import msgspec
 from anabranch.access.conditions import NO_CONTEXT, RequestContext, applies
 from anabranch.access.permissions import ANY, AllBelow, Permission
 
-__all__ = ["ALLOW_ALL", "Effect", "Statement", "allows"]
+__all__ = ["ALLOW_ALL", "Effect", "Statement", "allows", "matches_action"]
 
 _UNUSED_CHARACTER = "\U0010fffd"
 _FIELDS = 6  # arn : lakefs : service : region : account : resource
@@ -65,7 +65,7 @@ def allows(
     allowed = False
     for statement in statements:
         denies = statement.effect is Effect.DENY
-        if not _matches_action(statement, permission.action, username):
+        if not matches_action(statement, permission.action, username):
             continue
         if not applies(statement.condition, context, denies=denies):
             continue
@@ -76,7 +76,8 @@ def allows(
     return allowed
 
 
-def _matches_action(statement: Statement, action: str, username: str) -> bool:
+def matches_action(statement: Statement, action: str, username: str) -> bool:
+    """Returns whether a statement names an action."""
     return any(_matches(pattern, action, username) for pattern in statement.actions)
 
 
