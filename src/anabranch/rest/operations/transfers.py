@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action, object_arn
+from anabranch.access.permissions import Action, AllBelow, object_arn
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch
@@ -76,8 +76,11 @@ def _destination(call: Call[AtBranch, ObjectsTransfer]) -> str:
 
 
 def _arn(repository: str, path: str) -> str:
-    """Returns the resource of an object, or of all objects under a prefix."""
-    return object_arn(repository, f"{path}*" if not path or path.endswith("/") else path)
+    """Returns the resource of an object, or of all objects under a prefix, so that a denial of any
+    of these is respected.
+    """
+    arn = object_arn(repository, path)
+    return AllBelow(arn) if not path or path.endswith("/") else arn
 
 
 _OBJECTS = "/repositories/{repository}/branches/{branch}/objects"
