@@ -84,7 +84,7 @@ def test_everything_that_is_waited_for_is_done_each_time(scheduler):
         assert ends == [10]
 
 
-def test_what_is_raised_concerns_all_that_waited_and_nobody_else(scheduler):
+def test_errors_of_a_batch_are_raised_by_all_its_callers_only(scheduler):
     stage = Stage()
 
     def fails(items):
@@ -100,7 +100,7 @@ def test_what_is_raised_concerns_all_that_waited_and_nobody_else(scheduler):
     assert ends[1:] == [(20, None), (3, None), (3, None)]
 
 
-def test_a_call_that_fails_is_told_and_its_runner_serves_the_next(scheduler):
+def test_failed_call_is_reported_and_its_runner_is_reused(scheduler):
     ((result, error),) = run(scheduler, (int, "tea"))
     assert result is None
     assert isinstance(error, ValueError)

@@ -99,7 +99,7 @@ def test_addresses_are_those_that_staging_admits(lake):
     assert caught.value.kind == "address_forbidden"
 
 
-def test_a_record_beside_a_sweep_brings_in_no_objects(lake, head):
+def test_commit_record_during_a_sweep_adds_no_objects(lake, head):
     made: Commit = record(lake, parents=[head], metarange_id=head.metarange_id)
     lake.core.sweeps.begin("sweep")
     with pytest.raises(Conflict) as caught:

@@ -116,7 +116,7 @@ def prepared(lake, repository="sea", page_bytes=1 << 20):
     return sorted(addresses(location)) if location else []
 
 
-def test_what_uploads_will_become_is_there(lake):
+def test_preparation_includes_unfinished_uploads(lake):
     upload = lake.uploads.create("sea", "main", "big")
     lake.repositories.create("land", "local://land")
     lake.uploads.create("land", "main", "big")
@@ -126,7 +126,7 @@ def test_what_uploads_will_become_is_there(lake):
 
 
 @pytest.mark.parametrize("size", [1, 150, 20 << 20])
-def test_what_others_stage_in_the_namespace_is_there(lake, size):
+def test_preparation_includes_objects_staged_by_other_repositories(lake, size):
     own = lake.objects.upload("sea", "main", "a", [b"1"]).entry
     expected = [own.address]
     for name in ("land", "sky", "zoo"):
@@ -144,7 +144,7 @@ def test_what_others_stage_in_the_namespace_is_there(lake, size):
     assert prepared(lake, page_bytes=size) == sorted(expected)
 
 
-def test_what_a_newer_change_hides_in_a_sealed_area_is_there(lake):
+def test_preparation_includes_hidden_changes_of_sealed_areas(lake):
     older = [lake.objects.upload("sea", "main", name, [b"1"]).entry.address for name in "ab"]
     sea = lake.core.repositories.get("sea")
 

@@ -166,7 +166,7 @@ def test_merge_takes_only_what_was_approved_when_the_source_is_pushed_to(lakes, 
             assert result == "approvals_missing"
 
 
-def test_merge_beside_a_change_of_the_destination_contains_both(lakes, steps):
+def test_merge_during_a_change_of_the_destination_contains_both(lakes, steps):
     def merge_another(other, made):
         return other.pulls.merge("sea", prepared(other, f"x{made.id}").id, committer="other")
 

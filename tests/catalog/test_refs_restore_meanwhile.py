@@ -45,7 +45,7 @@ def lake(tmp_path, clock, steps):
         yield lake
 
 
-def test_a_restore_beside_a_sweep_is_refused(lake, steps):
+def test_restore_during_a_sweep_is_refused(lake, steps):
     lake.core.sweeps.begin("sweep")
     with pytest.raises(Conflict) as caught:
         lake.refs_dumps.restore("sea", DUMP)
@@ -180,7 +180,7 @@ def test_tasks_dump_and_restore(lake):
         lake.refs_dumps.dump_status("other", dump_id)
 
 
-def test_failed_tasks_say_why(lake):
+def test_failed_tasks_have_the_reason(lake):
     bad = msgspec.structs.replace(DUMP, tags="0" * 64)
     state = wait(lake.refs_dumps.restore_status, lake.refs_dumps.start_restore("sea", bad))
     assert "is not in the repository's storage namespace" in state.error
@@ -209,7 +209,7 @@ def test_the_step_that_restores_completes_the_task(lake, steps):
     assert (task.done, task.error) == (True, "")
 
 
-def test_a_stopped_server_says_that_its_tasks_were_interrupted(lake, steps, clock):
+def test_stopped_server_marks_its_tasks_as_interrupted(lake, steps, clock):
     reached, go_on = threading.Event(), threading.Event()
 
     def before(_operation, _partition):

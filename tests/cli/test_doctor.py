@@ -56,7 +56,7 @@ def test_settings_that_are_none_are_said(run, tmp_path, monkeypatch):
     assert "'redis', not one of" in ran.err
 
 
-def test_a_server_that_would_be_refused_is_told_why(run, tmp_path, monkeypatch, postgres_database):
+def test_differing_shared_settings_are_reported(run, tmp_path, monkeypatch, postgres_database):
     common = shared_environment(tmp_path)
     with running_server(tmp_path / "one", database=postgres_database, env=common):
         pass

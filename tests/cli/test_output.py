@@ -101,7 +101,7 @@ def test_errors():
     }
 
 
-def test_more_is_told_to_people_only():
+def test_more_is_printed_on_terminals_only():
     assert printed(io.StringIO, lambda o: o.more("n"))[1] == "There is more: add --after 'n'\n"
     assert printed(io.StringIO, lambda o: o.more(""))[1] == ""
     assert printed(io.StringIO, lambda o: o.more("n"), json=True)[1] == ""

@@ -109,7 +109,7 @@ def test_the_server_says_that_it_imports(client):
     assert config.import_validity_regex == "^local://"
 
 
-def test_what_fails_is_told_and_the_branch_is_as_it_was(branch, outside):
+def test_failed_import_is_reported_and_leaves_the_branch_unchanged(branch, outside):
     before = branch.get_commit().id
     manager = branch.import_data().prefix(f"local://{outside}/nowhere/", "a")
     with pytest.raises(ImportManagerException, match=r"Import Error: import error: .*no such fold"):

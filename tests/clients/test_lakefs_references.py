@@ -206,7 +206,7 @@ def test_a_merge_brings_changes(lake, main):
         side.merge_into(main)
 
 
-def test_a_conflict_is_told_and_solved_by_a_strategy(lake, main):
+def test_conflict_is_reported_and_resolved_by_a_strategy(lake, main):
     save(main, "a", "one")
     side = lake.branch("side").create("main")
     save(side, "a", "theirs")

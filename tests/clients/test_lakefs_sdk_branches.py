@@ -119,7 +119,7 @@ def test_the_default_branch_stays(repo, refused):
     assert names(repo) == ["main"]
 
 
-def test_uncommitted_changes_are_told_by_kind(repo):
+def test_uncommitted_changes_have_their_kind(repo):
     for path in ("changed", "kept", "removed", "rewritten"):
         repo.put(path, b"one")
     repo.commit()

@@ -52,7 +52,7 @@ def test_a_merge_into_an_unmoved_branch_is_a_commit_too(repo):
     assert merged.meta_range_id == theirs.meta_range_id
 
 
-def test_a_merge_says_what_it_is_told_to(repo):
+def test_merge_has_the_given_message_and_metadata(repo):
     repo.branch("side")
     repo.save("a", branch="side")
     merged = repo.head(

@@ -191,7 +191,7 @@ def test_malformed_bodies_change_nothing(server, filled, bare, body, status):
     call.close()
 
 
-def test_dumps_beside_writers_are_restored(repo, internal, bare):
+def test_dumps_during_writes_are_restored(repo, internal, bare):
     """What was acknowledged before a dump is in it, with all of its history."""
     stop, made = threading.Event(), []
 

@@ -52,7 +52,7 @@ def test_a_bare_repository_has_no_branch(create, sdk, fresh, refused):
     assert sdk.branches_api.list_branches(fresh).results == []
 
 
-def test_sample_data_is_there_and_committed(create, sdk, fresh):
+def test_sample_data_is_committed(create, sdk, fresh):
     create(fresh, sample_data=True)
     listed = sdk.objects_api.list_objects(fresh, "main").results
     assert "README.md" in [item.path for item in listed]

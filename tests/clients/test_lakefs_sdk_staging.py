@@ -49,14 +49,14 @@ def link(repo, location, path="a", **fields):
     )
 
 
-def test_an_address_lies_in_the_repository(repo, located, server):
+def test_address_is_in_the_namespace_of_the_repository(repo, located, server):
     assert located.physical_address.startswith(server.storage)
     assert f"/{repo.id}/data/" in located.physical_address
     other = repo.sdk.staging_api.get_physical_address(repo.id, "main", "a")
     assert other.physical_address != located.physical_address
 
 
-def test_a_linked_object_is_there(repo, located):
+def test_linked_object_exists(repo, located):
     made = link(
         repo,
         located,

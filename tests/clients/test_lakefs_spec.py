@@ -65,7 +65,7 @@ def test_info_tells_of_files_and_folders(fs, filled):
         fs.info(f"{filled}/nope")
 
 
-def test_existence_is_told(fs, filled, repo):
+def test_existence(fs, filled, repo):
     for path in ("README.md", "data", "data/", "data/2025/a.csv", ""):
         assert fs.exists(f"{filled}/{path}"), path
     for path in ("nope", "data/2", "READ"):
@@ -188,7 +188,7 @@ def test_writing_makes_the_branch_that_is_not_there(fs, repo):
         strict.pipe(f"lakefs://{repo.id}/other/new", b"1")
 
 
-def test_times_are_told(fs, filled):
+def test_times(fs, filled):
     age = dt.datetime.now(dt.UTC) - fs.modified(f"{filled}/README.md")
     assert abs(age) < dt.timedelta(minutes=1)
     assert fs.created(f"{filled}/README.md") == fs.modified(f"{filled}/README.md")

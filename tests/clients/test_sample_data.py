@@ -27,7 +27,7 @@ def duck(credentials):
         yield connection
 
 
-def test_what_the_quick_start_looks_for_is_there(quickstart):
+def test_objects_of_the_quick_start_exist(quickstart):
     objects = {item.path: item for item in quickstart.ref("main").objects()}
     assert {"README.md", "lakes.parquet"} <= set(objects)
     for folder in ("data/", "images/"):

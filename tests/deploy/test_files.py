@@ -50,7 +50,7 @@ def test_compose_is_given_what_the_page_names():
     assert set(GIVEN.findall(text)) == {line.partition("=")[0] for line in block.splitlines()}
 
 
-def test_compose_starts_what_is_there():
+def test_compose_starts_existing_commands():
     services = compose()["services"]
     for service in services.values():
         for name in service.get("depends_on", ()):
@@ -76,7 +76,7 @@ def test_kubernetes_sets_settings_that_there_are(tmp_path):
     settings_from(tmp_path, dict.fromkeys(named, "x") | kubernetes()["ConfigMap"]["data"])
 
 
-def test_kubernetes_runs_commands_and_asks_for_paths_that_there_are(server):
+def test_kubernetes_uses_existing_commands_and_paths(server):
     pod = kubernetes()["Deployment"]["spec"]["template"]["spec"]
     assert {container["args"][0] for container in (*pod["containers"], *pod["initContainers"])} <= (
         commands()

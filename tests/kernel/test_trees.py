@@ -71,7 +71,7 @@ def test_the_empty_tree(lake):
     assert (len(tree), tree.ranges(), tree.metarange_id) == (0, [], EMPTY)
 
 
-def test_what_was_written_is_told(own_lake):
+def test_written_tables_are_reported(own_lake):
     committed = {key: value(key, 0) for key in KEYS}
     written = _kernel.write_tree(committed.items(), str(own_lake.folder))
     assert set(written.tables) == own_lake.names()

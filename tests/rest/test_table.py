@@ -36,7 +36,7 @@ def test_there_are_lakefs_134_operations():
     assert max(routes.values()) == 1
 
 
-def test_every_operation_of_the_published_client_is_there():
+def test_every_operation_of_the_published_client_exists():
     published = set()
     for name, api in vars(lakefs_sdk.api).items():
         if name.endswith("Api") and inspect.isclass(api):

@@ -58,7 +58,7 @@ def test_any_of_several_rules_allows():
     assert dict(cors.headers({"origin": APP}))["Access-Control-Allow-Origin"] == APP
 
 
-def test_a_preflight_request_is_answered_with_what_it_asks_for():
+def test_preflight_response_has_the_requested_permissions():
     wanted = "authorization, x-amz-date,X-Amz-Content-Sha256"
     asked = ASKED | {"access-control-request-headers": wanted}
     answered = dict(Cors([APP]).preflight(asked).headers)

@@ -19,7 +19,7 @@ from anabranch.testing.server import Server, running_server
 PRESIGNED = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true"}
 
 
-class House(NamedTuple):
+class SharedServer(NamedTuple):
     """A server, its folder, and a client of its API."""
 
     server: Server
@@ -68,11 +68,11 @@ class House(NamedTuple):
 
 
 @pytest.fixture(scope="package")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    folder = tmp_path_factory.mktemp("house")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    folder = tmp_path_factory.mktemp("shared_server")
     with running_server(folder, env=PRESIGNED) as server:
         auth = server.auth
         with httpx2.Client(base_url=server.api, auth=auth, timeout=30) as api:
             body = {"name": "sea", "storage_namespace": "local://sea"}
             assert api.post("/repositories", json=body).status_code == 201
-            yield House(server, folder, api)
+            yield SharedServer(server, folder, api)

@@ -72,7 +72,7 @@ def test_a_token_of_one_is_good_for_the_other(tmp_path):
         assert reply.status == 200
 
 
-def test_the_library_works_beside_a_server(tmp_path):
+def test_library_works_while_a_server_runs(tmp_path):
     with running_server(tmp_path) as server, anabranch.open(tmp_path) as lake:
         call = Caller(server)
         lake.repositories.create(REPOSITORY, f"local://{REPOSITORY}")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import anabranch.spark
-from anabranch.blocks.external_objects import Source
+from anabranch.blocks.external_objects import ExternalObject
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.build_tree import build_tree
 from anabranch.pipelines.jobs.progress import NO_PROGRESS
@@ -39,7 +39,7 @@ class ListedStore:
                 *(columns[name] for name in COLUMNS), strict=True
             ):
                 assert address.startswith(prefix)
-                yield Source(path.encode(), address, size, time * 1000, checksum)
+                yield ExternalObject(path.encode(), address, size, time * 1000, checksum)
 
 
 def server_tree(lake, file):

@@ -180,7 +180,7 @@ def test_what_a_client_may_not_ask_for(sea):
     assert not sea.records
 
 
-def test_nobody_releases_or_renews_the_pin_of_another_user(sea):
+def test_pins_of_other_users_cannot_be_released_or_renewed(sea):
     pins = sea.lake.pins
     pins.put("sea", "jane", NAME, [sea.head], 60)
     pins.release("sea", "john", NAME)

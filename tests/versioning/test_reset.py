@@ -62,7 +62,7 @@ def test_one_object_is_taken_back_and_no_other(dirty, path):
     assert dirty.contents("main") == wanted
 
 
-def test_a_prefix_is_taken_back_and_nothing_beside_it(dirty):
+def test_reset_of_a_prefix_changes_nothing_else(dirty):
     reset(dirty, "common_prefix", "p_")
     assert dirty.contents("main") == {"a": "y", "p_1": "x", "p_2": "x", "q": "x"}
     reset(dirty, "common_prefix", "")

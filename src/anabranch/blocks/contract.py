@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from anabranch.blocks.checked_reads import CheckedReads
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.blocks.quarantine import Quarantine
 from anabranch.model.uploads.part import Part
 
@@ -66,7 +66,7 @@ class BlockStore(Protocol):
     config: StorageConfig
 
     @property
-    def sources(self) -> Sources | None:
+    def sources(self) -> ExternalObjects | None:
         """Objects of others in the store that can be imported; None if it has none."""
 
     @property

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-__all__ = ["Source", "Sources", "base_length"]
+__all__ = ["ExternalObject", "ExternalObjects", "base_length"]
 
 
-class Source(NamedTuple):
+class ExternalObject(NamedTuple):
     """An external object. `name` is the part of its address behind the last slash of the listed
     prefix, `size` in bytes, `mtime` in nanoseconds since 1970, `checksum` the store's own ETag.
     """
@@ -23,7 +23,7 @@ class Source(NamedTuple):
     checksum: str
 
 
-class Sources(Protocol):
+class ExternalObjects(Protocol):
     """The external objects of a store. Safe for use from many threads.
 
     Methods raise Invalid for an address of another store, Denied (kind source_forbidden) for one
@@ -37,12 +37,12 @@ class Sources(Protocol):
     def owns(self, address: str) -> bool:
         """Returns whether an address is readable but not that of a block."""
 
-    def list(self, prefix: str) -> Iterator[Source]:
+    def list(self, prefix: str) -> Iterator[ExternalObject]:
         """Yields the objects whose address starts with `prefix`, in order of their names if the
         store has an order.
         """
 
-    def find(self, address: str) -> Source:
+    def find(self, address: str) -> ExternalObject:
         """Returns the object at an address, with an empty name."""
 
 

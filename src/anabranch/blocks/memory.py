@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.blocks.memory_uploads import MemoryUploads
 from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.quarantine import Quarantine
@@ -44,7 +44,7 @@ class MemoryBlocks:
             pre_sign_support=pre_signed,
             pre_sign_multipart_upload=pre_signed,
         )
-        self.sources: Sources | None = None
+        self.sources: ExternalObjects | None = None
         self.checked: CheckedReads | None = None
         self.quarantine: Quarantine | None = None
         self._clock = clock

@@ -16,7 +16,7 @@ from importlib import import_module
 
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import Command, Group
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.help import CommandEntry, command_help, group_help, program_help
 from anabranch.cli.framework.parsing import choose, parse, split_globals
 from anabranch.cli.output.streams import Output
@@ -178,20 +178,20 @@ def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -
     if arguments.help:
         output.line(command_help("anabranch", command, name))
         return 0
-    return _call(command, Call(name, arguments, output, environment))
+    return _call(command, CommandContext(name, arguments, output, environment))
 
 
-def _call(command: Command, call: Call) -> int:
+def _call(command: Command, context: CommandContext) -> int:
     try:
-        return command.run(call) or 0
+        return command.run(context) or 0
     except Failure as failure:
-        if failure.status == 404 and call.connected:  # noqa: PLR2004
+        if failure.status == 404 and context.connected:  # noqa: PLR2004
             from anabranch.cli.framework.did_you_mean import suggestion  # noqa: PLC0415  after a failure only
 
-            failure.hint = suggestion(failure, call.connection) or failure.hint
+            failure.hint = suggestion(failure, context.connection) or failure.hint
         raise
     finally:
-        call.close()
+        context.close()
 
 
 def _word(name: str) -> CommandEntry:

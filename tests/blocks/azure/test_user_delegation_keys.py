@@ -254,7 +254,7 @@ def test_the_environment_names_an_identity(
     assert form.get("client_assertion") == ("of-the-pod" if kind == "pod" else None)
 
 
-def test_a_machine_asks_its_metadata_service(opened, authority, namespace, monkeypatch):
+def test_machine_queries_its_metadata_service(opened, authority, namespace, monkeypatch):
     monkeypatch.setenv("AZURE_CLIENT_ID", "c")
     store = opened()
     assert store.presign(f"{namespace}/a", "GET", 60)

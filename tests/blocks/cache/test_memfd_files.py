@@ -29,7 +29,7 @@ def bring(files, name):
     )
 
 
-def test_a_file_is_there_for_its_time_and_as_long_as_it_is_open():
+def test_file_exists_for_the_grace_period_and_while_it_is_open():
     files = MemfdFiles(grace_seconds=0.05)
     with Path(bring(files, "a")).open("rb") as file:
         time.sleep(0.1)

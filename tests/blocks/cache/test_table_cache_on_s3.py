@@ -107,13 +107,13 @@ def test_threads_and_caches_that_want_the_same_fetch_it_once(make, tables, proxy
 LOCATE = """
 import sys
 from anabranch import _kernel as kernel
-from anabranch.blocks.s3.endpoint import Credentials, S3Access
+from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.model.secret import Secret
 endpoint, key_id, secret, folder, namespace, *tables = sys.argv[1:]
 who = Credentials(key_id, Secret(secret))
-access = S3Access(lambda: who, endpoint=endpoint, region="us-east-1", path_style=True)
+access = S3Endpoint(lambda: who, endpoint=endpoint, region="us-east-1", path_style=True)
 cache = TableCache(s3_blocks(access), folder, 1 << 30, verify=kernel.verify_table)
 print("ready", flush=True)
 sys.stdin.readline()

@@ -119,7 +119,7 @@ def federated(service, tmp_path):
     )
 
 
-def test_a_machine_asks_its_metadata_service(machine):
+def test_machine_queries_its_metadata_service(machine):
     found = find_token()()
     assert found["token"] == "token-1"
     assert machine.asked == [TOKEN]

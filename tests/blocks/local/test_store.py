@@ -236,7 +236,7 @@ class TestOddFiles:
         assert set(Path("/proc/self/fd").iterdir()) == before
 
 
-def test_puts_and_deletes_beside_a_listing_do_not_disturb_it(local):
+def test_listing_is_correct_during_puts_and_deletes(local):
     stays = [f"local://space/{number % 9}/{number:04}" for number in range(0, 600, 2)]
     for address in stays:
         local.put(address, [b"x"])

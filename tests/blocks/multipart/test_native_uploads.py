@@ -100,7 +100,7 @@ def test_where_nothing_signs_parts_are_joined_here(opened, proxy, namespace):
     assert everything(store, namespace) == ["a"]
 
 
-def test_until_it_is_completed_nothing_is_there(opened, namespace, kind):
+def test_uncompleted_upload_is_not_visible(opened, namespace, kind):
     address = f"{namespace}/data/a"
     store = opened()
     upload = store.open_upload(address)

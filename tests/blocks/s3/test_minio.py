@@ -8,7 +8,7 @@ import time
 import boto3
 import pytest
 
-from anabranch.blocks.s3.endpoint import Credentials, S3Access
+from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.errors import Invalid, StoreRefused
 from anabranch.model.secret import Secret
@@ -45,7 +45,7 @@ def reach(s3):
 
     def make(credentials=None, region=s3.region):
         find = (lambda: credentials) if credentials else s3.access().credentials
-        return s3_blocks(S3Access(find, endpoint=s3.endpoint, region=region, path_style=True))
+        return s3_blocks(S3Endpoint(find, endpoint=s3.endpoint, region=region, path_style=True))
 
     return make
 

@@ -14,7 +14,7 @@ from anabranch.blocks.azure.store import azure_blocks
 from anabranch.blocks.gcs.store import gcs_blocks
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
-from anabranch.blocks.s3.endpoint import S3Access
+from anabranch.blocks.s3.endpoint import S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.errors import Denied, Invalid
 from anabranch.model.secret import Secret
@@ -56,7 +56,7 @@ def stores(tmp_path_factory):
             [f"local://{folder}/{name}" for name in ("", "raw", "raw/", "blocks/", "blocks/x/")],
         ),
         (MemoryBlocks(), []),
-        (s3_blocks(S3Access(lambda: CREDENTIALS, region="eu-west-1")), []),
+        (s3_blocks(S3Endpoint(lambda: CREDENTIALS, region="eu-west-1")), []),
         (gcs_blocks(endpoint="http://127.0.0.1:9"), []),
         (
             azure_blocks(account="lake", access_key=key),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.progress import CountingProgress
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.external_objects import Source
+from anabranch.blocks.external_objects import ExternalObject
 from anabranch.library import Lake
 from anabranch.model.entry import AddressType, Entry
 from anabranch.model.imports import ImportSource
@@ -28,14 +28,14 @@ destinations = st.sampled_from(["", "a", "a/", "a/b", "c"])
 
 
 class Listed:
-    """Sources with given listings, in the given order."""
+    """ExternalObjects with given listings, in the given order."""
 
     def __init__(self, listings):
         self.listings = {f"s3://bucket/{n}/": listing for n, listing in enumerate(listings)}
 
     def list(self, prefix):
         for name, size in self.listings[prefix]:
-            yield Source(name.encode(), prefix + name, size, 1_500_000_000, f"etag-{size}")
+            yield ExternalObject(name.encode(), prefix + name, size, 1_500_000_000, f"etag-{size}")
 
 
 def stage_and_commit(lake: Lake, entries: dict[str, Entry], removed: list[str]) -> str:

@@ -300,9 +300,7 @@ def test_a_client_that_stops_in_a_document_deletes_nothing(wire):
         ("PUT", "/new-bucket"),
     ],
 )
-def test_a_client_is_never_told_to_go_on_before_its_signature_is_verified(
-    wire, method, path, length
-):
+def test_continue_is_not_sent_before_the_signature_is_verified(wire, method, path, length):
     then = {"Content-Length": str(length), "Expect": "100-continue"}
     raw = wire.request(method, path, sent=b"", then=then, secret="wrong")
     with wire.connect() as connection:

@@ -256,7 +256,7 @@ def test_fields_that_come_byte_by_byte_are_taken(wire, fields):
 
 
 @pytest.mark.parametrize("size", [10, 100 << 10])
-def test_a_client_that_waits_is_told_to_send_its_form(wire, fields, size):
+def test_waiting_client_is_asked_to_send_its_form(wire, fields, size):
     body = form(fields, file(b"x" * size), end())
     raw = request(wire, body, headers={**TYPE, "Expect": "100-continue"})
     head = raw.index(b"\r\n\r\n") + 4

@@ -105,7 +105,7 @@ def test_other_versions(wire):
         wire.refuses(wire.request(method, target), 404, "NoSuchVersion")
 
 
-def test_parameters_that_nobody_knows_are_passed_over(wire):
+def test_unknown_parameters_are_ignored(wire):
     reply = wire.send(wire.request("GET", f"{TEA}?x-id=GetObject&nonsense=1"))
     assert (reply.status, reply.body) == (200, b"0123456789")
 

@@ -53,7 +53,7 @@ def test_an_object_is_deleted_if_it_is_the_one_that_is_named(s3, tea):
 
 
 @pytest.mark.parametrize("key", ["main/none", "nothing/none", "main", "main/"])
-def test_an_etag_names_an_object_that_is_there(s3, bucket, key):
+def test_condition_matches_the_etag_of_an_existing_object(s3, bucket, key):
     for etag in ("*", '"0"'):
         with pytest.raises(ClientError) as error:
             s3.delete_object(Bucket=bucket, Key=key, IfMatch=etag)

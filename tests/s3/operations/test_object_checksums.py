@@ -70,7 +70,7 @@ def commit(api, bucket):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_checksum_of_an_upload_is_told_by_reads(s3, bucket, commit, algorithm):
+def test_reads_return_the_checksum_of_the_upload(s3, bucket, commit, algorithm):
     # boto3 computes some of them only with a library that is not here
     sent = sent_checksum(algorithm, b"tea")
     s3.put_object(**place(bucket), Body=b"tea", **sent)

@@ -61,7 +61,7 @@ def test_large_bodies_go_in_pieces_both_ways(s3, bucket):
 
 
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
-def test_checksums_are_verified_and_told(s3, bucket, algorithm):
+def test_checksums_are_verified_and_returned(s3, bucket, algorithm):
     def of(body):
         hasher = ALGORITHMS[algorithm.lower()].new()
         hasher.update(body)

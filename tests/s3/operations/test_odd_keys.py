@@ -168,7 +168,7 @@ def test_each_key_matches_itself_as_prefix(wire, filled):
         assert all(other.startswith(full) for other in keys_of(page))
 
 
-def test_without_an_encoding_each_is_there_as_xml_has_it(wire, filled):
+def test_keys_without_encoding_are_listed_as_xml_text(wire, filled):
     """Characters that XML 1.0 has not are written as numbers, as S3 writes them: a parser of
     XML 1.1 reads them, and whoever has none asks for `encoding-type=url`."""
     _, _, body = wire.send("GET", f"/{filled}", f"list-type=2&prefix={BRANCH}/")
@@ -215,7 +215,7 @@ def test_a_path_may_be_longer_than_a_key_of_s3_but_not_than_a_path(wire, new_buc
 
 
 @pytest.mark.parametrize("token", ["%25FF", "%25FFmain/", "%25%00", "%25", "%25zz"])
-def test_tokens_that_nobody_gave_out(wire, filled, token):
+def test_forged_tokens_are_refused(wire, filled, token):
     query = f"continuation-token={token}&list-type=2"
     assert wire.send("GET", f"/{filled}", query)[0] in {200, 400}
     status, _, body = wire.send("GET", f"/{filled}", f"{query}&prefix={BRANCH}/")

@@ -45,7 +45,7 @@ def test_defaults(tmp_path):
     assert loaded.warnings == ()
 
 
-def test_a_path_that_is_given_lies_where_it_is_given(tmp_path):
+def test_given_paths_are_not_below_the_data_folder(tmp_path):
     settings = load(tmp_path, {"data": "/a", "blockstore.local.path": "/b"}).settings
     assert settings.blockstore.local.path == Path("/b")
     assert settings.database.local.path == Path("/a/metadata")

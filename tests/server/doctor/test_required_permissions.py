@@ -104,7 +104,7 @@ def test_each_of_several_is_named(examined, kind):
     assert begun == ["cannot list", "cannot remove from"]
 
 
-def test_a_store_for_which_nothing_signs_is_told_of(emulated_s3):
+def test_store_that_cannot_presign_is_reported(emulated_s3):
     name = f"lake-{uuid.uuid4()}"
     emulated_s3.make_bucket(name)
 

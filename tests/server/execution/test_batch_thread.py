@@ -34,7 +34,7 @@ async def ends_of(thread: BatchThread, *calls: tuple) -> list:
     return ends
 
 
-def test_calls_of_one_turn_wait_together_and_are_told_on_the_loop():
+def test_calls_of_one_round_are_batched_and_finish_on_the_loop():
     groups = []
 
     def tenfold(items):

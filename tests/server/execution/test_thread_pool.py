@@ -51,7 +51,7 @@ def test_threads_are_started_as_they_are_needed_and_used_again():
     asyncio.run(scenario())
 
 
-def test_a_call_that_nobody_waits_for_any_more_harms_no_other():
+def test_abandoned_call_does_not_affect_others():
     begun, release = threading.Event(), threading.Event()
     done: list[str] = []
 

@@ -32,8 +32,8 @@ LONG = b"{" + b" " * (9 << 20)
 
 
 @pytest.fixture(scope="module")
-def stranger(house):
-    with httpx2.Client(base_url=house.server.url, timeout=30) as client:
+def stranger(shared_server):
+    with httpx2.Client(base_url=shared_server.server.url, timeout=30) as client:
         yield client
 
 
@@ -69,15 +69,15 @@ def test_a_body_that_is_too_long_does_not_come_first(stranger, credentials):
     assert answer.status_code == 401
 
 
-def test_without_credentials_nothing_of_a_body_is_waited_for(house):
-    with closing(Wire(house.connect())) as wire:
+def test_without_credentials_nothing_of_a_body_is_waited_for(shared_server):
+    with closing(Wire(shared_server.connect())) as wire:
         head = "POST /api/v1/repositories/sea/branches/main/objects?path=a HTTP/1.1"
         wire.send(f"{head}\r\nHost: sea\r\nContent-Length: 1000000\r\n\r\n".encode())
         assert wire.answer()[0] == 401
 
 
-def test_whoever_is_known_is_told_what_is_wrong(house):
-    answer = house.api.post("/repositories", json={"name": "!"})
+def test_authenticated_clients_get_the_error_of_their_request(shared_server):
+    answer = shared_server.api.post("/repositories", json={"name": "!"})
     assert answer.status_code == 400
 
 

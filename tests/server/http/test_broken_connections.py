@@ -34,15 +34,19 @@ def status(connection: socket.socket) -> int:
     return int(answered(connection).split()[1])
 
 
-def absent(house, path):
+def absent(shared_server, path):
     return (
-        house.api.get("/repositories/sea/refs/main/objects/stat", params={"path": path}).status_code
+        shared_server.api.get(
+            "/repositories/sea/refs/main/objects/stat", params={"path": path}
+        ).status_code
         == 404
     )
 
 
-def put(house, path, content):
-    answer = house.api.post(f"/repositories/sea/{OBJECTS}", params={"path": path}, content=content)
+def put(shared_server, path, content):
+    answer = shared_server.api.post(
+        f"/repositories/sea/{OBJECTS}", params={"path": path}, content=content
+    )
     assert answer.status_code == 201
 
 
@@ -77,46 +81,46 @@ BODIES = {
 
 @pytest.mark.parametrize("end", [socket.socket.close, break_off], ids=["close", "reset"])
 @pytest.mark.parametrize("kind", BODIES)
-def test_an_upload_that_breaks_off_leaves_nothing(house, eventually, kind, end):
+def test_an_upload_that_breaks_off_leaves_nothing(shared_server, eventually, kind, end):
     headers, body = BODIES[kind]
-    before = house.files()
-    connection = house.connect()
-    connection.sendall(house.request("POST", f"{OBJECTS}?path=broken", *headers) + body)
+    before = shared_server.files()
+    connection = shared_server.connect()
+    connection.sendall(shared_server.request("POST", f"{OBJECTS}?path=broken", *headers) + body)
     time.sleep(0.1)
     end(connection)
-    eventually(lambda: not house.open_files() and house.files() == before)
-    assert absent(house, "broken")
-    eventually(lambda: house.files() == before)
+    eventually(lambda: not shared_server.open_files() and shared_server.files() == before)
+    assert absent(shared_server, "broken")
+    eventually(lambda: shared_server.files() == before)
 
 
-def test_an_upload_over_an_object_that_breaks_off_leaves_the_object(house, eventually):
-    put(house, "kept", b"as it was")
-    connection = house.connect()
-    head = house.request("POST", f"{OBJECTS}?path=kept", "Content-Length: 1000000")
+def test_an_upload_over_an_object_that_breaks_off_leaves_the_object(shared_server, eventually):
+    put(shared_server, "kept", b"as it was")
+    connection = shared_server.connect()
+    head = shared_server.request("POST", f"{OBJECTS}?path=kept", "Content-Length: 1000000")
     connection.sendall(head + BLOCK)
     time.sleep(0.1)
     connection.close()
-    eventually(lambda: not house.open_files())
-    got = house.api.get("/repositories/sea/refs/main/objects", params={"path": "kept"})
+    eventually(lambda: not shared_server.open_files())
+    got = shared_server.api.get("/repositories/sea/refs/main/objects", params={"path": "kept"})
     assert got.content == b"as it was"
 
 
-def test_a_body_of_json_that_breaks_off_does_nothing(house):
-    connection = house.connect()
+def test_a_body_of_json_that_breaks_off_does_nothing(shared_server):
+    connection = shared_server.connect()
     body = b'{"name":"half","source":"main"'
-    head = house.request(
+    head = shared_server.request(
         "POST", "branches", "Content-Type: application/json", f"Content-Length: {len(body) + 1}"
     )
     connection.sendall(head + body)
     time.sleep(0.1)
     connection.close()
     time.sleep(0.1)
-    assert house.api.get("/repositories/sea/branches/half").status_code == 404
+    assert shared_server.api.get("/repositories/sea/branches/half").status_code == 404
 
 
-def test_an_upload_that_trickles_arrives(house):
-    with house.connect() as connection:
-        head = house.request("POST", f"{OBJECTS}?path=trickle", "Content-Length: 40")
+def test_an_upload_that_trickles_arrives(shared_server):
+    with shared_server.connect() as connection:
+        head = shared_server.request("POST", f"{OBJECTS}?path=trickle", "Content-Length: 40")
         connection.sendall(head)
         for _ in range(40):
             connection.sendall(b"x")
@@ -124,9 +128,9 @@ def test_an_upload_that_trickles_arrives(house):
         assert status(connection) == 201
 
 
-def test_a_client_that_waits_to_be_asked_for_its_body(house):
-    with house.connect() as connection:
-        head = house.request(
+def test_a_client_that_waits_to_be_asked_for_its_body(shared_server):
+    with shared_server.connect() as connection:
+        head = shared_server.request(
             "POST", f"{OBJECTS}?path=asked", "Content-Length: 3", "Expect: 100-continue"
         )
         connection.sendall(head)
@@ -135,119 +139,123 @@ def test_a_client_that_waits_to_be_asked_for_its_body(house):
         assert status(connection) == 201
 
 
-def test_an_upload_by_nobody_is_refused_before_it_has_arrived(house):
-    with house.connect() as connection:
-        head = house.request("POST", f"{OBJECTS}?path=nobody", "Content-Length: 1000000000")
+def test_unauthenticated_upload_is_refused_before_its_body(shared_server):
+    with shared_server.connect() as connection:
+        head = shared_server.request("POST", f"{OBJECTS}?path=nobody", "Content-Length: 1000000000")
         connection.sendall(head.replace(b"Authorization", b"X-Nothing") + BLOCK)
         assert status(connection) == 401
-    assert absent(house, "nobody")
+    assert absent(shared_server, "nobody")
 
 
-def test_requests_one_after_another_on_one_connection_after_a_refusal(house):
-    with house.connect() as connection:
-        head = house.request("POST", f"{OBJECTS}?path=", "Content-Length: 200000")
+def test_requests_one_after_another_on_one_connection_after_a_refusal(shared_server):
+    with shared_server.connect() as connection:
+        head = shared_server.request("POST", f"{OBJECTS}?path=", "Content-Length: 200000")
         connection.sendall(head + b"x" * 200_000)
         assert status(connection) == 400
-        connection.sendall(house.request("GET", "branches/main"))
+        connection.sendall(shared_server.request("GET", "branches/main"))
         assert status(connection) == 200
 
 
-def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(house, eventually):
+def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(shared_server, eventually):
     with contextlib.ExitStack() as stack:
-        stalled = [stack.enter_context(house.connect()) for _ in range(128)]
+        stalled = [stack.enter_context(shared_server.connect()) for _ in range(128)]
         for number, connection in enumerate(stalled):
-            head = house.request("POST", f"{OBJECTS}?path=s{number}", "Content-Length: 99999")
+            head = shared_server.request(
+                "POST", f"{OBJECTS}?path=s{number}", "Content-Length: 99999"
+            )
             connection.sendall(head + b"x")
         time.sleep(0.3)
         started = time.monotonic()
         for _ in range(20):
-            put(house, "small", b"x")
-            assert house.api.get("/repositories/sea/branches").status_code == 200
+            put(shared_server, "small", b"x")
+            assert shared_server.api.get("/repositories/sea/branches").status_code == 200
         assert time.monotonic() - started < 60
-        beyond = stack.enter_context(house.connect())
-        head = house.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 99999")
+        beyond = stack.enter_context(shared_server.connect())
+        head = shared_server.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 99999")
         beyond.sendall(head + b"x")
         answer = answered(beyond)
         assert answer.split()[1] == b"503"
         assert b"retry-after: 1" in answer
-    eventually(lambda: not house.open_files())
-    assert absent(house, "s0")
+    eventually(lambda: not shared_server.open_files())
+    assert absent(shared_server, "s0")
     body = [b"y" * 70000, b"z"]
-    put(house, "afterwards", iter(body))
+    put(shared_server, "afterwards", iter(body))
 
 
-def test_small_uploads_that_stall_take_no_thread(house):
+def test_small_uploads_that_stall_take_no_thread(shared_server):
     with contextlib.ExitStack() as stack:
-        stalled = [stack.enter_context(house.connect()) for _ in range(300)]
+        stalled = [stack.enter_context(shared_server.connect()) for _ in range(300)]
         for number, connection in enumerate(stalled):
-            head = house.request("POST", f"{OBJECTS}?path=t{number}", "Content-Length: 9999")
+            head = shared_server.request(
+                "POST", f"{OBJECTS}?path=t{number}", "Content-Length: 9999"
+            )
             connection.sendall(head + b"x")
-        put(house, "meanwhile", b"x")
+        put(shared_server, "meanwhile", b"x")
         stalled[7].sendall(b"y" * 9998)
         assert status(stalled[7]) == 201
-    assert absent(house, "t8")
-    assert not absent(house, "t7")
+    assert absent(shared_server, "t8")
+    assert not absent(shared_server, "t7")
 
 
 @pytest.fixture(scope="module")
-def large(house):
+def large(shared_server):
     size = 48 * 1024 * 1024
-    put(house, "large", (BLOCK for _ in range(size // len(BLOCK))))
+    put(shared_server, "large", (BLOCK for _ in range(size // len(BLOCK))))
     return size
 
 
-def download(house) -> socket.socket:
-    connection = house.connect()
-    connection.sendall(house.request("GET", "refs/main/objects?path=large"))
+def download(shared_server) -> socket.socket:
+    connection = shared_server.connect()
+    connection.sendall(shared_server.request("GET", "refs/main/objects?path=large"))
     return connection
 
 
 @pytest.mark.parametrize("end", [socket.socket.close, break_off], ids=["close", "reset"])
-def test_nothing_more_is_read_for_a_client_that_went_away(house, eventually, large, end):
-    before = house.bytes_read()
-    connection = download(house)
+def test_nothing_more_is_read_for_a_client_that_went_away(shared_server, eventually, large, end):
+    before = shared_server.bytes_read()
+    connection = download(shared_server)
     assert len(connection.recv(100_000)) > 0
-    eventually(lambda: house.bytes_read() - before > 100_000)
+    eventually(lambda: shared_server.bytes_read() - before > 100_000)
     end(connection)
-    eventually(lambda: not house.open_files())
-    assert house.bytes_read() - before < large // 2
+    eventually(lambda: not shared_server.open_files())
+    assert shared_server.bytes_read() - before < large // 2
 
 
-def test_clients_that_do_not_read_hold_nothing_up_and_cost_little(house, eventually, large):
-    before = house.memory()
+def test_clients_that_do_not_read_hold_nothing_up_and_cost_little(shared_server, eventually, large):
+    before = shared_server.memory()
     with contextlib.ExitStack() as stack:
-        idle = [stack.enter_context(download(house)) for _ in range(80)]
+        idle = [stack.enter_context(download(shared_server)) for _ in range(80)]
         for connection in idle:
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         time.sleep(0.5)
         started = time.monotonic()
         for _ in range(20):
-            put(house, "small", b"x")
+            put(shared_server, "small", b"x")
         assert time.monotonic() - started < 60
         # a few pieces of 1 MiB for each, far from the object's size
-        assert house.memory() - before < 80 * 8 * 1024 * 1024
+        assert shared_server.memory() - before < 80 * 8 * 1024 * 1024
         last = idle[-1]
         rest = 0
         while rest < large - 65536:
             rest += len(last.recv(1 << 20))
-    eventually(lambda: not house.open_files())
+    eventually(lambda: not shared_server.open_files())
 
 
-def test_large_bodies_go_through_without_being_held(house):
-    before = house.memory()
+def test_large_bodies_go_through_without_being_held(shared_server):
+    before = shared_server.memory()
     size = 256 * 1024 * 1024
-    put(house, "huge", (BLOCK for _ in range(size // len(BLOCK))))
+    put(shared_server, "huge", (BLOCK for _ in range(size // len(BLOCK))))
     files = {"content": ("n", Endless(64 * 1024 * 1024))}
     url = f"/repositories/sea/{OBJECTS}"
-    assert house.api.post(url, params={"path": "form"}, files=files).status_code == 201
+    assert shared_server.api.post(url, params={"path": "form"}, files=files).status_code == 201
     received = 0
-    with house.api.stream(
+    with shared_server.api.stream(
         "GET", "/repositories/sea/refs/main/objects", params={"path": "huge"}
     ) as answer:
         for piece in answer.iter_raw():
             received += len(piece)
     assert received == size
-    assert house.memory() - before < 64 * 1024 * 1024
+    assert shared_server.memory() - before < 64 * 1024 * 1024
 
 
 class Endless:
@@ -262,12 +270,14 @@ class Endless:
         return bytes(taken)
 
 
-def test_data_that_is_lost_while_it_is_sent_breaks_the_answer_off(house):
-    put(house, "lost", (BLOCK for _ in range(400)))
-    stat = house.api.get("/repositories/sea/refs/main/objects/stat", params={"path": "lost"})
+def test_data_that_is_lost_while_it_is_sent_breaks_the_answer_off(shared_server):
+    put(shared_server, "lost", (BLOCK for _ in range(400)))
+    stat = shared_server.api.get(
+        "/repositories/sea/refs/main/objects/stat", params={"path": "lost"}
+    )
     path = stat.json()["physical_address"].removeprefix("local://")
-    connection = house.connect()
-    connection.sendall(house.request("GET", "refs/main/objects?path=lost"))
+    connection = shared_server.connect()
+    connection.sendall(shared_server.request("GET", "refs/main/objects?path=lost"))
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
     os.truncate(path, 1000)
     received = 1000
@@ -275,5 +285,5 @@ def test_data_that_is_lost_while_it_is_sent_breaks_the_answer_off(house):
         while piece := connection.recv(1 << 20):
             received += len(piece)
     assert received < stat.json()["size_bytes"]
-    gone = house.api.get("/repositories/sea/refs/main/objects", params={"path": "lost"})
+    gone = shared_server.api.get("/repositories/sea/refs/main/objects", params={"path": "lost"})
     assert gone.status_code == 410

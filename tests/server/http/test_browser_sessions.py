@@ -56,8 +56,8 @@ def test_a_cookie_is_secure_if_its_login_was(behind_proxy, forwarded, secure):
     assert ("; Secure" in cookie) is secure
 
 
-def test_a_client_that_is_no_proxy_cannot_say_how_it_came(house):
-    cookie = log_in(house.server, X_Forwarded_Proto="https")[1]["Set-Cookie"]
+def test_a_client_that_is_no_proxy_cannot_say_how_it_came(shared_server):
+    cookie = log_in(shared_server.server, X_Forwarded_Proto="https")[1]["Set-Cookie"]
     assert "; Secure" not in cookie
 
 
@@ -92,39 +92,42 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_other_sites_change_nothing_through_the_api(house, name):
+def test_other_sites_change_nothing_through_the_api(shared_server, name):
     headers, own = SITES[name]
-    cookie = cookie_of(house.server)
+    cookie = cookie_of(shared_server.server)
     for method, path in CHANGES:
-        status, _, body = send(house.server, method, path, b"x", Cookie=cookie, **headers)
+        status, _, body = send(shared_server.server, method, path, b"x", Cookie=cookie, **headers)
         assert (b"another site" in body) is not own
         assert (status in {401, 403}) is not own
-    found = house.api.get("/repositories/sea/refs/main/objects", params={"path": "csrf"})
+    found = shared_server.api.get("/repositories/sea/refs/main/objects", params={"path": "csrf"})
     assert found.status_code == 404
     # reading stays possible, for links from elsewhere
-    assert send(house.server, "GET", "/api/v1/repositories", Cookie=cookie, **headers)[0] == 200
+    assert (
+        send(shared_server.server, "GET", "/api/v1/repositories", Cookie=cookie, **headers)[0]
+        == 200
+    )
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_other_sites_change_nothing_through_s3(house, name):
+def test_other_sites_change_nothing_through_s3(shared_server, name):
     headers, own = SITES[name]
     host = "s3.local.lakefs.io"
     if headers.get("Origin") == f"http://{OWN}":
         headers = {"Origin": f"http://{host}"}
-    cookie = cookie_of(house.server)
+    cookie = cookie_of(shared_server.server)
     asked = {"Host": host, "Cookie": cookie, **headers}
-    status, _, body = send(house.server, "PUT", "/sea/main/csrf-s3", b"x", **asked)
+    status, _, body = send(shared_server.server, "PUT", "/sea/main/csrf-s3", b"x", **asked)
     assert status == (200 if own else 403)
     assert (b"another site" in body) is not own
-    assert send(house.server, "GET", "/sea?list-type=2", **asked)[0] == 200
-    status = send(house.server, "DELETE", "/sea/main/csrf-s3", **asked)[0]
+    assert send(shared_server.server, "GET", "/sea?list-type=2", **asked)[0] == 200
+    status = send(shared_server.server, "DELETE", "/sea/main/csrf-s3", **asked)[0]
     assert status == (204 if own else 403)
 
 
-def test_a_token_in_a_header_needs_no_origin(house):
-    token = json.loads(log_in(house.server)[2])["token"]
+def test_a_token_in_a_header_needs_no_origin(shared_server):
+    token = json.loads(log_in(shared_server.server)[2])["token"]
     cookie = f"internal_auth_session={token}"
     headers = {"Authorization": f"Bearer {token}", "Cookie": cookie}
     headers |= {"Sec-Fetch-Site": "cross-site", "Origin": f"https://{OTHER}"}
     path = "/api/v1/repositories/sea/branches/main/objects?path=bearer"
-    assert send(house.server, "POST", path, b"x", **headers)[0] == 201
+    assert send(shared_server.server, "POST", path, b"x", **headers)[0] == 201

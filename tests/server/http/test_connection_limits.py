@@ -220,7 +220,7 @@ def test_a_process_without_files_logs_it(tmp_path, wires, eventually):
         eventually(lambda: "no file can be opened" in server.log.read_text())
 
 
-def test_clients_are_told_apart_by_their_address():
+def test_clients_are_distinguished_by_address():
     assert address_group("10.0.0.1") == address_group("::ffff:10.0.0.1") == "10.0.0.1"
     assert address_group("2001:db8::1") == address_group("2001:db8::ffff:2")
     assert address_group("2001:db8::1") != address_group("2001:db8:0:1::1")

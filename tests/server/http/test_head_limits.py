@@ -21,8 +21,8 @@ def many_lines(count, line=b"a: b\r\n"):
 
 
 @pytest.fixture
-def wire(house):
-    with closing(Wire(house.connect())) as wire:
+def wire(shared_server):
+    with closing(Wire(shared_server.connect())) as wire:
         yield wire
 
 
@@ -64,23 +64,23 @@ def test_the_largest_head(wire, head, size):
         "60-mb",
     ],
 )
-def test_a_head_beyond_the_limits_is_refused_at_once(house, wire, head):
-    before = house.memory()
+def test_a_head_beyond_the_limits_is_refused_at_once(shared_server, wire, head):
+    before = shared_server.memory()
     if not head.endswith(END + END):
         head += b"a" * 64 * KIB
     send_all(wire, head)
     answer = wire.answer()
     assert (answer[0], answer[1]["connection"]) == (431, "close"), "408 is one that was waited for"
     assert wire.at_end()
-    assert house.memory() - before < 20 << 20
+    assert shared_server.memory() - before < 20 << 20
 
 
-def test_header_bombs_do_not_keep_others_waiting(house):
+def test_header_bombs_do_not_keep_others_waiting(shared_server):
     """A malicious request costs the server some microseconds of processor time."""
     bomb = many_lines(100_000)
-    took = house.processor_seconds()
+    took = shared_server.processor_seconds()
     for _ in range(20):
-        with closing(Wire(house.connect())) as wire:
+        with closing(Wire(shared_server.connect())) as wire:
             send_all(wire, bomb)
             assert wire.answer()[0] == 431
-    assert house.processor_seconds() - took < 2
+    assert shared_server.processor_seconds() - took < 2

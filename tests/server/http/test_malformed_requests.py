@@ -16,8 +16,8 @@ CHUNKED = "Transfer-Encoding: chunked"
 
 
 @pytest.fixture
-def wire(house):
-    with closing(Wire(house.connect())) as wire:
+def wire(shared_server):
+    with closing(Wire(shared_server.connect())) as wire:
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield wire
 
@@ -26,13 +26,15 @@ def get(*lines, first="GET /_health HTTP/1.1", host="Host: sea"):
     return "\r\n".join([first, *([host] if host else []), *lines, "", ""]).encode("latin-1")
 
 
-def upload(house, path, *headers):
-    return house.request("POST", f"branches/main/objects?path={path}", *headers)
+def upload(shared_server, path, *headers):
+    return shared_server.request("POST", f"branches/main/objects?path={path}", *headers)
 
 
-def exists(house, path):
+def exists(shared_server, path):
     params = {"path": path}
-    return house.api.get("/repositories/sea/refs/main/objects/stat", params=params).is_success
+    return shared_server.api.get(
+        "/repositories/sea/refs/main/objects/stat", params=params
+    ).is_success
 
 
 REFUSED = {
@@ -90,13 +92,13 @@ def test_a_request_before_what_is_none_has_its_own_response(wire, name):
 
 
 @pytest.mark.parametrize("stray", [b"\0", b"stray", b"\r\n\r\n\r\n\r\n\r\n\r\n", b"} {"])
-def test_an_upload_with_stray_bytes_behind_it_has_its_own_response(house, wire, stray):
+def test_an_upload_with_stray_bytes_behind_it_has_its_own_response(shared_server, wire, stray):
     path = f"stray-{stray.hex()}.csv"
-    wire.send(upload(house, path, "Content-Length: 2") + b"1\n" + stray + b"\r\n")
+    wire.send(upload(shared_server, path, "Content-Length: 2") + b"1\n" + stray + b"\r\n")
     assert wire.answer()[0] == 201
     assert wire.answer()[0] == 400
     assert wire.at_end()
-    assert exists(house, path)
+    assert exists(shared_server, path)
 
 
 @pytest.mark.parametrize(
@@ -137,47 +139,47 @@ BROKEN_CHUNKS = {
 
 @pytest.mark.parametrize("name", BROKEN_CHUNKS)
 @pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
-def test_an_upload_in_broken_chunks_is_refused(house, wire, name, apart):
+def test_an_upload_in_broken_chunks_is_refused(shared_server, wire, name, apart):
     path = f"chunks-{name}-{apart}.csv"
-    before = house.files()
-    wire.send(upload(house, path, CHUNKED))
+    before = shared_server.files()
+    wire.send(upload(shared_server, path, CHUNKED))
     if apart:
         time.sleep(0.05)
     wire.send(BROKEN_CHUNKS[name])
     answer = wire.answer()
     assert (answer[0], answer[1]["connection"]) == (400, "close")
     assert wire.at_end()
-    assert not exists(house, path)
-    assert house.files() == before
+    assert not exists(shared_server, path)
+    assert shared_server.files() == before
 
 
-def test_chunks_with_a_few_extensions_and_trailers(house, wire):
+def test_chunks_with_a_few_extensions_and_trailers(shared_server, wire):
     body = b'2;a="b"\r\n1\n\r\n0;c\r\nx-checksum: d\r\n\r\n'
-    wire.send(upload(house, "extended.csv", CHUNKED) + body, HEALTH)
+    wire.send(upload(shared_server, "extended.csv", CHUNKED) + body, HEALTH)
     assert wire.answer()[0] == 201
     assert wire.answer()[::2] == (200, b"alive!")
-    assert exists(house, "extended.csv")
+    assert exists(shared_server, "extended.csv")
 
 
-def test_what_comes_behind_the_last_request_is_not_carried_out(house, wire):
-    last = upload(house, "last.csv", "Connection: close", "Content-Length: 2") + b"1\n"
-    wire.send(last, upload(house, "behind.csv", "Content-Length: 2") + b"1\n")
+def test_what_comes_behind_the_last_request_is_not_carried_out(shared_server, wire):
+    last = upload(shared_server, "last.csv", "Connection: close", "Content-Length: 2") + b"1\n"
+    wire.send(last, upload(shared_server, "behind.csv", "Content-Length: 2") + b"1\n")
     assert wire.answer()[0] == 201
     assert wire.at_end()
-    assert not exists(house, "behind.csv")
+    assert not exists(shared_server, "behind.csv")
 
 
-def test_a_flood_of_requests_is_read_as_it_is_answered(house):
+def test_a_flood_of_requests_is_read_as_it_is_answered(shared_server):
     """A client that sends thousands of requests costs memory for one segment of them."""
-    before = house.memory()
-    wires = [Wire(house.connect()) for _ in range(10)]
+    before = shared_server.memory()
+    wires = [Wire(shared_server.connect()) for _ in range(10)]
     for wire in wires:
         wire.socket.settimeout(0.2)
         with suppress(TimeoutError):
-            wire.send(house.request("GET", "branches?amount=1") * 20_000)
-    with closing(Wire(house.connect())) as other:
+            wire.send(shared_server.request("GET", "branches?amount=1") * 20_000)
+    with closing(Wire(shared_server.connect())) as other:
         other.send(HEALTH)
         assert other.answer()[::2] == (200, b"alive!")
-    assert house.memory() - before < 100 << 20
+    assert shared_server.memory() - before < 100 << 20
     for wire in wires:
         wire.close()

@@ -9,8 +9,8 @@ from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
 
 @pytest.fixture
-def web(house):
-    with httpx2.Client(base_url=house.server.url) as client:
+def web(shared_server):
+    with httpx2.Client(base_url=shared_server.server.url) as client:
         yield client
 
 

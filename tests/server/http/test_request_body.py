@@ -180,7 +180,7 @@ def test_a_thread_gets_every_byte_in_order(pieces, piece, limit):
     assert all(len(part) >= min(piece, limit) for part in received[1:-1])
 
 
-def test_a_thread_is_told_of_a_break_after_what_came_before_it():
+def test_reader_gets_received_bytes_before_the_error():
     received: list[bytes] = []
 
     async def scenario() -> None:

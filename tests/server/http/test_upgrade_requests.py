@@ -26,14 +26,16 @@ OFFERS = {
 
 
 @pytest.fixture
-def wire(house):
-    with closing(Wire(house.connect())) as wire:
+def wire(shared_server):
+    with closing(Wire(shared_server.connect())) as wire:
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield wire
 
 
-def content_of(house, path):
-    return house.api.get("/repositories/sea/refs/main/objects", params={"path": path}).content
+def content_of(shared_server, path):
+    return shared_server.api.get(
+        "/repositories/sea/refs/main/objects", params={"path": path}
+    ).content
 
 
 def send_apart(wire, *pieces):
@@ -46,51 +48,55 @@ def send_apart(wire, *pieces):
 @pytest.mark.parametrize("offer", OFFERS)
 @pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
-def test_an_upload_that_offers_an_upgrade_keeps_its_body(house, wire, offer, apart, chunked):
+def test_an_upload_that_offers_an_upgrade_keeps_its_body(
+    shared_server, wire, offer, apart, chunked
+):
     path = f"{offer}-{apart}-{chunked}.csv"
     framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(BODY)}"
     body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY) if chunked else BODY
     target = f"branches/main/objects?path={path}"
-    head = house.request("POST", target, framing, *OFFERS[offer])
+    head = shared_server.request("POST", target, framing, *OFFERS[offer])
     send_apart(wire, *([head, body] if apart else [head + body]))
     status, _, described = wire.answer()
     assert (status, json.loads(described)["size_bytes"]) == (201, len(BODY))
-    assert content_of(house, path) == BODY
+    assert content_of(shared_server, path) == BODY
     # the connection still speaks HTTP/1.1
-    wire.send(house.request("GET", f"refs/main/objects/stat?path={path}", *OFFERS[offer]))
+    wire.send(shared_server.request("GET", f"refs/main/objects/stat?path={path}", *OFFERS[offer]))
     assert wire.answer()[0] == 200
 
 
-def test_the_body_of_an_upgrade_request_is_not_the_next_request(house, wire):
-    hidden = house.request("POST", "branches/main/objects?path=hidden.csv", "Content-Length: 0")
-    head = house.request(
+def test_the_body_of_an_upgrade_request_is_not_the_next_request(shared_server, wire):
+    hidden = shared_server.request(
+        "POST", "branches/main/objects?path=hidden.csv", "Content-Length: 0"
+    )
+    head = shared_server.request(
         "GET", "refs/main/objects?path=none", f"Content-Length: {len(hidden)}", *OFFERS["java"]
     )
     send_apart(wire, head, hidden)
     assert wire.answer()[0] == 404
-    wire.send(house.request("GET", "refs/main/objects/stat?path=hidden.csv"))
+    wire.send(shared_server.request("GET", "refs/main/objects/stat?path=hidden.csv"))
     assert wire.answer()[0] == 404
 
 
-def test_a_presigned_put_that_offers_an_upgrade_keeps_its_body(house, wire):
+def test_a_presigned_put_that_offers_an_upgrade_keeps_its_body(shared_server, wire):
     target = "branches/main/staging/backing?path=direct.csv&presign=true"
-    place = house.api.get(f"/repositories/sea/{target}").json()
+    place = shared_server.api.get(f"/repositories/sea/{target}").json()
     url = place["presigned_url"].split("/", 3)[3]
     lines = [f"PUT /{url} HTTP/1.1", "Host: sea", f"Content-Length: {len(BODY)}", *OFFERS["java"]]
     send_apart(wire, "\r\n".join([*lines, "", ""]).encode(), BODY)
     assert wire.answer()[0] == 200
     link = {"staging": place, "checksum": "0" * 32, "size_bytes": len(BODY)}
-    answer = house.api.put(
+    answer = shared_server.api.put(
         "/repositories/sea/branches/main/staging/backing",
         params={"path": "direct.csv"},
         json=link,
     )
     assert answer.status_code == 200, answer.text
-    assert content_of(house, "direct.csv") == BODY
+    assert content_of(shared_server, "direct.csv") == BODY
 
 
-def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(house, wire):
-    client = s3_client(house.server)
+def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(shared_server, wire):
+    client = s3_client(shared_server.server)
     params = {"Bucket": "sea", "Key": "main/signed.csv"}
     url = client.generate_presigned_url("put_object", Params=params)
     target = url.split("/", 3)[3]
@@ -99,4 +105,4 @@ def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(house, wire):
     head = "\r\n".join([*lines, *OFFERS["java"], "", ""]).encode()
     send_apart(wire, head, BODY)
     assert wire.answer()[0] == 200
-    assert content_of(house, "signed.csv") == BODY
+    assert content_of(shared_server, "signed.csv") == BODY

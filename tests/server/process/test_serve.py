@@ -122,7 +122,7 @@ def test_a_request_under_way_is_finished_before_a_server_stops(tmp_path, workers
         assert stat.json()["size_bytes"] == 200_000
 
 
-def test_everything_is_there_after_a_kill(tmp_path):
+def test_everything_survives_a_kill(tmp_path):
     with running_server(tmp_path) as server:
         with client(server) as api:
             api.post("/repositories", json=REPOSITORY)

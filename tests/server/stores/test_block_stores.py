@@ -38,7 +38,7 @@ def test_each_type_is_opened_without_asking_anybody(kind, namespace):
     assert store.accepts(namespace)
 
 
-def test_clients_are_told_where_repositories_may_lie():
+def test_configuration_has_the_allowed_namespaces():
     store = opened(blockstore__type="s3", blockstore__default_namespace_prefix="s3://lake/")
     assert store.config.default_namespace_prefix == "s3://lake/"
 

@@ -225,7 +225,7 @@ class TestRedirection:
         )
         return get
 
-    def test_who_asks_is_sent_to_the_store(self, get, lake):
+    def test_readers_are_redirected_to_the_store(self, get, lake):
         sent = get("main/a", Range="bytes=7-9")
         assert (sent.status_code, sent.content) == (307, b"")
         assert sent.headers["x-amz-meta-depth"] == "7"

@@ -48,7 +48,7 @@ def gateway(server):
     return s3_client(server)
 
 
-def test_clients_are_told_of_the_store(ask):
+def test_configuration_describes_the_store(ask):
     result = ask("GET", "/config").json()["storage_config"]
     assert result["blockstore_type"] == "s3"
     assert result["blockstore_namespace_ValidityRegex"] == "^s3://"
@@ -138,7 +138,7 @@ def test_repositories_where_there_can_be_none(ask, bucket, repository):
     assert message == "failed to match required regex ^s3://: invalid namespace"
 
 
-def test_a_store_that_is_asked_too_much_is_told_of_with_503(emulated_s3, tmp_path):
+def test_throttling_of_the_store_is_reported_as_503(emulated_s3, tmp_path):
     def slow_down(environ, start):
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start("503 Slow Down", [("Content-Type", "application/xml")])

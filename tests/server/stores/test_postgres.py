@@ -88,7 +88,7 @@ def test_with_a_folder_there_is_nothing_to_migrate(tmp_path):
         ),
     ],
 )
-def test_settings_that_cannot_be_served_are_told_of(tmp_path, command, settings, words):
+def test_invalid_settings_are_reported(tmp_path, command, settings, words):
     code, said = run(command, "--data", str(tmp_path), TYPE="postgres", **settings)
     assert code == 1
     assert words in said
@@ -112,7 +112,7 @@ def url(mortal):
 
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_while_the_database_is_gone_clients_are_told_to_come_again(mortal, url, tmp_path, seconds):
+def test_without_the_database_clients_get_503_with_retry_after(mortal, url, tmp_path, seconds):
     with running_server(tmp_path, database=url) as server:
         call = Caller(server)
         call.make_repository(REPOSITORY)

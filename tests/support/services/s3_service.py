@@ -7,7 +7,7 @@ import time
 from anabranch.blocks.cloud.http_pool import HttpPool
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.store import CloudBlocks
-from anabranch.blocks.s3.endpoint import Credentials, S3Access
+from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import sign_request
@@ -47,9 +47,9 @@ class S3Service:
             "ANABRANCH_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": CREDENTIALS.secret.reveal(),
         }
 
-    def access(self, port: int | None = None, public_endpoint: str = "") -> S3Access:
+    def access(self, port: int | None = None, public_endpoint: str = "") -> S3Endpoint:
         """Returns how to reach it, by way of another port if one is given."""
-        return S3Access(
+        return S3Endpoint(
             lambda: CREDENTIALS,
             endpoint=f"http://127.0.0.1:{port or self.port}",
             region=self.region,

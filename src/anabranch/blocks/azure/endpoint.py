@@ -17,7 +17,7 @@ from anabranch.model.secret import Secret
 from anabranch.signing.azure_sas import AzureSigner, sas_query
 from anabranch.signing.encoding import encode_key, encode_query
 
-__all__ = ["AzureAccess"]
+__all__ = ["AzureEndpoint"]
 
 _REQUEST_PERMISSIONS = {"GET": "r", "HEAD": "r", "PUT": "w", "DELETE": "d"}
 _REQUEST_LIFETIME = 3600
@@ -25,7 +25,7 @@ _PRESIGNED_PERMISSIONS = {"GET": "r", "PUT": "c"}
 """`c` creates a blob but does not replace one."""
 
 
-class AzureAccess:
+class AzureEndpoint:
     """URLs and signatures. With an `access_key`, only its account is accessible. `endpoint` is that
     of an emulator. `delegated` signs if there is no key. `clock` gives seconds since 1970.
     """

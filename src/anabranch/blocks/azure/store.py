@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from obstore.store import AzureStore
 
-from anabranch.blocks.azure.endpoint import AzureAccess
+from anabranch.blocks.azure.endpoint import AzureEndpoint
 from anabranch.blocks.azure.identity import find_token
 from anabranch.blocks.azure.uploads import AzureUploads
 from anabranch.blocks.azure.user_delegation_keys import UserDelegationSigners
@@ -66,7 +66,7 @@ def azure_blocks(
     if not access_key:
         credential = credential or find_token()
         delegated = UserDelegationSigners(credential, clock=clock)
-    access = AzureAccess(account, access_key, endpoint, delegated=delegated, clock=clock)
+    access = AzureEndpoint(account, access_key, endpoint, delegated=delegated, clock=clock)
     buckets = _Containers(access, access_key, credential, retry_policy)
     objects = ObstoreClient(buckets)
     uploads: MultipartClient = PartObjectUploads(objects, clock=clock)
@@ -101,7 +101,7 @@ class _Containers:
 
     def __init__(
         self,
-        access: AzureAccess,
+        access: AzureEndpoint,
         access_key: Secret,
         credential: Callable[[], AzureCredential] | None,
         retry_policy: RetryPolicy,

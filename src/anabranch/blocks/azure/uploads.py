@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 from anabranch.blocks.azure.block_list import ABORTED, FILLING, Block, block_list, read_blocks
-from anabranch.blocks.azure.endpoint import AzureAccess
+from anabranch.blocks.azure.endpoint import AzureEndpoint
 from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.client import ObjectClient
 from anabranch.blocks.cloud.http_pool import HttpResponse
@@ -44,7 +44,7 @@ class AzureUploads:
 
     def __init__(
         self,
-        access: AzureAccess,
+        access: AzureEndpoint,
         objects: ObjectClient,
         retry_policy: RetryPolicy,
         *,

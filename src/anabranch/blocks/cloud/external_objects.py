@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from anabranch.blocks.cloud.addresses import AddressParser, Location
 from anabranch.blocks.cloud.client import ObjectClient, ObjectInfo
-from anabranch.blocks.external_objects import Source, base_length
+from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.errors import NotFound
 
 __all__ = ["CloudExternalObjects"]
@@ -40,7 +40,7 @@ class CloudExternalObjects:
         """Raises Invalid for an address of another store."""
         self._addresses.parse_prefix(address)
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Source]:
+    def list(self, prefix: str, after: str = "") -> Iterator[ExternalObject]:
         """Yields the objects whose address starts with `prefix`, in the store's order, after the
         address `prefix + after`.
         """
@@ -50,7 +50,7 @@ class CloudExternalObjects:
             if not self._hides(info.key):
                 yield _source(location.root, info, base)
 
-    def find(self, address: str) -> Source:
+    def find(self, address: str) -> ExternalObject:
         """Returns the object at an address. Raises NotFound if it does not exist."""
         location = self._addresses.parse(address)
         info = self._objects(location).head(location)
@@ -59,7 +59,7 @@ class CloudExternalObjects:
         return _source(location.root, info, len(info.key))
 
 
-def _source(root: str, info: ObjectInfo, base: int) -> Source:
+def _source(root: str, info: ObjectInfo, base: int) -> ExternalObject:
     name = info.key[base:].encode("utf-8", "surrogateescape")
     address = f"{root}/{info.key}"
-    return Source(name, address, info.size, info.mtime * _NANOSECONDS, info.checksum)
+    return ExternalObject(name, address, info.size, info.mtime * _NANOSECONDS, info.checksum)

@@ -13,7 +13,7 @@ from anabranch.model.secret import Secret
 from anabranch.signing.encoding import encode_key, encode_query
 from anabranch.signing.google_v4 import GoogleSigner, presign_google
 
-__all__ = ["GcsAccess", "find_signer"]
+__all__ = ["GcsEndpoint", "find_signer"]
 
 _HOST = "https://storage.googleapis.com"
 
@@ -43,7 +43,7 @@ def find_signer(credentials_json: Secret) -> GoogleSigner | None:
     return GoogleSigner(key.client_email, Secret(key.private_key))
 
 
-class GcsAccess:
+class GcsEndpoint:
     """Presigned URLs. `clock` gives seconds since 1970."""
 
     def __init__(

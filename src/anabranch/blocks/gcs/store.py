@@ -18,7 +18,7 @@ from anabranch.blocks.cloud.obstore_options import client_options, retry_config
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.blocks.contract import StorageConfig
-from anabranch.blocks.gcs.endpoint import GcsAccess, find_signer
+from anabranch.blocks.gcs.endpoint import GcsEndpoint, find_signer
 from anabranch.blocks.gcs.identity import find_token
 from anabranch.blocks.gcs.uploads import GcsUploads
 from anabranch.blocks.multipart.part_objects import PartObjectUploads
@@ -53,7 +53,7 @@ def gcs_blocks(
     if credentials_file:
         credentials_json = _read(credentials_file)
     signer = find_signer(credentials_json)
-    access = None if signer is None else GcsAccess(signer, endpoint, clock=clock)
+    access = None if signer is None else GcsEndpoint(signer, endpoint, clock=clock)
     if credential is None and signer is None and not endpoint:
         credential = find_token(credentials_json)
     config: GCSConfig = {}

@@ -19,7 +19,7 @@ from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.client import ObjectClient
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.signed_requests import SignedRequest, SigningClient
-from anabranch.blocks.gcs.endpoint import GcsAccess
+from anabranch.blocks.gcs.endpoint import GcsEndpoint
 from anabranch.blocks.multipart.copy_source import read_copy_source
 from anabranch.blocks.multipart.errors import part_not_found, upload_not_found
 from anabranch.blocks.multipart.s3_api import S3Uploads
@@ -37,7 +37,7 @@ class GcsUploads(S3Uploads):
 
     def __init__(
         self,
-        access: GcsAccess,
+        access: GcsEndpoint,
         objects: ObjectClient,
         retry_policy: RetryPolicy,
         *,
@@ -119,7 +119,7 @@ class GcsUploads(S3Uploads):
             return ""
 
 
-def _signing(access: GcsAccess) -> Callable[..., SignedRequest]:
+def _signing(access: GcsEndpoint) -> Callable[..., SignedRequest]:
     def sign(
         method: str, location: Location, query: Mapping[str, str], headers: Mapping[str, str]
     ) -> SignedRequest:

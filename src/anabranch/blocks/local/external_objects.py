@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from anabranch.blocks.contract import BlockInfo
-from anabranch.blocks.external_objects import Source, base_length
+from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
 from anabranch.blocks.local.paths import SCHEME, is_plain
 from anabranch.blocks.local.range_reader import RangeReader
@@ -53,7 +53,7 @@ class LocalExternalObjects:
         if address.removeprefix(SCHEME) not in self._prefixes:
             self._allowed(address)
 
-    def list(self, prefix: str) -> Iterator[Source]:
+    def list(self, prefix: str) -> Iterator[ExternalObject]:
         """Yields the files whose address starts with `prefix`, in order. A trailing slash of a
         folder may be left out. Links and special files are ignored. Raises NotFound for a missing
         folder, Busy for one that cannot be read.
@@ -103,7 +103,7 @@ class LocalExternalObjects:
         except OSError as error:
             raise _unreadable(error, base) from error
 
-    def find(self, address: str) -> Source:
+    def find(self, address: str) -> ExternalObject:
         """Returns the file at an address. Raises NotFound if it does not exist."""
         self._allowed(address)
         try:
@@ -192,7 +192,7 @@ def _open_folder(root: str, folder: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _walk(top: int, base: str, start: str) -> Iterator[Source]:
+def _walk(top: int, base: str, start: str) -> Iterator[ExternalObject]:
     """Yields the files below an open folder whose path starts with `start`, in order. Holds a
     descriptor and the names of one folder per level.
     """
@@ -218,7 +218,7 @@ def _walk(top: int, base: str, start: str) -> Iterator[Source]:
             os.close(descriptor)
 
 
-def _files(descriptor: int, folder: str, names: list[str], base: str) -> Iterator[Source]:
+def _files(descriptor: int, folder: str, names: list[str], base: str) -> Iterator[ExternalObject]:
     """Yields the files at the end of a folder's names, up to the next folder, and removes them."""
     get_status, is_file = os.stat, stat.S_ISREG
     while names and names[-1][-1] != "/":
@@ -249,10 +249,10 @@ def _names(descriptor: int, start: str) -> list[str]:
     return names
 
 
-def _source(name: bytes, address: str, status: os.stat_result) -> Source:
+def _source(name: bytes, address: str, status: os.stat_result) -> ExternalObject:
     size, mtime = status.st_size, status.st_mtime_ns
     # the bytes are not read, so this is not an MD5 and must not look like one
-    return Source(name, address, size, mtime, f"{mtime:x}-{size:x}")
+    return ExternalObject(name, address, size, mtime, f"{mtime:x}-{size:x}")
 
 
 def _unreadable(error: OSError, address: str) -> Busy:

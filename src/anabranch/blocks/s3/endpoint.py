@@ -15,7 +15,7 @@ from anabranch.model.secret import Secret
 from anabranch.signing.encoding import encode_key
 from anabranch.signing.sign import SigningCredentials
 
-__all__ = ["Credentials", "S3Access"]
+__all__ = ["Credentials", "S3Endpoint"]
 
 _DEFAULT_REGION = "us-east-1"
 _TIMEOUT = 5.0
@@ -29,7 +29,7 @@ class Credentials(NamedTuple):
     token: str | None = None
 
 
-class S3Access:
+class S3Endpoint:
     """URLs, regions and credentials. `credentials` is called before every request.
 
     `public_endpoint` is the endpoint in presigned URLs, if clients need another one. On AWS without

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.signed_requests import SignedRequest, SigningClient
-from anabranch.blocks.s3.endpoint import S3Access
+from anabranch.blocks.s3.endpoint import S3Endpoint
 from anabranch.signing.encoding import encode_query
 from anabranch.signing.sign import presign, sign_request
 
@@ -19,7 +19,11 @@ class S3Requests(SigningClient):
     """Client that signs requests to an endpoint. `clock` gives seconds since 1970."""
 
     def __init__(
-        self, access: S3Access, retry_policy: RetryPolicy, *, clock: Callable[[], float] = time.time
+        self,
+        access: S3Endpoint,
+        retry_policy: RetryPolicy,
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(self._signed, retry_policy)
         self.access = access

@@ -20,7 +20,7 @@ from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.multipart.s3_api import S3Uploads
 from anabranch.blocks.s3.client import S3Client
-from anabranch.blocks.s3.endpoint import S3Access
+from anabranch.blocks.s3.endpoint import S3Endpoint
 from anabranch.blocks.s3.quarantine import S3Quarantine
 from anabranch.blocks.s3.requests import S3Requests
 
@@ -38,7 +38,7 @@ refreshes them at the latest ten minutes before they really do.
 
 
 def s3_blocks(
-    access: S3Access,
+    access: S3Endpoint,
     *,
     retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008  frozen
     default_namespace_prefix: str = "",
@@ -81,7 +81,7 @@ def s3_blocks(
 class _Buckets:
     """Cache of obstore's stores, one per bucket."""
 
-    def __init__(self, access: S3Access, retry_policy: RetryPolicy) -> None:
+    def __init__(self, access: S3Endpoint, retry_policy: RetryPolicy) -> None:
         self._access = access
         self._retry_policy = retry_policy
         self._lock = threading.Lock()

@@ -6,7 +6,7 @@ from typing import Any
 
 from anabranch.cli.framework.address import prefix_address
 from anabranch.cli.framework.command import Argument, Command, Option, positive
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -20,17 +20,17 @@ _COLUMNS = (
 )
 
 
-def _annotate(call: Call) -> None:
-    place = call.arguments.place
-    pages = call.connection.pages(
+def _annotate(context: CommandContext) -> None:
+    place = context.arguments.place
+    pages = context.connection.pages(
         *("repositories", place.repository, "refs", place.ref, "objects", "blame"),
-        amount=call.arguments.amount,
-        after=call.arguments.after or None,
+        amount=context.arguments.amount,
+        after=context.arguments.after or None,
         prefix=place.key or None,
-        delimiter=None if call.arguments.recursive else "/",
+        delimiter=None if context.arguments.recursive else "/",
     )
-    call.output.rows(_COLUMNS, pages, _cells)
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, _cells)
+    context.output.more(pages.next_offset)
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:

@@ -6,25 +6,25 @@ import os
 from pathlib import Path
 
 from anabranch.cli.framework.command import Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 
-def _recover(call: Call) -> None:
+def _recover(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.installation.recovery import recover_administrator  # noqa: PLC0415
 
-    given = call.arguments
+    given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
     for warning in loaded.warnings:
-        call.output.note(warning)
+        context.output.note(warning)
     recovered = recover_administrator(loaded.settings, given.user)
     credential = recovered.credential
     secret = credential.secret.reveal()
-    call.output.details(
+    context.output.details(
         [
             ("user", credential.username, ""),
             ("access key id", credential.access_key_id, ""),
@@ -39,8 +39,8 @@ def _recover(call: Call) -> None:
         },
     )
     if recovered.user_created:
-        call.output.note("The administrator did not exist: the user was created.")
-    call.output.note("The secret is not shown again. Earlier key pairs no longer work.")
+        context.output.note("The administrator did not exist: the user was created.")
+    context.output.note("The secret is not shown again. Earlier key pairs no longer work.")
 
 
 COMMAND = Group(

@@ -12,7 +12,7 @@ from anabranch.cli.framework.address import (
     same_repository,
 )
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -23,55 +23,57 @@ BRANCH = Argument("BRANCH", "The branch: lakefs://REPOSITORY/BRANCH", parse=ref_
 _COLUMNS = (Column("BRANCH", "name"), Column("COMMIT", "id"))
 
 
-def _list(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
+def _list(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
         *("repositories", options.repository.repository, "branches"),
         amount=options.amount,
         after=options.after or None,
         prefix=options.prefix or None,
     )
-    call.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
+    context.output.more(pages.next_offset)
 
 
-def _create(call: Call) -> None:
-    branch = call.arguments.branch
-    source = same_repository(branch.repository, call.arguments.source)
-    commit = call.connection.send(
+def _create(context: CommandContext) -> None:
+    branch = context.arguments.branch
+    source = same_repository(branch.repository, context.arguments.source)
+    commit = context.connection.send(
         *("POST", "repositories", branch.repository, "branches"),
         body={"name": branch.ref, "source": source},
     )
     commit = str(commit).strip()
     place = address(branch.repository, branch.ref)
-    call.output.done(
-        f"Created {place} at {call.output.paint(commit, 'id')}",
+    context.output.done(
+        f"Created {place} at {context.output.paint(commit, 'id')}",
         {"id": branch.ref, "commit_id": commit},
     )
 
 
-def _show(call: Call) -> None:
-    branch = call.arguments.branch
-    item = call.connection.get("repositories", branch.repository, "branches", branch.ref)
-    call.output.details([("Branch", item["id"], "name"), ("Commit", item["commit_id"], "id")], item)
+def _show(context: CommandContext) -> None:
+    branch = context.arguments.branch
+    item = context.connection.get("repositories", branch.repository, "branches", branch.ref)
+    context.output.details(
+        [("Branch", item["id"], "name"), ("Commit", item["commit_id"], "id")], item
+    )
 
 
-def _delete(call: Call) -> None:
-    branch = call.arguments.branch
+def _delete(context: CommandContext) -> None:
+    branch = context.arguments.branch
     place = address(branch.repository, branch.ref)
-    call.confirm(f"Delete the branch {place} and its uncommitted changes?")
-    call.connection.send("DELETE", "repositories", branch.repository, "branches", branch.ref)
-    call.output.done(f"Deleted {place}")
+    context.confirm(f"Delete the branch {place} and its uncommitted changes?")
+    context.connection.send("DELETE", "repositories", branch.repository, "branches", branch.ref)
+    context.output.done(f"Deleted {place}")
 
 
-def _reset(call: Call) -> None:
-    options = call.arguments
+def _reset(context: CommandContext) -> None:
+    options = context.arguments
     branch = options.branch
     if sum(map(bool, (options.prefix, options.object, options.to))) > 1:
         raise Usage("--prefix, --object and --to exclude each other", hint="Give one of them.")
     place = address(branch.repository, branch.ref)
     if options.to:
-        _move(call, place, same_repository(branch.repository, options.to))
+        _move(context, place, same_repository(branch.repository, options.to))
         return
     if options.object:
         body, what = {"type": "object", "path": options.object}, f"of {options.object!r} "
@@ -79,23 +81,23 @@ def _reset(call: Call) -> None:
         body, what = {"type": "common_prefix", "path": options.prefix}, f"below {options.prefix!r} "
     else:
         body, what = {"type": "reset"}, ""
-    call.confirm(f"Discard the uncommitted changes {what}on {place}?")
-    call.connection.send(
+    context.confirm(f"Discard the uncommitted changes {what}on {place}?")
+    context.connection.send(
         *("PUT", "repositories", branch.repository, "branches", branch.ref), body=body
     )
-    call.output.done(f"Discarded the uncommitted changes {what}on {place}")
+    context.output.done(f"Discarded the uncommitted changes {what}on {place}")
 
 
-def _move(call: Call, place: str, ref: str) -> None:
+def _move(context: CommandContext, place: str, ref: str) -> None:
     """Moves a branch to another commit."""
-    branch = call.arguments.branch
-    call.confirm(f"Move {place} to {ref}? Commits that only the branch has will expire.")
-    call.connection.send(
+    branch = context.arguments.branch
+    context.confirm(f"Move {place} to {ref}? Commits that only the branch has will expire.")
+    context.connection.send(
         *("PUT", "repositories", branch.repository, "branches", branch.ref, "hard_reset"), ref=ref
     )
     path = ("repositories", branch.repository, "branches", branch.ref)
-    head = call.connection.get(*path)["commit_id"]
-    call.output.done(f"Moved {place} to {call.output.paint(head, 'id')}", {"commit_id": head})
+    head = context.connection.get(*path)["commit_id"]
+    context.output.done(f"Moved {place} to {context.output.paint(head, 'id')}", {"commit_id": head})
 
 
 COMMAND = Group(

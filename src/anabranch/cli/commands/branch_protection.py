@@ -12,7 +12,7 @@ from typing import Any
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import repository_address
 from anabranch.cli.framework.command import Argument, Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -25,34 +25,34 @@ _TRIES = 5
 _CHANGED_MEANWHILE = 412
 
 
-def _path(call: Call) -> tuple[str, ...]:
-    repository: str = call.arguments.repository.repository
+def _path(context: CommandContext) -> tuple[str, ...]:
+    repository: str = context.arguments.repository.repository
     return "repositories", repository, "settings", "branch_protection"
 
 
-def _list(call: Call) -> None:
-    rules = call.connection.get(*_path(call))
-    call.output.rows(_COLUMNS, rules, _cells)
+def _list(context: CommandContext) -> None:
+    rules = context.connection.get(*_path(context))
+    context.output.rows(_COLUMNS, rules, _cells)
 
 
 def _cells(rule: dict[str, Any]) -> tuple[str, int]:
     return rule["pattern"], rule.get("required_approvals", 0)
 
 
-def _add(call: Call) -> None:
-    rule: dict[str, Any] = {"pattern": call.arguments.pattern}
-    if call.arguments.approvals is not None:
-        rule["required_approvals"] = call.arguments.approvals
-    _change(call, lambda rules: [*(old for old in rules if not _same(old, rule)), rule])
-    call.output.done(f"Protected {rule['pattern']}", rule)
+def _add(context: CommandContext) -> None:
+    rule: dict[str, Any] = {"pattern": context.arguments.pattern}
+    if context.arguments.approvals is not None:
+        rule["required_approvals"] = context.arguments.approvals
+    _change(context, lambda rules: [*(old for old in rules if not _same(old, rule)), rule])
+    context.output.done(f"Protected {rule['pattern']}", rule)
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(one["pattern"] == other["pattern"])
 
 
-def _delete(call: Call) -> None:
-    pattern = call.arguments.pattern
+def _delete(context: CommandContext) -> None:
+    pattern = context.arguments.pattern
 
     def without(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
         remaining = [rule for rule in rules if rule["pattern"] != pattern]
@@ -64,15 +64,17 @@ def _delete(call: Call) -> None:
             )
         return remaining
 
-    _change(call, without)
-    call.output.done(f"No longer protected: {pattern}", {"pattern": pattern})
+    _change(context, without)
+    context.output.done(f"No longer protected: {pattern}", {"pattern": pattern})
 
 
-def _change(call: Call, changed: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+def _change(
+    context: CommandContext, changed: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> None:
     for attempt in range(1, _TRIES + 1):
-        rules, tag = call.connection.get_tagged(*_path(call))
+        rules, tag = context.connection.get_tagged(*_path(context))
         try:
-            call.connection.send("PUT", *_path(call), body=changed(rules), if_match=tag)
+            context.connection.send("PUT", *_path(context), body=changed(rules), if_match=tag)
         except Failure as failure:
             if failure.status != _CHANGED_MEANWHILE or attempt == _TRIES:
                 raise

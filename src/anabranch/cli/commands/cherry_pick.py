@@ -7,14 +7,14 @@ from typing import Any
 from anabranch.cli.commands.revert import PARENT
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.history import commit_details
 
 __all__ = ["COMMAND"]
 
 
-def _cherry_pick(call: Call) -> None:
-    options = call.arguments
+def _cherry_pick(context: CommandContext) -> None:
+    options = context.arguments
     commit = options.commit
     branch = same_repository(commit.repository, options.branch)
     body: dict[str, Any] = {"ref": commit.ref}
@@ -22,13 +22,13 @@ def _cherry_pick(call: Call) -> None:
         body["parent_number"] = options.parent_number
     if options.message:
         body["commit_overrides"] = {"message": options.message}
-    made = call.connection.send(
+    made = context.connection.send(
         *("POST", "repositories", commit.repository, "branches", branch, "cherry-pick"), body=body
     )
-    if not call.output.json:
+    if not context.output.json:
         picked = address(commit.repository, commit.ref)
-        call.output.line(f"Applied {picked} to {address(commit.repository, branch)}")
-    call.output.details(commit_details(made), made)
+        context.output.line(f"Applied {picked} to {address(commit.repository, branch)}")
+    context.output.details(commit_details(made), made)
 
 
 COMMAND = Command(

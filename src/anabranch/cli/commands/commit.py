@@ -5,15 +5,15 @@ from __future__ import annotations
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import address, ref_address
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import META, pairs
 from anabranch.cli.output.history import commit_details
 
 __all__ = ["COMMAND"]
 
 
-def _commit(call: Call) -> None:
-    options = call.arguments
+def _commit(context: CommandContext) -> None:
+    options = context.arguments
     if not options.message and not options.allow_empty_message:
         raise Usage(
             "a commit needs a message",
@@ -25,12 +25,12 @@ def _commit(call: Call) -> None:
         "allow_empty": options.allow_empty_commit,
     }
     branch = options.branch
-    made = call.connection.send(
+    made = context.connection.send(
         *("POST", "repositories", branch.repository, "branches", branch.ref, "commits"), body=body
     )
-    if not call.output.json:
-        call.output.line(f"Committed to {address(branch.repository, branch.ref)}")
-    call.output.details(commit_details(made), made)
+    if not context.output.json:
+        context.output.line(f"Committed to {address(branch.repository, branch.ref)}")
+    context.output.details(commit_details(made), made)
 
 
 COMMAND = Command(

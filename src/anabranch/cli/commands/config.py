@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.cli.framework.command import Command, Group
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -12,8 +12,8 @@ _COLUMNS = (Column("SETTING", "name"), Column("VALUE"), Column("FROM"))
 _SHOWN = 4
 
 
-def _show(call: Call) -> None:
-    settings = call.settings
+def _show(context: CommandContext) -> None:
+    settings = context.settings
     values = {
         "server": settings.server,
         "access_key_id": settings.access_key_id,
@@ -23,7 +23,9 @@ def _show(call: Call) -> None:
         {"setting": name, "value": value, "from": settings.sources.get(name, "not set")}
         for name, value in values.items()
     ]
-    call.output.rows(_COLUMNS, items, lambda item: (item["setting"], item["value"], item["from"]))
+    context.output.rows(
+        _COLUMNS, items, lambda item: (item["setting"], item["value"], item["from"])
+    )
 
 
 def _mask(secret: str) -> str:

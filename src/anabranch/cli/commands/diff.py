@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.cli.framework.address import ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND", "show_changes"]
@@ -17,27 +17,27 @@ _COLUMNS = (Column("CHANGE", "change"), Column("PATH"))
 _KINDS = ("added", "removed", "changed", "prefix_changed", "conflict")
 
 
-def _diff(call: Call) -> None:
-    left = call.arguments.left
+def _diff(context: CommandContext) -> None:
+    left = context.arguments.left
     parts: tuple[str, ...]
-    if call.arguments.right is None:
+    if context.arguments.right is None:
         parts = ("repositories", left.repository, "branches", left.ref, "diff")
         kind = None
     else:
-        right = same_repository(left.repository, call.arguments.right)
+        right = same_repository(left.repository, context.arguments.right)
         parts = ("repositories", left.repository, "refs", left.ref, "diff", right)
-        kind = "two_dot" if call.arguments.two_way else "three_dot"
-    show_changes(call, *parts, prefix=call.arguments.prefix or None, type=kind)
+        kind = "two_dot" if context.arguments.two_way else "three_dot"
+    show_changes(context, *parts, prefix=context.arguments.prefix or None, type=kind)
 
 
-def show_changes(call: Call, *parts: str, **params: Any) -> None:
+def show_changes(context: CommandContext, *parts: str, **params: Any) -> None:
     """Prints the changes that a listing of the API returns."""
-    pages = call.connection.pages(*parts, **params)
+    pages = context.connection.pages(*parts, **params)
     counts: Counter[str] = Counter()
     changes = _count_text(pages, counts)
-    call.output.rows(_COLUMNS, changes, lambda item: (item["type"], item["path"]))
-    if call.output.terminal:
-        call.output.line(call.output.paint(summary(counts), "dim"))
+    context.output.rows(_COLUMNS, changes, lambda item: (item["type"], item["path"]))
+    if context.output.terminal:
+        context.output.line(context.output.paint(summary(counts), "dim"))
 
 
 def summary(counts: Counter[str]) -> str:

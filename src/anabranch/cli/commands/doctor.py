@@ -12,7 +12,7 @@ import msgspec
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import paint, printable
 from anabranch.cli.output.streams import Output
 
@@ -24,26 +24,26 @@ __all__ = ["COMMAND"]
 _STYLES = {"sound": "added", "doubtful": "changed", "wrong": "error"}
 
 
-def _doctor(call: Call) -> int:
+def _doctor(context: CommandContext) -> int:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.doctor.run import run_checks  # noqa: PLC0415
 
-    given = call.arguments
+    given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
     for warning in loaded.warnings:
-        call.output.note(warning)
+        context.output.note(warning)
     findings = []
     for finding in run_checks(loaded.settings, time.time, secrets.token_bytes):
         findings.append(finding)
-        if not call.output.json:
-            _print(call.output, finding)
-    if call.output.json:
-        call.output.document(msgspec.to_builtins(findings))
+        if not context.output.json:
+            _print(context.output, finding)
+    if context.output.json:
+        context.output.document(msgspec.to_builtins(findings))
     wrong = sum(finding.state == "wrong" for finding in findings)
-    if wrong and not call.output.json:
-        call.output.line(f"{wrong} of {len(findings)} checks failed")
+    if wrong and not context.output.json:
+        context.output.line(f"{wrong} of {len(findings)} checks failed")
     return Failure.exit_code if wrong else 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import (
     MASTER,
     Chosen,
@@ -26,21 +26,21 @@ from anabranch.model.uri import LakeUri
 __all__ = ["COMMAND"]
 
 
-def _export(call: Call) -> None:
+def _export(context: CommandContext) -> None:
     chosen = Chosen("local", "which copies in this process")
-    if call.arguments.engine != "auto":
-        chosen = Chosen(call.arguments.engine, "as asked for")
-    announce(call, chosen)
-    with write_summary(call, "export", chosen) as summary:
-        done = _run(call, chosen.engine)
+    if context.arguments.engine != "auto":
+        chosen = Chosen(context.arguments.engine, "as asked for")
+    announce(context, chosen)
+    with write_summary(context, "export", chosen) as summary:
+        done = _run(context, chosen.engine)
         summary.result = done
     for path in done["shown"]:
-        call.output.note(path)
+        context.output.note(path)
     if not summary.printed:
-        _show(call, done)
+        _show(context, done)
 
 
-def _run(call: Call, engine: str) -> dict[str, Any]:
+def _run(context: CommandContext, engine: str) -> dict[str, Any]:
     """Runs the export and returns its result."""
     # the server's libraries are slow to import, and --help must not wait for them
     import msgspec  # noqa: PLC0415
@@ -49,19 +49,19 @@ def _run(call: Call, engine: str) -> dict[str, Any]:
     from anabranch.pipelines.exports.export import Exporter  # noqa: PLC0415
     from anabranch.server.stores.open_stores import open_stores  # noqa: PLC0415
 
-    given = call.arguments
+    given = context.arguments
     what: LakeUri = given.reference
-    loaded = server_settings(call, given.data, given.config)
+    loaded = server_settings(context, given.data, given.config)
     options = {
         "everything": given.everything,
         "remove_extra": given.remove_extra,
         "leave_unfit": given.leave_unfit,
     }
-    with open_stores(loaded.settings) as stores, show_progress(call.output) as progress:
+    with open_stores(loaded.settings) as stores, show_progress(context.output) as progress:
         if engine == "spark":
             from anabranch.spark.jobs.exports import export  # noqa: PLC0415  an extra
 
-            with spark(call) as session:
+            with spark(context) as session:
                 done = export(
                     *(session, stores, what.repository, what.ref, given.to),
                     store=opener(loaded),
@@ -76,7 +76,7 @@ def _run(call: Call, engine: str) -> dict[str, Any]:
     return result
 
 
-def _show(call: Call, done: dict[str, Any]) -> None:
+def _show(context: CommandContext, done: dict[str, Any]) -> None:
     pairs: list[tuple[str, Any, str]] = [
         ("commit", done["commit"], "name"),
         ("destination", done["destination"], ""),
@@ -85,7 +85,7 @@ def _show(call: Call, done: dict[str, Any]) -> None:
         ("left out", _objects(done["unfit"]), ""),
         ("marker", done["marker"], ""),
     ]
-    call.output.details(pairs, done)
+    context.output.details(pairs, done)
 
 
 def _objects(number: int) -> str:

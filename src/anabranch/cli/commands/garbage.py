@@ -15,7 +15,7 @@ from anabranch.cli.commands.garbage_quarantine import (
 from anabranch.cli.commands.garbage_rules import REPOSITORY, RULES
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import (
     MASTER,
     Chosen,
@@ -44,41 +44,41 @@ _OLD_UPLOADS = 7
 _PRINTED_REFERENCES = 20
 
 
-def _run(call: Call) -> int:
-    given = call.arguments
+def _run(context: CommandContext) -> int:
+    given = context.arguments
     if given.check_only and given.sweep:
         raise Usage("--check-only removes nothing", hint="Leave out --sweep.")
     if given.quarantine is not None and given.check_only:
         raise Usage("--check-only removes nothing", hint="Leave out --quarantine.")
     if given.quarantine is not None and given.engine == "spark":
         raise Usage("Spark has no quarantine: it removes for good", hint="Leave out --engine.")
-    if given.sweep and call.output.json and not given.yes:
+    if given.sweep and context.output.json and not given.yes:
         raise Usage("--json cannot ask for confirmation", hint="Add --yes to agree to the sweep.")
     chosen = Chosen("local", "which runs in this process")
     if given.engine != "auto":
         chosen = Chosen(given.engine, "as asked for")
-    announce(call, chosen)
-    with write_summary(call, "gc", chosen) as summary:
-        summary.result = _collect(call, summary.printed)
+    announce(context, chosen)
+    with write_summary(context, "gc", chosen) as summary:
+        summary.result = _collect(context, summary.printed)
     return Failure.exit_code if summary.result["missing"]["objects"] else 0
 
 
-def _collect(call: Call, quiet: bool) -> Any:
+def _collect(context: CommandContext, quiet: bool) -> Any:
     """Marks, sweeps if the options say so, and returns the summary of the run."""
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415
 
-    given = call.arguments
-    loaded = server_settings(call, given.data, given.config)
+    given = context.arguments
+    loaded = server_settings(context, given.data, given.config)
     relay = ProgressRelay()
     with ExitStack() as stack:
         engine = None
         if given.engine == "spark":
             from anabranch.spark.jobs.garbage import SparkEngine  # noqa: PLC0415  an extra
 
-            engine = SparkEngine(stack.enter_context(spark(call)), opener(loaded))
-        collector = stack.enter_context(open_collector(loaded.settings, relay, _requests(call)))
-        with show_progress(call.output) as relay.target:
+            engine = SparkEngine(stack.enter_context(spark(context)), opener(loaded))
+        collector = stack.enter_context(open_collector(loaded.settings, relay, _requests(context)))
+        with show_progress(context.output) as relay.target:
             run = collector.mark(
                 given.repository.repository,
                 grace_seconds=given.grace * _HOUR,
@@ -89,62 +89,62 @@ def _collect(call: Call, quiet: bool) -> Any:
                 quarantine_seconds=given.quarantine,
             )
         with run:
-            if not (quiet or (call.output.json and given.sweep)):
-                _report(call, run.summary)
+            if not (quiet or (context.output.json and given.sweep)):
+                _report(context, run.summary)
             try:
                 if given.sweep:
-                    _sweep(call, run, relay, quiet=quiet)
+                    _sweep(context, run, relay, quiet=quiet)
             finally:
-                _page(call, run.summary)
+                _page(context, run.summary)
             return _document(run.summary)
 
 
-def _requests(call: Call) -> ServerRequests | None:
+def _requests(context: CommandContext) -> ServerRequests | None:
     """Returns the client of the server that replaces the database (`--through`), or None."""
-    if call.arguments.through is None:
+    if context.arguments.through is None:
         return None
     from anabranch.cli.client.settings import resolve  # noqa: PLC0415  most runs have a database
     from anabranch.spark.sources.server_source import Server  # noqa: PLC0415
 
-    found = resolve(call.environment, server=call.arguments.through)
+    found = resolve(context.environment, server=context.arguments.through)
     return Server(found.server, found.access_key_id, found.secret_access_key).client
 
 
-def _sweep(call: Call, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:
+def _sweep(context: CommandContext, run: Run, relay: ProgressRelay, *, quiet: bool) -> None:
     summary, due = run.summary, run.summary.due
     what = [format_totals(due)] if due.objects else []
-    if summary.old_uploads and call.arguments.end_uploads is not None:
+    if summary.old_uploads and context.arguments.end_uploads is not None:
         what.append(_uploads(summary.old_uploads))
     if what:
-        call.confirm(_question(summary, " and ".join(what)))
-    with show_progress(call.output) as relay.target:
-        given = call.arguments
+        context.confirm(_question(summary, " and ".join(what)))
+    with show_progress(context.output) as relay.target:
+        given = context.arguments
         summary = run.sweep(rate=given.rate, end_uploads=given.end_uploads is not None)
     if quiet:
         return
-    if call.output.json:
-        call.output.document(_document(summary))
+    if context.output.json:
+        context.output.document(_document(summary))
     else:
-        _print_sweep(call, summary)
+        _print_sweep(context, summary)
 
 
-def _print_sweep(call: Call, summary: Summary) -> None:
+def _print_sweep(context: CommandContext, summary: Summary) -> None:
     if summary.quarantine_seconds is None:
-        call.output.line(f"Removed {format_totals(summary.swept)}")
+        context.output.line(f"Removed {format_totals(summary.swept)}")
     else:
-        call.output.line(f"Moved {format_totals(summary.quarantined)} to quarantine")
+        context.output.line(f"Moved {format_totals(summary.quarantined)} to quarantine")
     if summary.quarantined.objects:
         until = iso_time(int(summary.ended_at + (summary.quarantine_seconds or 0)))
         command = restore_command(summary.repository, summary.run_id)
-        call.output.line(f"Until about {until} this restores them: {command}")
+        context.output.line(f"Until about {until} this restores them: {command}")
     if summary.purged.objects:
-        call.output.line(f"Purged {format_totals(summary.purged)} that had been in quarantine")
+        context.output.line(f"Purged {format_totals(summary.purged)} that had been in quarantine")
     if summary.ended_uploads:
-        call.output.line(f"Ended {_uploads(summary.ended_uploads)}")
+        context.output.line(f"Ended {_uploads(summary.ended_uploads)}")
     if summary.revived:
-        call.output.line(f"Kept {summary.revived} that are referred to again")
+        context.output.line(f"Kept {summary.revived} that are referred to again")
     if summary.late:
-        call.output.line(f"Left {summary.late} to the next run, as the store took too long")
+        context.output.line(f"Left {summary.late} to the next run, as the store took too long")
 
 
 def _question(summary: Summary, what: str) -> str:
@@ -159,19 +159,19 @@ def _time(summary: Summary) -> str:
     return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} hours"  # noqa: PLR2004
 
 
-def _page(call: Call, summary: Summary) -> None:
+def _page(context: CommandContext, summary: Summary) -> None:
     """Writes the HTML report, if one was requested."""
-    if call.arguments.html is None:
+    if context.arguments.html is None:
         return
     from anabranch.pipelines.garbage.reports.page import render_page  # noqa: PLC0415  not for --help
 
     try:
-        Path(call.arguments.html).write_bytes(render_page(summary))
+        Path(context.arguments.html).write_bytes(render_page(summary))
     except OSError as error:
         raise file_failure(error) from error
 
 
-def _report(call: Call, summary: Summary) -> None:
+def _report(context: CommandContext, summary: Summary) -> None:
     from anabranch.pipelines.garbage.marking.missing import format_missing  # noqa: PLC0415  not for --help
 
     found = summary.found
@@ -184,7 +184,7 @@ def _report(call: Call, summary: Summary) -> None:
             *missing,
             ("page", summary.page_location, ""),
         ]
-        _details(call, summary, pairs)
+        _details(context, summary, pairs)
         return
     pairs = [
         ("repository", summary.repository, "name"),
@@ -205,24 +205,24 @@ def _report(call: Call, summary: Summary) -> None:
         pairs.append(("more from", summary.next_due_at, "time"))
     pairs.append(("candidates", summary.candidates_location, ""))
     pairs.append(("page", summary.page_location, ""))
-    _details(call, summary, [*pairs, *missing])
+    _details(context, summary, [*pairs, *missing])
 
 
-def _details(call: Call, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
+def _details(context: CommandContext, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
     """Prints the report and the first references to missing objects."""
     from anabranch.pipelines.garbage.marking.missing import format_needs  # noqa: PLC0415  not for --help
 
-    call.output.details(pairs, _document(summary))
-    if call.output.json:
+    context.output.details(pairs, _document(summary))
+    if context.output.json:
         return
     for each in summary.missing.shown[:_PRINTED_REFERENCES]:
         place = f"lakefs://{each.repository}: {each.path}"
-        call.output.line(f"Missing: {each.address}, at {place}, needed by {format_needs(each)}")
+        context.output.line(f"Missing: {each.address}, at {place}, needed by {format_needs(each)}")
         if held_by := summary.missing.quarantine.get(each.address):
             command = restore_command(summary.repository, held_by, each.address)
-            call.output.line(f"  in quarantine; this restores it: {command}")
+            context.output.line(f"  in quarantine; this restores it: {command}")
     if (left := summary.missing.references - _PRINTED_REFERENCES) > 0:
-        call.output.line(f"and {left:,} more references to missing objects")
+        context.output.line(f"and {left:,} more references to missing objects")
 
 
 def _document(summary: Summary) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.commands.garbage_rules import REPOSITORY
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import server_settings
 from anabranch.cli.output.format import iso_time, printable, size
 from anabranch.cli.output.progress import ProgressRelay, show_progress
@@ -57,16 +57,16 @@ def restore_command(repository: str, run: str, address: str = "") -> str:
     )
 
 
-def _list(call: Call) -> None:
+def _list(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
     import msgspec  # noqa: PLC0415
 
     from anabranch.server.stores.open_stores import open_restorer  # noqa: PLC0415
 
-    loaded = server_settings(call, call.arguments.data, call.arguments.config)
+    loaded = server_settings(context, context.arguments.data, context.arguments.config)
     with open_restorer(loaded.settings) as restorer:
-        runs = restorer.runs(call.arguments.repository.repository)
-    call.output.rows(
+        runs = restorer.runs(context.arguments.repository.repository)
+    context.output.rows(
         _COLUMNS,
         [msgspec.to_builtins(run) for run in runs],
         lambda run: (
@@ -80,38 +80,38 @@ def _list(call: Call) -> None:
     )
 
 
-def _restore(call: Call) -> int:
+def _restore(context: CommandContext) -> int:
     from anabranch.server.stores.open_stores import open_restorer  # noqa: PLC0415  as above
 
-    given = call.arguments
-    loaded = server_settings(call, given.data, given.config)
+    given = context.arguments
+    loaded = server_settings(context, given.data, given.config)
     repository = given.repository.repository
     prefixes = given.address or ()
     with open_restorer(loaded.settings) as restorer:
-        if given.dry_run and not call.output.json:
+        if given.dry_run and not context.output.json:
             for _, held in restorer.objects(repository, given.run, prefixes):
                 for each in held:
-                    call.output.line(printable(each.address))
+                    context.output.line(printable(each.address))
         done = restorer.restore(repository, given.run, prefixes=prefixes, dry_run=given.dry_run)
-    if call.output.json:
+    if context.output.json:
         import msgspec  # noqa: PLC0415  as above
 
-        call.output.document(msgspec.to_builtins(done))
+        context.output.document(msgspec.to_builtins(done))
     else:
-        _print(call, done)
+        _print(context, done)
     return Failure.exit_code if done.failed else 0
 
 
-def _print(call: Call, done: Restoration) -> None:
+def _print(context: CommandContext, done: Restoration) -> None:
     if done.dry_run:
-        call.output.line(f"Would restore {format_totals(done.restored)}")
+        context.output.line(f"Would restore {format_totals(done.restored)}")
         return
-    call.output.line(f"Restored {format_totals(done.restored)}")
+    context.output.line(f"Restored {format_totals(done.restored)}")
     if done.restored.objects:
         until = iso_time(done.kept_until)
-        call.output.line(f"Restored objects are kept until {until}; refer to them by then")
+        context.output.line(f"Restored objects are kept until {until}; refer to them by then")
     if done.present:
-        call.output.line(f"{done.present:,} were already at their addresses")
+        context.output.line(f"{done.present:,} were already at their addresses")
     reasons = (
         (done.replaced, "another object is at the address; it was not replaced"),
         (done.gone, "its data has been purged"),
@@ -119,20 +119,20 @@ def _print(call: Call, done: Restoration) -> None:
     )
     for addresses, reason in reasons:
         for address in addresses[:_PRINTED]:
-            call.output.line(f"Not restored: {printable(address)}: {reason}")
+            context.output.line(f"Not restored: {printable(address)}: {reason}")
         if len(addresses) > _PRINTED:
-            call.output.line(f"and {len(addresses) - _PRINTED:,} more: {reason}")
+            context.output.line(f"and {len(addresses) - _PRINTED:,} more: {reason}")
 
 
-def _purge(call: Call) -> None:
+def _purge(context: CommandContext) -> None:
     from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415  as above
 
-    given = call.arguments
-    loaded = server_settings(call, given.data, given.config)
+    given = context.arguments
+    loaded = server_settings(context, given.data, given.config)
     relay = ProgressRelay()
     with (
         open_collector(loaded.settings, relay) as collector,
-        show_progress(call.output) as relay.target,
+        show_progress(context.output) as relay.target,
     ):
         done = collector.purge(given.repository.repository)
     document: dict[str, Any] = {
@@ -142,7 +142,7 @@ def _purge(call: Call) -> None:
     text = f"Purged {format_totals(done.purged)}"
     if done.kept:
         text += f"; kept {done.kept:,} that are referred to or were removed again"
-    call.output.done(text, document)
+    context.output.done(text, document)
 
 
 _STORES = (

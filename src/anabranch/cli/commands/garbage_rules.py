@@ -9,7 +9,7 @@ from pathlib import Path
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import repository_address
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["REPOSITORY", "RULES"]
@@ -20,23 +20,23 @@ _COLUMNS = (Column("BRANCH", "name"), Column("DAYS", "number"))
 _OTHERS = "(all others)"
 
 
-def _path(call: Call) -> tuple[str, ...]:
-    repository: str = call.arguments.repository.repository
+def _path(context: CommandContext) -> tuple[str, ...]:
+    repository: str = context.arguments.repository.repository
     return "repositories", repository, "settings", "gc_rules"
 
 
-def _get_config(call: Call) -> None:
-    rules = call.connection.get(*_path(call))
-    if call.output.json:
-        call.output.document(rules)
+def _get_config(context: CommandContext) -> None:
+    rules = context.connection.get(*_path(context))
+    if context.output.json:
+        context.output.document(rules)
         return
     rows = [(rule["branch_id"], rule["retention_days"]) for rule in rules["branches"]]
     rows.append((_OTHERS, rules["default_retention_days"]))
-    call.output.rows(_COLUMNS, rows, lambda row: row)
+    context.output.rows(_COLUMNS, rows, lambda row: row)
 
 
-def _set_config(call: Call) -> None:
-    given = call.arguments
+def _set_config(context: CommandContext) -> None:
+    given = context.arguments
     if given.filename is not None:
         text = (
             sys.stdin.read() if given.filename == "-" else Path(given.filename).read_text("utf-8")
@@ -51,13 +51,13 @@ def _set_config(call: Call) -> None:
         days = dict(given.branch)
         branches = [{"branch_id": name, "retention_days": days[name]} for name in sorted(days)]
         rules = {"default_retention_days": given.default, "branches": branches}
-    call.connection.send("PUT", *_path(call), body=rules)
-    call.output.done("Set the rules", rules)
+    context.connection.send("PUT", *_path(context), body=rules)
+    context.output.done("Set the rules", rules)
 
 
-def _delete_config(call: Call) -> None:
-    call.connection.send("DELETE", *_path(call))
-    call.output.done("Deleted the rules: all commits are kept", {})
+def _delete_config(context: CommandContext) -> None:
+    context.connection.send("DELETE", *_path(context))
+    context.output.done("Deleted the rules: all commits are kept", {})
 
 
 def _days(text: str) -> int:

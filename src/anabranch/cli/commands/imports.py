@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import address, prefix_address
 from anabranch.cli.framework.command import Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import META
 from anabranch.cli.jobs.engines import MASTER, Chosen, announce, engine_option
 from anabranch.cli.jobs.summary import SUMMARY, write_summary
@@ -21,8 +21,8 @@ __all__ = ["COMMAND"]
 _SOURCES = ("from", "listing", "inventory")
 
 
-def _import(call: Call) -> None:
-    given = call.arguments
+def _import(context: CommandContext) -> None:
+    given = context.arguments
     sources = [name for name in _SOURCES if given.__dict__[name]]
     if len(sources) != 1:
         raise Usage(
@@ -39,24 +39,24 @@ def _import(call: Call) -> None:
             "--verify needs --listing or --inventory",
             hint="The objects of --from are listed by the store itself.",
         )
-    chosen = _chosen(call, source)
-    announce(call, chosen)
-    with write_summary(call, "import", chosen) as summary:
-        done = _run(call, source, chosen.engine)
+    chosen = _chosen(context, source)
+    announce(context, chosen)
+    with write_summary(context, "import", chosen) as summary:
+        done = _run(context, source, chosen.engine)
         summary.result = done["result"]
     if not summary.printed:
-        _show(call, done)
+        _show(context, done)
 
 
-def _chosen(call: Call, source: str) -> Chosen:
+def _chosen(context: CommandContext, source: str) -> Chosen:
     """Returns the engine of the options, or the default one for the source."""
-    engine = call.arguments.engine
+    engine = context.arguments.engine
     if engine == "server" and source != "from":
         raise Usage(
             f"a server cannot read --{source}",
             hint="Use --engine local, with or without a running server.",
         )
-    if engine == "spark" and call.arguments.object:
+    if engine == "spark" and context.arguments.object:
         raise Usage("Spark cannot import a single object", hint="Choose another --engine.")
     if engine != "auto":
         return Chosen(engine, "as requested")
@@ -64,17 +64,17 @@ def _chosen(call: Call, source: str) -> Chosen:
         return Chosen("server", "which lists its store itself")
     from anabranch.cli.jobs.import_from_listing import engine_for  # noqa: PLC0415  slow to import
 
-    return engine_for(call, source)
+    return engine_for(context, source)
 
 
-def _run(call: Call, source: str, engine: str) -> dict[str, Any]:
+def _run(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
     if engine != "server":
         from anabranch.cli.jobs.import_from_listing import import_from_listing  # noqa: PLC0415  slow to import
 
-        return import_from_listing(call, source, engine)
+        return import_from_listing(context, source, engine)
     from anabranch.cli.jobs.import_on_server import import_on_server  # noqa: PLC0415  so as above
 
-    status = import_on_server(call)
+    status = import_on_server(context)
     done = {
         "commit": status["commit"]["id"],
         "metarange_id": status["commit"]["meta_range_id"],
@@ -82,11 +82,11 @@ def _run(call: Call, source: str, engine: str) -> dict[str, Any]:
         "skipped": {},
         "shown": [],
     }
-    return {"result": {**_place(call), **done}, "commit": status["commit"], "document": status}
+    return {"result": {**_place(context), **done}, "commit": status["commit"], "document": status}
 
 
-def _place(call: Call) -> dict[str, str]:
-    given = call.arguments
+def _place(context: CommandContext) -> dict[str, str]:
+    given = context.arguments
     to: LakeUri = given.to
     source = next(given.__dict__[name] for name in _SOURCES if given.__dict__[name])
     return {
@@ -97,16 +97,16 @@ def _place(call: Call) -> dict[str, str]:
     }
 
 
-def _show(call: Call, done: dict[str, Any]) -> None:
+def _show(context: CommandContext, done: dict[str, Any]) -> None:
     result = done["result"]
-    to: LakeUri = call.arguments.to
-    if not call.output.json:
+    to: LakeUri = context.arguments.to
+    if not context.output.json:
         number = result["objects"]
         where = address(to.repository, to.ref, to.key)
-        call.output.line(f"Imported {number} object{'' if number == 1 else 's'} to {where}")
+        context.output.line(f"Imported {number} object{'' if number == 1 else 's'} to {where}")
         for reason, left in sorted(result["skipped"].items()):
-            call.output.note(f"skipped: {left} with {reason}")
-    call.output.details(commit_details(done["commit"]), done["document"])
+            context.output.note(f"skipped: {left} with {reason}")
+    context.output.details(commit_details(done["commit"]), done["document"])
 
 
 COMMAND = Command(

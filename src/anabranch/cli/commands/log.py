@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.cli.commands.log_filter import META_FILTER, CommitFilter
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option, positive
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import iso_time, local_time, printable
 from anabranch.cli.output.graph import Node, draw
 from anabranch.cli.output.history import commit_lines, in_drawing_order, simplified
@@ -21,27 +21,27 @@ _SHORT_ID = 12
 _LANES = ("31", "32", "33", "34", "35", "36")
 
 
-def _log(call: Call) -> None:
-    if call.arguments.graph and not call.output.json:
-        _draw(call)
+def _log(context: CommandContext) -> None:
+    if context.arguments.graph and not context.output.json:
+        _draw(context)
         return
-    history = _History(call)
-    if call.output.json:
-        call.output.rows((), history, tuple)
+    history = _History(context)
+    if context.output.json:
+        context.output.rows((), history, tuple)
     else:
-        _print(call, history)
-    if not call.arguments.limit:
-        call.output.more(history.next_offset)
+        _print(context, history)
+    if not context.arguments.limit:
+        context.output.more(history.next_offset)
 
 
 class _History:
     """The commits to show, newest first. `next_offset` is the position of the next one, if any."""
 
-    def __init__(self, call: Call) -> None:
-        self._filter = CommitFilter.of(call.arguments)
-        self._amount = call.arguments.amount
+    def __init__(self, context: CommandContext) -> None:
+        self._filter = CommitFilter.of(context.arguments)
+        self._amount = context.arguments.amount
         self._pages = _pages(
-            call, filtered=True, amount=None if self._filter.leaves_out else self._amount
+            context, filtered=True, amount=None if self._filter.leaves_out else self._amount
         )
         self.next_offset = ""
 
@@ -60,9 +60,9 @@ class _History:
         self.next_offset = self._pages.next_offset
 
 
-def _pages(call: Call, *, filtered: bool, amount: int | None = None) -> Any:
-    options = call.arguments
-    return call.connection.pages(
+def _pages(context: CommandContext, *, filtered: bool, amount: int | None = None) -> Any:
+    options = context.arguments
+    return context.connection.pages(
         *("repositories", options.ref.repository, "refs", options.ref.ref, "commits"),
         amount=amount,
         after=options.after or None,
@@ -75,8 +75,8 @@ def _pages(call: Call, *, filtered: bool, amount: int | None = None) -> Any:
     )
 
 
-def _print(call: Call, commits: Iterable[dict[str, Any]]) -> None:
-    output = call.output
+def _print(context: CommandContext, commits: Iterable[dict[str, Any]]) -> None:
+    output = context.output
     first = True
     for commit in commits:
         if not first:
@@ -85,54 +85,54 @@ def _print(call: Call, commits: Iterable[dict[str, Any]]) -> None:
         output.line(output.paint(f"commit {commit['id']}", "id"))
         when = local_time if output.terminal else iso_time
         lines = commit_lines(commit, when(commit["creation_date"]))
-        if call.arguments.show_meta_range_id:
+        if context.arguments.show_meta_range_id:
             lines.insert(0, f"Metarange: {commit['meta_range_id']}")
         for line in lines:
             output.line(printable(line))
 
 
-def _draw(call: Call) -> None:
-    output = call.output
-    history = _History(call)
+def _draw(context: CommandContext) -> None:
+    output = context.output
+    history = _History(context)
     commits = {commit["id"]: commit for commit in history}
-    nodes = in_drawing_order(_nodes(call, commits))
-    refs = _refs_by_commit(call)
+    nodes = in_drawing_order(_nodes(context, commits))
+    refs = _refs_by_commit(context)
     rows = list(draw(nodes))
     for picture, commit in rows:
         text = _coloured(picture) if output.colour else picture
         if commit is not None:
-            text += f"  {_summary(call, commits[commit], refs[commit])}"
+            text += f"  {_summary(context, commits[commit], refs[commit])}"
         output.line(text)
-    if not call.arguments.limit:
+    if not context.arguments.limit:
         output.more(history.next_offset)
 
 
-def _nodes(call: Call, commits: dict[str, dict[str, Any]]) -> list[Node]:
+def _nodes(context: CommandContext, commits: dict[str, dict[str, Any]]) -> list[Node]:
     """Returns the commits with edges to their parents or, if commits between them are left out, to
     the nearest ancestors shown.
     """
-    options = call.arguments
+    options = context.arguments
     everything: Iterable[dict[str, Any]] = commits.values()
     leaves_out = CommitFilter.of(options).leaves_out or options.objects or options.prefixes
     if leaves_out:
-        everything = _pages(call, filtered=False)
+        everything = _pages(context, filtered=False)
     parents = slice(1 if options.first_parent else None)
     nodes = [Node(commit["id"], tuple(commit["parents"][parents])) for commit in everything]
     return simplified(nodes, set(commits)) if leaves_out else nodes
 
 
-def _refs_by_commit(call: Call) -> dict[str, list[str]]:
+def _refs_by_commit(context: CommandContext) -> dict[str, list[str]]:
     """Returns the names of branches and tags by commit, the first thousand of each kind."""
-    repository = call.arguments.ref.repository
+    repository = context.arguments.ref.repository
     names = defaultdict(list)
     for kind, label in (("branches", ""), ("tags", "tag: ")):
-        for ref in call.connection.pages("repositories", repository, kind, amount=1000):
+        for ref in context.connection.pages("repositories", repository, kind, amount=1000):
             names[ref["commit_id"]].append(label + ref["id"])
     return names
 
 
-def _summary(call: Call, commit: dict[str, Any], refs: list[str]) -> str:
-    output = call.output
+def _summary(context: CommandContext, commit: dict[str, Any], refs: list[str]) -> str:
+    output = context.output
     when = local_time if output.terminal else iso_time
     subject = next(iter(commit["message"].splitlines()), "")
     names = output.paint(f"({', '.join(refs)}) ", "name") if refs else ""

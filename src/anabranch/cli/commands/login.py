@@ -11,14 +11,14 @@ from anabranch.cli.client.connection import Connection
 from anabranch.cli.client.settings import DEFAULT_SERVER, Settings, client_file, server_url
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.command import Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND", "write_settings"]
 
 
-def _login(call: Call) -> None:
-    options = call.arguments
-    path = client_file(call.environment, options.config)
+def _login(context: CommandContext) -> None:
+    options = context.arguments
+    path = client_file(context.environment, options.config)
     if path.suffix in (".yaml", ".yml"):
         raise Usage(f"{path} is a file of lakectl's", hint="Name a file that ends with .toml.")
     asking = sys.stdin.isatty()
@@ -34,9 +34,9 @@ def _login(call: Call) -> None:
             "the secret access key is missing", hint="Type it, or send it to standard input."
         )
     if not options.no_check:
-        _check(call, settings)
+        _check(context, settings)
     write_settings(path, settings)
-    call.output.done(f"Wrote {path}", {"file": str(path), "server": url, "access_key_id": key})
+    context.output.done(f"Wrote {path}", {"file": str(path), "server": url, "access_key_id": key})
 
 
 def _ask(question: str) -> str:
@@ -45,8 +45,8 @@ def _ask(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def _check(call: Call, settings: Settings) -> None:
-    connection = Connection(settings, call.environment)
+def _check(context: CommandContext, settings: Settings) -> None:
+    connection = Connection(settings, context.environment)
     try:
         user = connection.get("user").get("user") or {}
     finally:

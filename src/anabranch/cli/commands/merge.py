@@ -7,7 +7,7 @@ from typing import Any
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import META, pairs
 from anabranch.model.uri import LakeUri
 
@@ -16,16 +16,16 @@ __all__ = ["COMMAND", "MERGE_OPTIONS", "merge_body", "send_merge"]
 _CONFLICT = 409
 
 
-def _merge(call: Call) -> None:
-    source: LakeUri = call.arguments.source
-    destination = same_repository(source.repository, call.arguments.destination)
+def _merge(context: CommandContext) -> None:
+    source: LakeUri = context.arguments.source
+    destination = same_repository(source.repository, context.arguments.destination)
     path = ("repositories", source.repository, "refs", source.ref, "merge", destination)
-    send_merge(call, "POST", path, merge_body(call), source=source, destination=destination)
+    send_merge(context, "POST", path, merge_body(context), source=source, destination=destination)
 
 
-def merge_body(call: Call) -> dict[str, Any]:
+def merge_body(context: CommandContext) -> dict[str, Any]:
     """Returns the body of a request to merge, from MERGE_OPTIONS."""
-    options = call.arguments
+    options = context.arguments
     body: dict[str, Any] = {
         "metadata": pairs(options.meta),
         "allow_empty": options.allow_empty,
@@ -40,7 +40,7 @@ def merge_body(call: Call) -> dict[str, Any]:
 
 
 def send_merge(
-    call: Call,
+    context: CommandContext,
     method: str,
     path: tuple[str, ...],
     body: dict[str, Any],
@@ -52,15 +52,15 @@ def send_merge(
     conflict.
     """
     try:
-        result = call.connection.send(method, *path, body=body)
+        result = context.connection.send(method, *path, body=body)
     except Failure as failure:
         if failure.status == _CONFLICT and _is_merge_result(failure.answer):
-            raise _conflict(call, source, destination, failure) from failure
+            raise _conflict(context, source, destination, failure) from failure
         if failure.kind == "no_changes":
             failure.hint = "Add --allow-empty to create a merge commit anyway."
         raise
-    commit = call.output.paint(result["reference"], "id")
-    call.output.done(
+    commit = context.output.paint(result["reference"], "id")
+    context.output.done(
         f"Merged {address(source.repository, source.ref)} into "
         f"{address(source.repository, destination)} at {commit}",
         result,
@@ -71,14 +71,16 @@ def _is_merge_result(answer: Any) -> bool:
     return isinstance(answer, dict) and "reference" in answer
 
 
-def _conflict(call: Call, source: LakeUri, destination: str, refused: Failure) -> Failure:
+def _conflict(
+    context: CommandContext, source: LakeUri, destination: str, refused: Failure
+) -> Failure:
     """Returns the failure that lists the conflicting paths. If the response does not name them,
     they are read from the diff of the two references.
     """
     paths = refused.answer.get("conflicts")
     if not isinstance(paths, list):
         parts = ("repositories", source.repository, "refs", destination, "diff", source.ref)
-        changes = call.connection.pages(*parts, type="three_dot")
+        changes = context.connection.pages(*parts, type="three_dot")
         paths = [change["path"] for change in changes if change["type"] == "conflict"]
     number = f"{len(paths)} paths conflict" if len(paths) != 1 else "1 path conflicts"
     return Failure(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from anabranch.cli.framework.address import ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 
-def _find(call: Call) -> None:
-    source = call.arguments.source
-    destination = same_repository(source.repository, call.arguments.destination)
-    found = call.connection.get(
+def _find(context: CommandContext) -> None:
+    source = context.arguments.source
+    destination = same_repository(source.repository, context.arguments.destination)
+    found = context.connection.get(
         "repositories", source.repository, "refs", source.ref, "merge", destination
     )
-    call.output.done(call.output.paint(found["base_commit_id"], "id"), found)
+    context.output.done(context.output.paint(found["base_commit_id"], "id"), found)
 
 
 COMMAND = Command(

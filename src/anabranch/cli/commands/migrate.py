@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.cli.commands.migrate_from_lakefs import FROM_LAKEFS
 from anabranch.cli.framework.command import Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 if TYPE_CHECKING:
     from anabranch.server.config.settings import Settings
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 __all__ = ["COMMAND"]
 
 
-def _migrate(call: Call) -> None:
+def _migrate(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.stores.keyvalue_stores import migrate_keyvalue  # noqa: PLC0415
 
-    given = call.arguments
+    given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
     for warning in loaded.warnings:
-        call.output.note(warning)
+        context.output.note(warning)
     kind = loaded.settings.database.type
     done = migrate_keyvalue(loaded.settings.database)
     changed = _adopt(loaded.settings) if given.adopt else []
-    if call.output.json:
-        call.output.document(
+    if context.output.json:
+        context.output.document(
             {"type": kind, "before": done.before, "now": done.now, "changed": changed}
         )
     elif done.now is None:
-        call.output.line(f"There is nothing to migrate: the database is of type {kind}")
+        context.output.line(f"There is nothing to migrate: the database is of type {kind}")
     elif done.before is None:
-        call.output.line(f"Created the database's tables, schema version {done.now}")
+        context.output.line(f"Created the database's tables, schema version {done.now}")
     else:
-        call.output.line(f"The database is up to date, schema version {done.now}")
+        context.output.line(f"The database is up to date, schema version {done.now}")
     for change in changed:
-        call.output.note(f"changed: {change}")
+        context.output.note(f"changed: {change}")
 
 
 def _adopt(settings: Settings) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import server_settings
 from anabranch.cli.output.format import printable
 
@@ -30,15 +30,15 @@ _STATES = {
 }
 
 
-def _from_lakefs(call: Call) -> int:
+def _from_lakefs(context: CommandContext) -> int:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.installation.lakefs_migration import open_migration  # noqa: PLC0415
 
-    given = call.arguments
-    if call.output.json and not (given.dry_run or given.yes):
+    given = context.arguments
+    if context.output.json and not (given.dry_run or given.yes):
         raise Usage("--json cannot ask for confirmation", hint="Add --yes or --dry-run.")
-    loaded = server_settings(call, given.data, given.config)
-    url = given.postgres or call.environment.get(_URL, "")
+    loaded = server_settings(context, given.data, given.config)
+    url = given.postgres or context.environment.get(_URL, "")
     if not url and loaded.settings.database.type != "postgres":
         raise Usage(
             "which database is lakeFS's?",
@@ -47,36 +47,36 @@ def _from_lakefs(call: Call) -> int:
     with open_migration(
         loaded.settings,
         url,
-        secret=_secret(call),
+        secret=_secret(context),
         names=frozenset(given.repository),
         dry_run=given.dry_run,
     ) as migration:
         report = migration.survey()
-        if not call.output.json:
-            _print(call, report)
+        if not context.output.json:
+            _print(context, report)
         try:
             if not given.dry_run:
                 migration.require_possible()
                 if report.pending:
-                    call.confirm(_question(report))
+                    context.confirm(_question(report))
                 migration.run()
         finally:
-            if call.output.json:
+            if context.output.json:
                 import msgspec  # noqa: PLC0415  not needed for --help
 
-                call.output.document(msgspec.to_builtins(report))
-    if not (given.dry_run or call.output.json):
-        call.output.line(_result(report))
+                context.output.document(msgspec.to_builtins(report))
+    if not (given.dry_run or context.output.json):
+        context.output.line(_result(report))
     return Failure.exit_code if report.unreadable_records else 0
 
 
-def _secret(call: Call) -> Secret | None:
+def _secret(context: CommandContext) -> Secret | None:
     """Returns lakeFS's key that encrypts secrets, if it is given."""
     from anabranch.model.secret import Secret  # noqa: PLC0415  not needed for --help
 
-    file = call.arguments.encrypt_secret_file
+    file = context.arguments.encrypt_secret_file
     if file is None:
-        text = call.environment.get(_SECRET, "")
+        text = context.environment.get(_SECRET, "")
     else:
         try:
             text = Path(file).read_text("utf-8").strip("\r\n")
@@ -111,13 +111,13 @@ def _result(report: Report) -> str:
     return f"Copied {_amount(report.written, 'record')}"
 
 
-def _print(call: Call, report: Report) -> None:
-    out = call.output
+def _print(context: CommandContext, report: Report) -> None:
+    out = context.output
     kind = "in place" if report.in_place else "to be copied"
     out.line(f"lakeFS's database {printable(report.source)}, {kind}:")
     for each in report.repositories:
-        _print_repository(call, each)
-    _print_access(call, report)
+        _print_repository(context, each)
+    _print_access(context, report)
     if report.left_behind:
         out.line("Does not come over:" if not report.in_place else "Has no use in Anabranch:")
     for left in report.left_behind:
@@ -139,7 +139,7 @@ def _print(call: Call, report: Report) -> None:
         )
 
 
-def _print_repository(call: Call, report: RepositoryReport) -> None:
+def _print_repository(context: CommandContext, report: RepositoryReport) -> None:
     counts = [
         _amount(report.branches, "branch", "branches"),
         _amount(report.tags, "tag"),
@@ -154,24 +154,24 @@ def _print_repository(call: Call, report: RepositoryReport) -> None:
         (report.tasks, "task"),
     ]
     counts += [_amount(number, noun) for number, noun in more if number]
-    call.output.line(f"  {report.name}: {', '.join(counts)}")
+    context.output.line(f"  {report.name}: {', '.join(counts)}")
     details = [f"retention rules: {report.retention}" if report.retention else ""]
     details.append("read-only" if report.read_only else "")
     details.append("lakeFS was deleting it" if report.in_deletion else "")
     details.append(_STATES[report.target])
     if report.normalized:
         details.append("its record gets the namespace in the store's spelling, too")
-    call.output.line(
+    context.output.line(
         f"    {printable(report.storage_namespace)}; {'; '.join(filter(None, details))}".rstrip(
             "; "
         )
     )
     if report.unreachable:
-        call.output.line(f"    objects cannot be reached: {printable(report.unreachable)}")
+        context.output.line(f"    objects cannot be reached: {printable(report.unreachable)}")
 
 
-def _print_access(call: Call, report: Report) -> None:
-    access, out = report.access, call.output
+def _print_access(context: CommandContext, report: Report) -> None:
+    access, out = report.access, context.output
     if access.administrator:
         pairs = _amount(access.key_pairs, "key pair")
         out.line(f"  administrator {printable(access.administrator)}: {pairs}")

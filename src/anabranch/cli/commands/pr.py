@@ -19,7 +19,7 @@ from anabranch.cli.framework.address import (
     same_repository,
 )
 from anabranch.cli.framework.command import Argument, Command, Group, Option, listing_options
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 from anabranch.model.uri import LakeUri
 
@@ -36,15 +36,15 @@ _COLUMNS = (
 )
 
 
-def _list(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
+def _list(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
         *("repositories", options.repository.repository, "pulls"),
         amount=options.amount,
         after=options.after or None,
         status=options.state,
     )
-    call.output.rows(
+    context.output.rows(
         _COLUMNS,
         pages,
         lambda item: (
@@ -57,29 +57,29 @@ def _list(call: Call) -> None:
             item["title"],
         ),
     )
-    call.output.more(pages.next_offset)
+    context.output.more(pages.next_offset)
 
 
-def _create(call: Call) -> None:
-    source: LakeUri = call.arguments.source
-    destination = same_repository(source.repository, call.arguments.destination)
+def _create(context: CommandContext) -> None:
+    source: LakeUri = context.arguments.source
+    destination = same_repository(source.repository, context.arguments.destination)
     body = {
-        "title": call.arguments.title,
-        "description": call.arguments.description,
+        "title": context.arguments.title,
+        "description": context.arguments.description,
         "source_branch": source.ref,
         "destination_branch": destination,
     }
-    item = call.connection.send("POST", "repositories", source.repository, "pulls", body=body)
-    call.output.done(
-        f"Created pull request {call.output.paint(item['id'], 'id')}: "
+    item = context.connection.send("POST", "repositories", source.repository, "pulls", body=body)
+    context.output.done(
+        f"Created pull request {context.output.paint(item['id'], 'id')}: "
         f"{address(source.repository, source.ref)} into {address(source.repository, destination)}",
         item,
     )
 
 
-def _show(call: Call) -> None:
-    item = call.connection.get(*pull_path(call))
-    reviews = call.connection.get(*pull_path(call), "reviews", amount=1)
+def _show(context: CommandContext) -> None:
+    item = context.connection.get(*pull_path(context))
+    reviews = context.connection.get(*pull_path(context), "reviews", amount=1)
     item["approvals"] = reviews["approvals"]
     item["required_approvals"] = reviews["required_approvals"]
     details: list[tuple[str, Any, str]] = [
@@ -100,31 +100,31 @@ def _show(call: Call) -> None:
         details.append(("Merged as", item["merged_commit_id"], "id"))
     if item["description"]:
         details.append(("Description", item["description"], ""))
-    call.output.details(details, item)
+    context.output.details(details, item)
 
 
-def _merge(call: Call) -> None:
-    repository = call.arguments.repository.repository
-    item = call.connection.get(*pull_path(call))
+def _merge(context: CommandContext) -> None:
+    repository = context.arguments.repository.repository
+    item = context.connection.get(*pull_path(context))
     send_merge(
-        *(call, "PUT", (*pull_path(call), "merge"), merge_body(call)),
+        *(context, "PUT", (*pull_path(context), "merge"), merge_body(context)),
         source=LakeUri(repository, item["source_branch"]),
         destination=item["destination_branch"],
     )
 
 
-def _close(call: Call) -> None:
-    _set_status(call, "closed", "Closed")
+def _close(context: CommandContext) -> None:
+    _set_status(context, "closed", "Closed")
 
 
-def _reopen(call: Call) -> None:
-    _set_status(call, "open", "Reopened")
+def _reopen(context: CommandContext) -> None:
+    _set_status(context, "open", "Reopened")
 
 
-def _set_status(call: Call, status: str, done: str) -> None:
-    call.connection.send("PATCH", *pull_path(call), body={"status": status})
-    pull_id = call.output.paint(call.arguments.pull_request, "id")
-    call.output.done(f"{done} pull request {pull_id}", {"id": call.arguments.pull_request})
+def _set_status(context: CommandContext, status: str, done: str) -> None:
+    context.connection.send("PATCH", *pull_path(context), body={"status": status})
+    pull_id = context.output.paint(context.arguments.pull_request, "id")
+    context.output.done(f"{done} pull request {pull_id}", {"id": context.arguments.pull_request})
 
 
 _PULL = (REPOSITORY, PULL_REQUEST)

@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.cli.framework.address import repository_address
 from anabranch.cli.framework.command import Argument, Command, Option, listing_options
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["DISCUSSION", "PULL_REQUEST", "REPOSITORY", "pull_path", "seconds"]
@@ -35,9 +35,9 @@ _REVIEW_COLUMNS = (
 )
 
 
-def pull_path(call: Call) -> tuple[str, ...]:
+def pull_path(context: CommandContext) -> tuple[str, ...]:
     """Returns the path of the pull request that the arguments name."""
-    options = call.arguments
+    options = context.arguments
     return "repositories", options.repository.repository, "pulls", options.pull_request
 
 
@@ -46,20 +46,20 @@ def seconds(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp())
 
 
-def _comment(call: Call) -> None:
-    options = call.arguments
+def _comment(context: CommandContext) -> None:
+    options = context.arguments
     body = {"text": options.message, **({"path": options.path} if options.path else {})}
-    item = call.connection.send("POST", *pull_path(call), "comments", body=body)
-    pull_id = call.output.paint(options.pull_request, "id")
-    call.output.done(f"Commented on pull request {pull_id}", item)
+    item = context.connection.send("POST", *pull_path(context), "comments", body=body)
+    pull_id = context.output.paint(options.pull_request, "id")
+    context.output.done(f"Commented on pull request {pull_id}", item)
 
 
-def _comments(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
-        *pull_path(call), "comments", amount=options.amount, after=options.after or None
+def _comments(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
+        *pull_path(context), "comments", amount=options.amount, after=options.after or None
     )
-    call.output.rows(
+    context.output.rows(
         _COMMENT_COLUMNS,
         pages,
         lambda item: (
@@ -70,37 +70,39 @@ def _comments(call: Call) -> None:
             item["text"],
         ),
     )
-    call.output.more(pages.next_offset)
+    context.output.more(pages.next_offset)
 
 
-def _approve(call: Call) -> None:
-    item = _review(call, "approved")
-    commit = call.output.paint(item["commit_id"], "id")
+def _approve(context: CommandContext) -> None:
+    item = _review(context, "approved")
+    commit = context.output.paint(item["commit_id"], "id")
     sentence = f"Approved commit {commit}"
     if not item["counts"]:
         sentence += "; as your own pull request, it needs the approval of others"
-    call.output.done(sentence, item)
+    context.output.done(sentence, item)
 
 
-def _request_changes(call: Call) -> None:
-    item = _review(call, "changes_requested")
-    commit = call.output.paint(item["commit_id"], "id")
-    call.output.done(f"Requested changes of commit {commit}", item)
+def _request_changes(context: CommandContext) -> None:
+    item = _review(context, "changes_requested")
+    commit = context.output.paint(item["commit_id"], "id")
+    context.output.done(f"Requested changes of commit {commit}", item)
 
 
-def _review(call: Call, state: str) -> dict[str, Any]:
-    options = call.arguments
+def _review(context: CommandContext, state: str) -> dict[str, Any]:
+    options = context.arguments
     body = {"state": state, "text": options.message, "commit_id": options.commit}
-    item: dict[str, Any] = call.connection.send("POST", *pull_path(call), "reviews", body=body)
+    item: dict[str, Any] = context.connection.send(
+        "POST", *pull_path(context), "reviews", body=body
+    )
     return item
 
 
-def _reviews(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
-        *pull_path(call), "reviews", amount=options.amount, after=options.after or None
+def _reviews(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
+        *pull_path(context), "reviews", amount=options.amount, after=options.after or None
     )
-    call.output.rows(
+    context.output.rows(
         _REVIEW_COLUMNS,
         pages,
         lambda item: (
@@ -113,7 +115,7 @@ def _reviews(call: Call) -> None:
             item["text"],
         ),
     )
-    call.output.more(pages.next_offset)
+    context.output.more(pages.next_offset)
 
 
 _PULL = (REPOSITORY, PULL_REQUEST)

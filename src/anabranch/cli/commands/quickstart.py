@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["ACCESS_KEY_ID", "COMMAND", "SECRET_ACCESS_KEY"]
 
@@ -27,10 +27,10 @@ _GRACE_SECONDS = 20
 _LISTENING = "listening on "
 
 
-def _run(call: Call) -> int:
-    arguments, output = call.arguments, call.output
+def _run(context: CommandContext) -> int:
+    arguments, output = context.arguments, context.output
     with _server(arguments.data, arguments.listen) as (process, url):
-        _run_example(call, url)
+        _run_example(context, url)
         for line in _directions(url, arguments.data):
             output.line(line)
         if arguments.exit:
@@ -43,9 +43,9 @@ def _run(call: Call) -> int:
             return 0
 
 
-def _run_example(call: Call, url: str) -> None:
+def _run_example(context: CommandContext, url: str) -> None:
     """Creates the sample repository, unless the folder already has it."""
-    output = call.output
+    output = context.output
     try:
         from lakefs.exceptions import LakeFSException  # noqa: PLC0415  an extra
 

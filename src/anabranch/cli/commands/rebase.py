@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import YES, Argument, Command
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 
-def _rebase(call: Call) -> None:
-    branch = call.arguments.branch
-    onto = same_repository(branch.repository, call.arguments.onto)
+def _rebase(context: CommandContext) -> None:
+    branch = context.arguments.branch
+    onto = same_repository(branch.repository, context.arguments.onto)
     place = address(branch.repository, branch.ref)
-    call.confirm(f"Replay the commits of {place} onto {onto}?")
-    result = call.connection.send(
+    context.confirm(f"Replay the commits of {place} onto {onto}?")
+    result = context.connection.send(
         *("POST", "repositories", branch.repository, "branches", branch.ref, "rebase"),
         body={"onto": onto},
     )
     replayed, dropped = result["replayed"], result["dropped"]
-    text = f"Rebased {place} onto {onto} at {call.output.paint(result['commit_id'], 'id')}"
+    text = f"Rebased {place} onto {onto} at {context.output.paint(result['commit_id'], 'id')}"
     counts = f"{replayed} {'commit' if replayed == 1 else 'commits'} replayed"
     if dropped:
         counts += f", {dropped} dropped that the new base has already"
-    call.output.done(f"{text}: {counts}", result)
+    context.output.done(f"{text}: {counts}", result)
 
 
 COMMAND = Command(

@@ -14,7 +14,7 @@ from anabranch.cli.commands.repo import REPOSITORY
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address
 from anabranch.cli.framework.command import Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.poll_job import Job, await_end
 from anabranch.cli.output.progress import show_progress
 
@@ -37,30 +37,30 @@ _RESTORE = Job(
 )
 
 
-def _dump(call: Call) -> None:
-    repository = call.arguments.repository.repository
+def _dump(context: CommandContext) -> None:
+    repository = context.arguments.repository.repository
     parts = ("repositories", repository, "dump")
-    task_id = call.connection.send("POST", *parts)["id"]
-    status = _await_task(call, _DUMP._replace(id=task_id), parts, "Dumping")
+    task_id = context.connection.send("POST", *parts)["id"]
+    status = _await_task(context, _DUMP._replace(id=task_id), parts, "Dumping")
     refs = {name: status["refs"][name] for name in _IDS}
     text = json.dumps(refs, indent=2)
-    output = call.arguments.output
+    output = context.arguments.output
     if output not in ("", "-"):
         Path(output).write_text(f"{text}\n", encoding="utf-8")
-        call.output.done(f"Wrote the references of {address(repository)} to {output}", refs)
+        context.output.done(f"Wrote the references of {address(repository)} to {output}", refs)
     else:
-        call.output.line(text)
+        context.output.line(text)
 
 
-def _restore(call: Call) -> None:
-    repository = call.arguments.repository.repository
-    body = _manifest(call.arguments.manifest)
-    if call.arguments.force:
+def _restore(context: CommandContext) -> None:
+    repository = context.arguments.repository.repository
+    body = _manifest(context.arguments.manifest)
+    if context.arguments.force:
         body["force"] = True
     parts = ("repositories", repository, "restore")
-    task_id = call.connection.send("POST", *parts, body=body)["id"]
-    _await_task(call, _RESTORE._replace(id=task_id), parts, "Restoring")
-    call.output.done(f"Restored the references of {address(repository)}", body)
+    task_id = context.connection.send("POST", *parts, body=body)["id"]
+    _await_task(context, _RESTORE._replace(id=task_id), parts, "Restoring")
+    context.output.done(f"Restored the references of {address(repository)}", body)
 
 
 def _manifest(name: str) -> dict[str, Any]:
@@ -86,17 +86,19 @@ def _no_manifest(name: str, reason: str) -> Failure:
     )
 
 
-def _await_task(call: Call, job: Job, parts: tuple[str, ...], step: str) -> dict[str, Any]:
+def _await_task(
+    context: CommandContext, job: Job, parts: tuple[str, ...], step: str
+) -> dict[str, Any]:
     """Returns the status of a task that has succeeded. Raises Failure."""
 
     def ask() -> dict[str, Any]:
-        status: dict[str, Any] = call.connection.get(*parts, task_id=job.id)
+        status: dict[str, Any] = context.connection.get(*parts, task_id=job.id)
         status["completed"] = status["done"]
         if status.get("error"):
             status["error"] = {"message": status["error"]}
         return status
 
-    with show_progress(call.output, silent=call.arguments.no_progress) as progress:
+    with show_progress(context.output, silent=context.arguments.no_progress) as progress:
         progress.begin(step, 0)
         return await_end(job, ask, progress)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from anabranch.cli.framework.address import address, repository_address
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -26,37 +26,37 @@ _COLUMNS = (
 )
 
 
-def _list(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
+def _list(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
         "repositories",
         amount=options.amount,
         after=options.after or None,
         prefix=options.prefix or None,
     )
-    call.output.rows(_COLUMNS, pages, _cells)
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, _cells)
+    context.output.more(pages.next_offset)
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
     return item["id"], item["creation_date"], item["default_branch"], item["storage_namespace"]
 
 
-def _create(call: Call) -> None:
-    body = _creation(call) | {"sample_data": call.arguments.sample_data}
-    made = call.connection.send("POST", "repositories", body=body)
-    call.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
+def _create(context: CommandContext) -> None:
+    body = _creation(context) | {"sample_data": context.arguments.sample_data}
+    made = context.connection.send("POST", "repositories", body=body)
+    context.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
 
 
-def _create_bare(call: Call) -> None:
-    made = call.connection.send("POST", "repositories", body=_creation(call), bare="true")
-    call.output.done(
+def _create_bare(context: CommandContext) -> None:
+    made = context.connection.send("POST", "repositories", body=_creation(context), bare="true")
+    context.output.done(
         f"Created the bare repository {address(made['id'])} in {made['storage_namespace']}", made
     )
 
 
-def _creation(call: Call) -> dict[str, Any]:
-    options = call.arguments
+def _creation(context: CommandContext) -> dict[str, Any]:
+    options = context.arguments
     return {
         "name": options.repository.repository,
         "storage_namespace": options.namespace,
@@ -64,8 +64,8 @@ def _creation(call: Call) -> dict[str, Any]:
     }
 
 
-def _show(call: Call) -> None:
-    item = call.connection.get("repositories", call.arguments.repository.repository)
+def _show(context: CommandContext) -> None:
+    item = context.connection.get("repositories", context.arguments.repository.repository)
     pairs = [
         ("Repository", item["id"], "name"),
         ("Created", item["creation_date"], "time"),
@@ -74,14 +74,14 @@ def _show(call: Call) -> None:
     ]
     if item.get("read_only"):
         pairs.append(("Read-only", "yes", ""))
-    call.output.details(pairs, item)
+    context.output.details(pairs, item)
 
 
-def _delete(call: Call) -> None:
-    place = address(call.arguments.repository.repository)
-    call.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
-    call.connection.send("DELETE", "repositories", call.arguments.repository.repository)
-    call.output.done(f"Deleted {place}")
+def _delete(context: CommandContext) -> None:
+    place = address(context.arguments.repository.repository)
+    context.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
+    context.connection.send("DELETE", "repositories", context.arguments.repository.repository)
+    context.output.done(f"Deleted {place}")
 
 
 COMMAND = Group(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import YES, Argument, Command, Option, positive
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["PARENT", "REVERT"]
 
@@ -16,15 +16,15 @@ PARENT = Option(
 )
 
 
-def _revert(call: Call) -> None:
-    options = call.arguments
+def _revert(context: CommandContext) -> None:
+    options = context.arguments
     branch = options.branch
     place = address(branch.repository, branch.ref)
     repository = ("repositories", branch.repository)
     refs = [same_repository(branch.repository, commit) for commit in options.commit]
-    ids = [call.connection.get(*repository, "commits", ref)["id"] for ref in refs]
-    call.confirm(f"Revert {' and '.join(refs)} on {place}?")
-    made = call.connection.send(
+    ids = [context.connection.get(*repository, "commits", ref)["id"] for ref in refs]
+    context.confirm(f"Revert {' and '.join(refs)} on {place}?")
+    made = context.connection.send(
         *("POST", *repository, "branches", branch.ref, "reverts"),
         body={
             "refs": ids,
@@ -33,8 +33,8 @@ def _revert(call: Call) -> None:
         },
     )["results"]
     head = made[-1]["id"]
-    call.output.done(
-        f"Reverted {' and '.join(refs)} on {place} at {call.output.paint(head, 'id')}",
+    context.output.done(
+        f"Reverted {' and '.join(refs)} on {place} at {context.output.paint(head, 'id')}",
         {"reverted": ids, "commit_id": head},
     )
 

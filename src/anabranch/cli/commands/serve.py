@@ -6,28 +6,28 @@ import os
 from pathlib import Path
 
 from anabranch.cli.framework.command import Command, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 
-def _serve(call: Call) -> None:
+def _serve(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.serve import serve  # noqa: PLC0415
 
-    given = call.arguments
+    given = context.arguments
     flags = {"data": given.data, "listen_address": given.listen, "workers": given.workers}
     config = None if given.config is None else Path(given.config)
     loaded = load_settings(flags, os.environ, config)
     for warning in loaded.warnings:
-        call.output.note(warning)
-    serve(loaded.settings, lambda url: _announce(call, url))
+        context.output.note(warning)
+    serve(loaded.settings, lambda url: _announce(context, url))
 
 
-def _announce(call: Call, url: str) -> None:
-    call.output.line(f"Anabranch is listening on {url}")
-    call.output.out.flush()
+def _announce(context: CommandContext, url: str) -> None:
+    context.output.line(f"Anabranch is listening on {url}")
+    context.output.out.flush()
 
 
 COMMAND = Command(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Group, Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.history import commit_details
 
 __all__ = ["COMMAND"]
 
 
-def _show(call: Call) -> None:
-    ref = call.arguments.ref
-    item = call.connection.get("repositories", ref.repository, "commits", ref.ref)
+def _show(context: CommandContext) -> None:
+    ref = context.arguments.ref
+    item = context.connection.get("repositories", ref.repository, "commits", ref.ref)
     details = commit_details(item)
-    if call.arguments.show_meta_range_id:
+    if context.arguments.show_meta_range_id:
         details.append(("Metarange", item["meta_range_id"], ""))
-    call.output.details(details, item)
+    context.output.details(details, item)
 
 
 COMMAND = Group(

@@ -11,7 +11,7 @@ from anabranch.cli.framework.address import (
     same_repository,
 )
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -23,52 +23,52 @@ _COLUMNS = (Column("TAG", "name"), Column("COMMIT", "id"))
 _NOT_FOUND = 404
 
 
-def _list(call: Call) -> None:
-    options = call.arguments
-    pages = call.connection.pages(
+def _list(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
         *("repositories", options.repository.repository, "tags"),
         amount=options.amount,
         after=options.after or None,
         prefix=options.prefix or None,
     )
-    call.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, lambda item: (item["id"], item["commit_id"]))
+    context.output.more(pages.next_offset)
 
 
-def _create(call: Call) -> None:
-    tag = call.arguments.tag
-    ref = same_repository(tag.repository, call.arguments.ref)
-    if call.arguments.force:
+def _create(context: CommandContext) -> None:
+    tag = context.arguments.tag
+    ref = same_repository(tag.repository, context.arguments.ref)
+    if context.arguments.force:
         # the new target is looked up before the old tag is deleted
-        ref = call.connection.get("repositories", tag.repository, "commits", ref)["id"]
-        _remove_if_there(call, tag.repository, tag.ref)
-    item = call.connection.send(
+        ref = context.connection.get("repositories", tag.repository, "commits", ref)["id"]
+        _remove_if_there(context, tag.repository, tag.ref)
+    item = context.connection.send(
         *("POST", "repositories", tag.repository, "tags"), body={"id": tag.ref, "ref": ref}
     )
     place = address(tag.repository, tag.ref)
-    call.output.done(f"Created {place} at {call.output.paint(item['commit_id'], 'id')}", item)
+    context.output.done(f"Created {place} at {context.output.paint(item['commit_id'], 'id')}", item)
 
 
-def _remove_if_there(call: Call, repository: str, tag: str) -> None:
+def _remove_if_there(context: CommandContext, repository: str, tag: str) -> None:
     try:
-        call.connection.send("DELETE", "repositories", repository, "tags", tag)
+        context.connection.send("DELETE", "repositories", repository, "tags", tag)
     except Failure as failure:
         if failure.status != _NOT_FOUND:
             raise
 
 
-def _show(call: Call) -> None:
-    tag = call.arguments.tag
-    item = call.connection.get("repositories", tag.repository, "tags", tag.ref)
-    call.output.details([("Tag", item["id"], "name"), ("Commit", item["commit_id"], "id")], item)
+def _show(context: CommandContext) -> None:
+    tag = context.arguments.tag
+    item = context.connection.get("repositories", tag.repository, "tags", tag.ref)
+    context.output.details([("Tag", item["id"], "name"), ("Commit", item["commit_id"], "id")], item)
 
 
-def _delete(call: Call) -> None:
-    tag = call.arguments.tag
+def _delete(context: CommandContext) -> None:
+    tag = context.arguments.tag
     place = address(tag.repository, tag.ref)
-    call.confirm(f"Delete the tag {place}?")
-    call.connection.send("DELETE", "repositories", tag.repository, "tags", tag.ref)
-    call.output.done(f"Deleted {place}")
+    context.confirm(f"Delete the tag {place}?")
+    context.connection.send("DELETE", "repositories", tag.repository, "tags", tag.ref)
+    context.output.done(f"Deleted {place}")
 
 
 COMMAND = Group(

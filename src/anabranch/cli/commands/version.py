@@ -7,21 +7,21 @@ from typing import Any
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 
-def _version(call: Call) -> None:
+def _version(context: CommandContext) -> None:
     client = _client_version()
-    server = _server(call)
+    server = _server(context)
     pairs = [
         ("Client", client, ""),
         ("Server", server.get("version") or server["error"], ""),
         ("API of lakeFS", server.get("api", ""), ""),
-        ("Address", call.settings.server, ""),
+        ("Address", context.settings.server, ""),
     ]
-    call.output.details(pairs, {"client": client, "server": server})
+    context.output.details(pairs, {"client": client, "server": server})
 
 
 def _client_version() -> str:
@@ -31,15 +31,15 @@ def _client_version() -> str:
         return "unknown: not installed"
 
 
-def _server(call: Call) -> dict[str, Any]:
+def _server(context: CommandContext) -> dict[str, Any]:
     try:
-        config = call.connection.get("config")["version_config"]
+        config = context.connection.get("config")["version_config"]
     except Failure as failure:
-        return {"error": failure.message, "address": call.settings.server}
+        return {"error": failure.message, "address": context.settings.server}
     api = config.get("version", "unknown")
     # lakeFS does not report a version of Anabranch
     own = config.get("anabranch_version", api)
-    return {"version": own, "api": api, "address": call.settings.server}
+    return {"version": own, "api": api, "address": context.settings.server}
 
 
 COMMAND = Command(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from anabranch.cli.framework.context import Call
+    from anabranch.cli.framework.context import CommandContext
 
 __all__ = [
     "ALIASES",
@@ -87,7 +87,7 @@ class Command(NamedTuple):
 
     name: str
     summary: str
-    run: Callable[[Call], int | None]
+    run: Callable[[CommandContext], int | None]
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
     details: str = ""

@@ -18,10 +18,10 @@ from anabranch.cli.output.streams import Output
 if TYPE_CHECKING:
     from anabranch.cli.client.connection import Connection
 
-__all__ = ["Call"]
+__all__ = ["CommandContext"]
 
 
-class Call:
+class CommandContext:
     """The argument of a command's function. `arguments` has an attribute for each argument and
     option that is declared; `program` is the command as typed.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from anabranch.cli.framework.command import Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,29 +47,29 @@ def engine_option(*engines: str) -> Option:
     )
 
 
-def announce(call: Call, chosen: Chosen) -> None:
+def announce(context: CommandContext, chosen: Chosen) -> None:
     """Prints the engine and the reason, if it was not selected by an option."""
-    if call.arguments.engine == "auto" and not call.output.json:
-        call.output.note(f"engine: {chosen.engine}, {chosen.why}")
+    if context.arguments.engine == "auto" and not context.output.json:
+        context.output.note(f"engine: {chosen.engine}, {chosen.why}")
 
 
-def server_settings(call: Call, data: str | None, config: str | None) -> Loaded:
+def server_settings(context: CommandContext, data: str | None, config: str | None) -> Loaded:
     """Returns the settings of the server whose stores are opened. Raises Invalid."""
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
 
     loaded = load_settings({"data": data}, os.environ, None if config is None else Path(config))
     for warning in loaded.warnings:
-        call.output.note(warning)
+        context.output.note(warning)
     return loaded
 
 
 @contextmanager
-def spark(call: Call) -> Iterator[SparkSession]:
+def spark(context: CommandContext) -> Iterator[SparkSession]:
     """Gives a Spark session. Raises Invalid if PySpark or Java is missing."""
     from anabranch.spark.sessions import session  # noqa: PLC0415  an extra
 
-    with session(call.arguments.master, os.environ) as started:
+    with session(context.arguments.master, os.environ) as started:
         yield started
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.errors import Failure
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
 from anabranch.cli.jobs.engines import Chosen, opener, server_settings, spark
 from anabranch.cli.output.progress import show_progress
@@ -34,11 +34,11 @@ _LARGE_BYTES = 16 << 30
 _POLL_SECONDS = 0.1
 
 
-def engine_for(call: Call, source: str) -> Chosen:
+def engine_for(context: CommandContext, source: str) -> Chosen:
     """Returns the engine for the size of a listing or an inventory."""
-    loaded = server_settings(call, call.arguments.data, call.arguments.settings)
+    loaded = server_settings(context, context.arguments.data, context.arguments.settings)
     with open_stores(loaded.settings) as stores:
-        size = listing_bytes(_listing(call), stores.blocks, inventory=source == "inventory")
+        size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
     read = f"{size / (1 << 20):,.0f} MiB"
     if size < _LARGE_BYTES:
         return Chosen("local", f"as {read} are read in this process")
@@ -47,19 +47,19 @@ def engine_for(call: Call, source: str) -> Chosen:
     return Chosen("spark", f"as {read} are too much for one process to sort")
 
 
-def import_from_listing(call: Call, source: str, engine: str) -> dict[str, Any]:
+def import_from_listing(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
     """Runs an import. Returns the result for the summary, the commit and the document for `--json`.
     Raises the errors of the engine; the branch then does not change.
     """
-    given = call.arguments
-    loaded = server_settings(call, given.data, given.settings)
+    given = context.arguments
+    loaded = server_settings(context, given.data, given.settings)
     with open_stores(loaded.settings) as stores:
         if engine == "spark":
-            made = _by_spark(call, source, stores, loaded)
+            made = _by_spark(context, source, stores, loaded)
         elif source == "from":
-            made = _by_prefix(call, stores)
+            made = _by_prefix(context, stores)
         else:
-            made = _by_listing(call, source, stores)
+            made = _by_listing(context, source, stores)
     to: LakeUri = given.to
     place = given.__dict__[source]
     result = {
@@ -76,29 +76,29 @@ def import_from_listing(call: Call, source: str, engine: str) -> dict[str, Any]:
     return {"result": result, "commit": _commit(made.commit), "document": result}
 
 
-def _by_listing(call: Call, source: str, stores: Stores) -> Imported:
-    given = call.arguments
-    with _show_progress(call) as progress:
+def _by_listing(context: CommandContext, source: str, stores: Stores) -> Imported:
+    given = context.arguments
+    with _show_progress(context) as progress:
         return import_listing_locally(
             stores.core,
             stores.blocks,
             given.to.repository,
-            _request(call),
-            _listing(call),
+            _request(context),
+            _listing(context),
             inventory=source == "inventory",
             prefix=given.prefix,
             progress=progress,
         )
 
 
-def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Imported:
+def _by_spark(context: CommandContext, source: str, stores: Stores, loaded: Loaded) -> Imported:
     from anabranch.spark.dataframes.inventories import file_listing, inventory_listing  # noqa: PLC0415
     from anabranch.spark.dataframes.prefixes import prefix_listing  # noqa: PLC0415
     from anabranch.spark.jobs.imports import import_listing  # noqa: PLC0415  an extra
 
-    given = call.arguments
-    request = _request(call)
-    with spark(call) as session, _show_progress(call) as progress:
+    given = context.arguments
+    request = _request(context)
+    with spark(context) as session, _show_progress(context) as progress:
         progress.begin("sorting the listing and writing tables on Spark", 0)
         if source == "inventory":
             rows = inventory_listing(session, given.inventory, stores.blocks, prefix=given.prefix)
@@ -126,22 +126,22 @@ def _by_spark(call: Call, source: str, stores: Stores, loaded: Loaded) -> Import
         )
 
 
-def _by_prefix(call: Call, stores: Stores) -> Imported:
+def _by_prefix(context: CommandContext, stores: Stores) -> Imported:
     """Imports by prefix, as the server does."""
-    given = call.arguments
+    given = context.arguments
     to: LakeUri = given.to
     kind: Any = "object" if given.object else "common_prefix"
     request = ImportRequest(
         branch=to.ref,
         sources=[ImportSource(type=kind, path=given.__dict__["from"], destination=to.key)],
-        committer=_committer(call),
+        committer=_committer(context),
         message=given.message,
         metadata=pairs(given.meta),
     )
     imports = Imports(stores.core, stores.blocks)
     try:
         import_id = imports.start(to.repository, request, force=given.force)
-        with show_progress(call.output, rate=True, silent=given.no_progress) as progress:
+        with show_progress(context.output, rate=True, silent=given.no_progress) as progress:
             progress.begin("Importing", 0)
             done = 0
             while not (status := imports.status(to.repository, to.ref, import_id)).ended:
@@ -159,18 +159,18 @@ def _by_prefix(call: Call, stores: Stores) -> Imported:
     return Imported(status.commit, status.progress, {}, [])
 
 
-def _show_progress(call: Call) -> AbstractContextManager[Progress]:
-    return show_progress(call.output, silent=call.arguments.no_progress)
+def _show_progress(context: CommandContext) -> AbstractContextManager[Progress]:
+    return show_progress(context.output, silent=context.arguments.no_progress)
 
 
-def _request(call: Call) -> ListingRequest:
-    given = call.arguments
+def _request(context: CommandContext) -> ListingRequest:
+    given = context.arguments
     return ListingRequest(
         branch=given.to.ref,
         destination=given.to.key,
         message=given.message,
         metadata=pairs(given.meta),
-        committer=_committer(call),
+        committer=_committer(context),
         unfit=given.unfit,
         left_out=None if given.left_out is None else Path(given.left_out),
         # the store has just listed these objects, so they exist
@@ -179,13 +179,13 @@ def _request(call: Call) -> ListingRequest:
     )
 
 
-def _committer(call: Call) -> str:
-    committer: str | None = call.arguments.committer
+def _committer(context: CommandContext) -> str:
+    committer: str | None = context.arguments.committer
     return getpass.getuser() if committer is None else committer
 
 
-def _listing(call: Call) -> str | Sequence[str]:
-    listing: str | Sequence[str] = call.arguments.listing or call.arguments.inventory
+def _listing(context: CommandContext) -> str | Sequence[str]:
+    listing: str | Sequence[str] = context.arguments.listing or context.arguments.inventory
     return listing
 
 

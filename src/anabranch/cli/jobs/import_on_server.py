@@ -6,7 +6,7 @@ from typing import Any
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
 from anabranch.cli.jobs.poll_job import Job, await_end
 from anabranch.cli.output.progress import show_progress
@@ -24,11 +24,11 @@ _JOB = Job(
 )
 
 
-def import_on_server(call: Call) -> dict[str, Any]:
+def import_on_server(context: CommandContext) -> dict[str, Any]:
     """Returns the state of an import by prefix, or of an object, when it is complete. Raises
     Failure if it failed. An interrupt cancels it.
     """
-    options = call.arguments
+    options = context.arguments
     to: LakeUri = options.to
     source = {
         "type": "object" if options.object else "common_prefix",
@@ -41,26 +41,26 @@ def import_on_server(call: Call) -> dict[str, Any]:
         "force": options.force,
     }
     parts = ("repositories", to.repository, "branches", to.ref, "import")
-    import_id = call.connection.send("POST", *parts, body=body)["id"]
+    import_id = context.connection.send("POST", *parts, body=body)["id"]
     try:
-        with show_progress(call.output, rate=True, silent=options.no_progress) as progress:
+        with show_progress(context.output, rate=True, silent=options.no_progress) as progress:
             progress.begin("Importing", 0)
             return await_end(
                 _JOB._replace(id=import_id),
-                lambda: call.connection.get(*parts, id=import_id),
+                lambda: context.connection.get(*parts, id=import_id),
                 progress,
             )
     except KeyboardInterrupt:
-        _cancel(call, parts, import_id, address(to.repository, to.ref))
+        _cancel(context, parts, import_id, address(to.repository, to.ref))
         raise
 
 
-def _cancel(call: Call, parts: tuple[str, ...], import_id: str, branch: str) -> None:
+def _cancel(context: CommandContext, parts: tuple[str, ...], import_id: str, branch: str) -> None:
     try:
-        call.connection.send("DELETE", *parts, id=import_id)
+        context.connection.send("DELETE", *parts, id=import_id)
     except Failure as failure:
         if failure.status != _CONFLICT:
             raise
-        call.output.note(f"too late: the import is complete; see the log of {branch}")
+        context.output.note(f"too late: the import is complete; see the log of {branch}")
     else:
-        call.output.note(f"cancelled; {branch} was not changed")
+        context.output.note(f"cancelled; {branch} was not changed")

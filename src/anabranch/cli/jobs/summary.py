@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.cli.framework.command import Option
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import Chosen
 from anabranch.errors import AnabranchError
 
@@ -40,13 +40,13 @@ class Summary:
 
 @contextmanager
 def write_summary(
-    call: Call, job: str, chosen: Chosen, clock: Callable[[], float] = time.time
+    context: CommandContext, job: str, chosen: Chosen, clock: Callable[[], float] = time.time
 ) -> Iterator[Summary]:
     """Gives the receiver of a job's result, and writes the summary when the job has ended, also
     after an error. `clock` returns seconds since 1970. Raises OSError if the file cannot be
     written.
     """
-    place = call.arguments.summary
+    place = context.arguments.summary
     summary = Summary(place)
     document: dict[str, Any] = {
         "job": job,
@@ -70,7 +70,7 @@ def write_summary(
         if place:
             text = json.dumps(document, ensure_ascii=False, indent=1)
             if summary.printed:
-                call.output.line(text)
+                context.output.line(text)
             else:
                 Path(place).write_text(f"{text}\n", encoding="utf-8")
 

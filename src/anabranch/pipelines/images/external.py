@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.external_objects import Source, Sources
+from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
 from anabranch.model.entry import AddressType
 from anabranch.model.glob import glob
 from anabranch.model.image import PINNED
@@ -43,7 +43,7 @@ class ExternalTree(NamedTuple):
 
 
 def external_tree(
-    layer: Add, sources: Sources, trees: Trees, folder: str, progress: Progress
+    layer: Add, sources: ExternalObjects, trees: Trees, folder: str, progress: Progress
 ) -> ExternalTree:
     """Writes the tree of a layer, with the paths in the image, into a folder.
 
@@ -64,7 +64,7 @@ def external_tree(
 class _ExternalListing:
     """The records of a layer in the order of the store's listing, and their total size."""
 
-    def __init__(self, layer: Add, sources: Sources, progress: Progress) -> None:
+    def __init__(self, layer: Add, sources: ExternalObjects, progress: Progress) -> None:
         self._layer = layer
         self._sources = sources
         self._progress = progress
@@ -94,14 +94,14 @@ class _ExternalListing:
             yield key, _encode_entry(source)
         self._progress.advance(number % _REPORT_EVERY)
 
-    def _list_objects(self) -> Iterable[Source]:
+    def _list_objects(self) -> Iterable[ExternalObject]:
         address = str(self._layer.source)
         if self._layer.is_prefix:
             return self._sources.list(address)
         return [self._sources.find(address)]
 
 
-def _encode_entry(source: Source) -> tuple[bytes, bytes]:
+def _encode_entry(source: ExternalObject) -> tuple[bytes, bytes]:
     seconds, nanos = divmod(source.mtime, _NANOSECONDS)
     pinned = {PINNED: source.checksum}
     return kernel.encode_entry(

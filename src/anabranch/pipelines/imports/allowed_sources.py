@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import Denied
 
 __all__ = ["require_sources"]
 
 
-def require_sources(blocks: BlockStore) -> Sources:
+def require_sources(blocks: BlockStore) -> ExternalObjects:
     """Returns the sources of a store. Raises Denied if it does not support or allow imports."""
     sources = blocks.sources
     if sources is None or not blocks.config.import_support:

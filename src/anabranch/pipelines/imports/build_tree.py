@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.entries import Record, import_records
 from anabranch.pipelines.imports.merge_sorted_runs import (
@@ -23,7 +23,7 @@ __all__ = ["build_tree"]
 
 def build_tree(
     requests: Sequence[ImportSource],
-    sources: Sources,
+    sources: ExternalObjects,
     trees: Trees,
     folder: str,
     progress: Progress,

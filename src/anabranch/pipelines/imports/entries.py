@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.external_objects import Source, Sources
+from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
 from anabranch.errors import NotFound
 from anabranch.model.entry import AddressType
 from anabranch.model.imports import ImportSource
@@ -34,7 +34,7 @@ def parse_destination(source: ImportSource) -> bytes:
 
 
 def import_records(
-    source: ImportSource, sources: Sources, rejected: RejectedObjects, progress: Progress
+    source: ImportSource, sources: ExternalObjects, rejected: RejectedObjects, progress: Progress
 ) -> Iterator[Record]:
     """Yields the records of a source's objects, in the order of the store's listing. Objects whose
     names are invalid as paths are added to `rejected`; the directory marker of the prefix itself is
@@ -43,7 +43,7 @@ def import_records(
     Raises NotFound for a source without objects, and the errors of the store.
     """
     if source.type == "object":
-        objects: Iterable[Source] = [sources.find(source.path)]
+        objects: Iterable[ExternalObject] = [sources.find(source.path)]
     else:
         objects = sources.list(source.path)
     number = 0

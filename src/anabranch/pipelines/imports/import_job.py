@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import DirtyBranch
 from anabranch.model.repository import Repository
 from anabranch.pipelines.imports.build_tree import build_tree
@@ -24,7 +24,7 @@ class ImportJob(Job):
     def __init__(
         self,
         core: Core,
-        sources: Sources,
+        sources: ExternalObjects,
         repository: Repository,
         request: ImportRequest,
         import_id: str,

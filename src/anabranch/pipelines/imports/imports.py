@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.external_objects import Sources
+from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import Conflict, Invalid, NotFound
 from anabranch.model.imports import ImportSource
 from anabranch.model.job import JobStatus
@@ -102,7 +102,9 @@ class Imports:
         """Stops all running imports; their states say that they were interrupted."""
         self._jobs.close()
 
-    def _check_source(self, repository: Repository, source: ImportSource, sources: Sources) -> None:
+    def _check_source(
+        self, repository: Repository, source: ImportSource, sources: ExternalObjects
+    ) -> None:
         """Raises Invalid or Denied unless a source may be imported into a repository."""
         if source.type == "object":
             check_path(source.destination)

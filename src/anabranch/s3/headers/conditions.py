@@ -12,7 +12,7 @@ from anabranch.http.etags import lists_etag
 from anabranch.model.entry import Entry
 from anabranch.s3.protocol.errors import S3Error
 
-__all__ = ["Verdict", "evaluate_conditions", "require_copyable"]
+__all__ = ["ConditionResult", "evaluate_conditions", "require_copyable"]
 
 
 _COPY_SOURCE_PREFIX = "x-amz-copy-source-"
@@ -26,7 +26,7 @@ _NAMES = {
 """The conditional headers, by the prefix of their names."""
 
 
-class Verdict(Enum):
+class ConditionResult(Enum):
     """The result of evaluating the conditions of a read."""
 
     READ = "read"
@@ -34,31 +34,33 @@ class Verdict(Enum):
     FAILED = "failed"
 
 
-def evaluate_conditions(headers: Mapping[str, str], entry: Entry, *, prefix: str = "") -> Verdict:
+def evaluate_conditions(
+    headers: Mapping[str, str], entry: Entry, *, prefix: str = ""
+) -> ConditionResult:
     """Returns the result of the conditional headers whose names begin with `prefix`. A condition on
     the ETag takes precedence over one on the time; malformed dates are ignored.
     """
     if headers.keys().isdisjoint(_NAMES[prefix]):
-        return Verdict.READ
+        return ConditionResult.READ
     match, none_match = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-none-match")
     unmodified = _parse_time(headers.get(f"{prefix}if-unmodified-since"))
     modified = _parse_time(headers.get(f"{prefix}if-modified-since"))
     if match is not None:
         if not lists_etag(match, entry.checksum):
-            return Verdict.FAILED
+            return ConditionResult.FAILED
     elif unmodified is not None and entry.mtime > unmodified:
-        return Verdict.FAILED
+        return ConditionResult.FAILED
     if none_match is not None:
         if lists_etag(none_match, entry.checksum):
-            return Verdict.NOT_MODIFIED
+            return ConditionResult.NOT_MODIFIED
     elif modified is not None and entry.mtime <= modified:
-        return Verdict.NOT_MODIFIED
-    return Verdict.READ
+        return ConditionResult.NOT_MODIFIED
+    return ConditionResult.READ
 
 
 def require_copyable(headers: Mapping[str, str], entry: Entry) -> None:
     """Raises S3Error: PreconditionFailed unless a copy's conditions on its source are met."""
-    if evaluate_conditions(headers, entry, prefix=_COPY_SOURCE_PREFIX) is not Verdict.READ:
+    if evaluate_conditions(headers, entry, prefix=_COPY_SOURCE_PREFIX) is not ConditionResult.READ:
         raise S3Error("PreconditionFailed")
 
 

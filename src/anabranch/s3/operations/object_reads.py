@@ -12,7 +12,7 @@ from anabranch.http.response import Response
 from anabranch.model.entry import Entry
 from anabranch.model.uploads.object_checksum import stored_checksum
 from anabranch.s3.call import Call
-from anabranch.s3.headers.conditions import Verdict, evaluate_conditions
+from anabranch.s3.headers.conditions import ConditionResult, evaluate_conditions
 from anabranch.s3.headers.object_checksums import checksum_headers, wants_checksum
 from anabranch.s3.headers.object_headers import object_headers
 from anabranch.s3.operation import Level, Need, Operation
@@ -80,10 +80,10 @@ def _open(call: Call) -> OpenObject:
 def _build_head(call: Call, entry: Entry) -> tuple[Response, ByteRange | None]:
     """Returns the response without its body, and the requested range, None for the whole object."""
     verdict = evaluate_conditions(call.request.headers, entry)
-    if verdict is Verdict.FAILED:
+    if verdict is ConditionResult.FAILED:
         raise S3Error("PreconditionFailed")
     headers = object_headers(entry)
-    if verdict is Verdict.NOT_MODIFIED:
+    if verdict is ConditionResult.NOT_MODIFIED:
         return Response(_NOT_MODIFIED, headers=headers), None
     numbered = _find_part(call, entry) if "partNumber" in call.query else None
     part = _parse_range(call, entry) if numbered is None else numbered.range

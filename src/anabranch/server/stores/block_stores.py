@@ -50,7 +50,7 @@ def presigned_seconds(blockstore: Blockstore) -> float:
 
 def _s3(blockstore: Blockstore) -> BlockStore:
     from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
-    from anabranch.blocks.s3.endpoint import S3Access  # noqa: PLC0415  slow to import
+    from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
     from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
 
     settings = blockstore.s3
@@ -63,7 +63,7 @@ def _s3(blockstore: Blockstore) -> BlockStore:
         credentials_file=settings.credentials_file,
         region=region,
     )
-    access = S3Access(
+    access = S3Endpoint(
         credentials,
         endpoint=_url("blockstore.s3.endpoint", settings.endpoint),
         region=region,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from anabranch.blocks.cloud.external_objects import CloudExternalObjects
-from anabranch.blocks.external_objects import Source, base_length
+from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import NotSupported
 from anabranch.spark.planning.listing_slices import Slice, cut_names
@@ -88,13 +88,13 @@ def _list_slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[
     with open_store(store) as blocks:
         sources = blocks.sources
         assert isinstance(sources, CloudExternalObjects)  # noqa: S101  checked by the driver
-        objects: Iterator[Source] = sources.list(prefix, part.after)
+        objects: Iterator[ExternalObject] = sources.list(prefix, part.after)
         if last:
             objects = takewhile(lambda each: each.address[len(prefix) :].encode() <= last, objects)
         yield from _rows((each for each in objects if each.name), base)
 
 
-def _rows(objects: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
+def _rows(objects: Iterator[ExternalObject], base: int) -> Iterator[pa.RecordBatch]:
     while batch := list(islice(objects, _BATCH_ROWS)):
         yield pa.RecordBatch.from_arrays(
             [
@@ -108,7 +108,7 @@ def _rows(objects: Iterator[Source], base: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _list_child(sources: LocalExternalObjects, address: str) -> Iterator[Source]:
+def _list_child(sources: LocalExternalObjects, address: str) -> Iterator[ExternalObject]:
     if address.endswith("/"):
         yield from sources.list(address)
     else:

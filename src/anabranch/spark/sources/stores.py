@@ -62,7 +62,7 @@ class S3Store:
     def __call__(self) -> BlockStore:
         """Opens the store and returns it."""
         from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
-        from anabranch.blocks.s3.endpoint import S3Access  # noqa: PLC0415  slow to import
+        from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
         from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
 
         region = self.region or os.environ.get("AWS_REGION", "")
@@ -73,7 +73,7 @@ class S3Store:
             region=region,
         )
         return s3_blocks(
-            S3Access(
+            S3Endpoint(
                 credentials, endpoint=self.endpoint, region=region, path_style=self._path_style
             )
         )

@@ -11,7 +11,7 @@ from anabranch.cli.commands.bisect.bisection import Bisection
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Group
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 
 __all__ = ["COMMAND"]
@@ -19,16 +19,16 @@ __all__ = ["COMMAND"]
 _CANNOT_TEST, _FIRST_ABORTING = 125, 128
 
 
-def _start(call: Call) -> None:
-    bad_ref = call.arguments.bad
+def _start(context: CommandContext) -> None:
+    bad_ref = context.arguments.bad
     repository = bad_ref.repository
-    goods = [same_repository(repository, good) for good in call.arguments.good]
+    goods = [same_repository(repository, good) for good in context.arguments.good]
     path = ("repositories", repository)
-    bad = call.connection.get(*path, "commits", bad_ref.ref)["id"]
+    bad = context.connection.get(*path, "commits", bad_ref.ref)["id"]
     known: set[str] = set()
     for good in goods:
-        known.update(commit["id"] for commit in _history(call, repository, good))
-    commits = [each for each in _history(call, repository, bad) if each["id"] not in known]
+        known.update(commit["id"] for commit in _history(context, repository, good))
+    commits = [each for each in _history(context, repository, bad) if each["id"] not in known]
     if not commits:
         raise Usage(
             "the bad commit is in the history of a good one",
@@ -40,36 +40,38 @@ def _start(call: Call) -> None:
         parents={commit["id"]: commit["parents"] for commit in commits},
         messages={commit["id"]: _subject(commit) for commit in commits},
     )
-    state.write(call, bisection)
-    _show(call, bisection)
+    state.write(context, bisection)
+    _show(context, bisection)
 
 
-def _history(call: Call, repository: str, ref: str) -> list[dict[str, Any]]:
-    return list(call.connection.pages("repositories", repository, "refs", ref, "commits"))
+def _history(context: CommandContext, repository: str, ref: str) -> list[dict[str, Any]]:
+    return list(context.connection.pages("repositories", repository, "refs", ref, "commits"))
 
 
 def _subject(commit: dict[str, Any]) -> str:
     return next(iter(commit["message"].splitlines()), "")
 
 
-def _good(call: Call) -> None:
-    _mark(call, "good")
+def _good(context: CommandContext) -> None:
+    _mark(context, "good")
 
 
-def _bad(call: Call) -> None:
-    _mark(call, "bad")
+def _bad(context: CommandContext) -> None:
+    _mark(context, "bad")
 
 
-def _skip(call: Call) -> None:
-    _mark(call, "skip")
+def _skip(context: CommandContext) -> None:
+    _mark(context, "skip")
 
 
-def _mark(call: Call, verdict: str) -> None:
-    bisection = state.read(call)
+def _mark(context: CommandContext, verdict: str) -> None:
+    bisection = state.read(context)
     commit_id = ""
-    if call.arguments.commit is not None:
-        ref = same_repository(bisection.repository, call.arguments.commit)
-        commit_id = call.connection.get("repositories", bisection.repository, "commits", ref)["id"]
+    if context.arguments.commit is not None:
+        ref = same_repository(bisection.repository, context.arguments.commit)
+        commit_id = context.connection.get("repositories", bisection.repository, "commits", ref)[
+            "id"
+        ]
         if commit_id not in bisection.parents:
             raise Usage(
                 f"{ref} is not one of the commits that may be the first bad one",
@@ -80,19 +82,19 @@ def _mark(call: Call, verdict: str) -> None:
     elif bisection.first_bad:
         raise Failure("no commit is left to test", kind="bisection_finished")
     bisection = bisection.mark(verdict, commit_id or bisection.next())
-    state.write(call, bisection)
-    _show(call, bisection)
+    state.write(context, bisection)
+    _show(context, bisection)
 
 
-def _run(call: Call) -> int | None:
+def _run(context: CommandContext) -> int | None:
     """Tests commits by a command until the first bad one is found."""
-    bisection = state.read(call)
-    command = call.arguments.command
+    bisection = state.read(context)
+    command = context.arguments.command
     while not bisection.first_bad:
         commit_id = bisection.next()
         place = address(bisection.repository, commit_id)
-        call.output.err.write(f"Testing {place} {printable(bisection.messages[commit_id])}\n")
-        call.output.err.flush()
+        context.output.err.write(f"Testing {place} {printable(bisection.messages[commit_id])}\n")
+        context.output.err.flush()
         words = [word.replace("{}", place) for word in command]
         try:
             code = subprocess.run(
@@ -108,37 +110,37 @@ def _run(call: Call) -> int | None:
             )
         verdict = "good" if code == 0 else "skip" if code == _CANNOT_TEST else "bad"
         bisection = bisection.mark(verdict, commit_id)
-        state.write(call, bisection)
-    _show(call, bisection)
+        state.write(context, bisection)
+    _show(context, bisection)
     return None
 
 
-def _view(call: Call) -> None:
-    bisection = state.read(call)
+def _view(context: CommandContext) -> None:
+    bisection = state.read(context)
     rows = [{"id": key, "message": bisection.messages[key]} for key in bisection.parents]
-    if call.output.json:
-        call.output.rows((), rows, tuple)
+    if context.output.json:
+        context.output.rows((), rows, tuple)
         return
     for row in rows:
         note = {bisection.bad: " (bad)"}.get(row["id"], "")
         note = " (skipped)" if row["id"] in bisection.skipped else note
-        identifier = call.output.paint(row["id"], "id")
-        call.output.line(f"{identifier}{note} {printable(row['message'])}")
+        identifier = context.output.paint(row["id"], "id")
+        context.output.line(f"{identifier}{note} {printable(row['message'])}")
 
 
-def _log(call: Call) -> None:
-    for verdict, commit_id in state.read(call).log:
-        call.output.line(f"{verdict}\t{commit_id}")
+def _log(context: CommandContext) -> None:
+    for verdict, commit_id in state.read(context).log:
+        context.output.line(f"{verdict}\t{commit_id}")
 
 
-def _reset(call: Call) -> None:
-    if not state.remove(call):
-        call.output.done("No search was under way", {"removed": False})
+def _reset(context: CommandContext) -> None:
+    if not state.remove(context):
+        context.output.done("No search was under way", {"removed": False})
         return
-    call.output.done("Ended the search", {"removed": True})
+    context.output.done("Ended the search", {"removed": True})
 
 
-def _show(call: Call, bisection: Bisection) -> None:
+def _show(context: CommandContext, bisection: Bisection) -> None:
     """Prints the first bad commit or, as long as it is unknown, the commit to test."""
     place = bisection.repository
     found = [
@@ -148,16 +150,16 @@ def _show(call: Call, bisection: Bisection) -> None:
     if found:
         words = "is the first bad commit" if len(found) == 1 else "may be the first bad commit"
         lines = [
-            f"{call.output.paint(each['uri'], 'id')} {words}: {printable(each['message'])}"
+            f"{context.output.paint(each['uri'], 'id')} {words}: {printable(each['message'])}"
             for each in found
         ]
-        call.output.done("\n".join(lines), {"first_bad": found, "remaining": 0})
+        context.output.done("\n".join(lines), {"first_bad": found, "remaining": 0})
         return
     commit_id = bisection.next()
     uri, message = address(place, commit_id), bisection.messages[commit_id]
     remaining = len(bisection.untested())
-    call.output.done(
-        f"Test {call.output.paint(uri, 'id')} {printable(message)}\n"
+    context.output.done(
+        f"Test {context.output.paint(uri, 'id')} {printable(message)}\n"
         f"{remaining} {'commits are' if remaining > 1 else 'commit is'} left to test",
         {"next": {"id": commit_id, "uri": uri, "message": message}, "remaining": remaining},
     )

@@ -10,14 +10,14 @@ import msgspec
 from anabranch.cli.client.settings import client_file
 from anabranch.cli.commands.bisect.bisection import Bisection
 from anabranch.cli.errors import Failure, file_failure
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["read", "remove", "write"]
 
 
-def read(call: Call) -> Bisection:
+def read(context: CommandContext) -> Bisection:
     """Returns the search under way. Raises Failure if there is none or its file is damaged."""
-    path = _path(call)
+    path = _path(context)
     try:
         return msgspec.json.decode(path.read_bytes(), type=Bisection)
     except FileNotFoundError:
@@ -36,9 +36,9 @@ def read(call: Call) -> Bisection:
         ) from error
 
 
-def write(call: Call, bisection: Bisection) -> None:
+def write(context: CommandContext, bisection: Bisection) -> None:
     """Replaces the search under way."""
-    path = _path(call)
+    path = _path(context)
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,10 @@ def write(call: Call, bisection: Bisection) -> None:
         raise file_failure(error) from error
 
 
-def remove(call: Call) -> bool:
+def remove(context: CommandContext) -> bool:
     """Ends the search under way; returns whether there was one."""
     try:
-        _path(call).unlink()
+        _path(context).unlink()
     except FileNotFoundError:
         return False
     except OSError as error:
@@ -59,5 +59,5 @@ def remove(call: Call) -> bool:
     return True
 
 
-def _path(call: Call) -> Path:
-    return client_file(call.environment, call.arguments.config).with_name("bisect.json")
+def _path(context: CommandContext) -> Path:
+    return client_file(context.environment, context.arguments.config).with_name("bisect.json")

@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.cli.commands.fs.save_file import local_path, save
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.errors import Usage
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable, size
 from anabranch.cli.output.table import Column
 from anabranch.cli.output.transfer_progress import progress
@@ -20,18 +20,18 @@ __all__ = ["objects_below", "run"]
 _COLUMNS = (Column("PATH", "name"), Column("SIZE", "size"), Column("FILE"))
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Downloads what the arguments name."""
-    place = call.arguments.place
-    with progress(call.output, "Downloading") as bar:
+    place = context.arguments.place
+    with progress(context.output, "Downloading") as bar:
         transfer = Transfer(bar)
-        if call.arguments.recursive:
-            _download_folder(call, place, transfer)
+        if context.arguments.recursive:
+            _download_folder(context, place, transfer)
         else:
-            _download_one(call, place, transfer)
+            _download_one(context, place, transfer)
 
 
-def _download_one(call: Call, place: LakeUri, transfer: Transfer) -> None:
+def _download_one(context: CommandContext, place: LakeUri, transfer: Transfer) -> None:
     name = place.key.rpartition("/")[2]
     if not name:
         raise Usage(
@@ -40,47 +40,47 @@ def _download_one(call: Call, place: LakeUri, transfer: Transfer) -> None:
             else "this is not the path of an object",
             hint="Add --recursive to download all objects below it.",
         )
-    target = call.arguments.file or ""
+    target = context.arguments.file or ""
     file = Path(target or ".")
     if not target or target.endswith("/") or file.is_dir():
         file /= name
-    made = save(call, place, place.key, file, transfer, expected=False)
-    call.output.done(f"Downloaded {printable(str(file))}, {size(made['size_bytes'])}", made)
+    made = save(context, place, place.key, file, transfer, expected=False)
+    context.output.done(f"Downloaded {printable(str(file))}, {size(made['size_bytes'])}", made)
 
 
-def _download_folder(call: Call, place: LakeUri, transfer: Transfer) -> None:
-    folder = Path(call.arguments.file or ".")
+def _download_folder(context: CommandContext, place: LakeUri, transfer: Transfer) -> None:
+    folder = Path(context.arguments.file or ".")
     prefix = place.key
     if prefix and not prefix.endswith("/"):
         prefix += "/"
 
     def fetch(item: dict[str, Any]) -> dict[str, Any]:
         key = item["path"]
-        return save(call, place, key, local_path(folder, key.removeprefix(prefix)), transfer)
+        return save(context, place, key, local_path(folder, key.removeprefix(prefix)), transfer)
 
     made = transfer.each(
-        objects_below(call, place, prefix, transfer),
+        objects_below(context, place, prefix, transfer),
         fetch,
-        workers=call.arguments.parallelism,
+        workers=context.arguments.parallelism,
         path=lambda item: str(item["path"]),
     )
-    if call.output.terminal:
+    if context.output.terminal:
         sizes = [item["size_bytes"] for item in made]
-        call.output.line(
+        context.output.line(
             f"Downloaded {len(sizes)} objects into {printable(str(folder))}, {size(sum(sizes))}"
         )
     else:
-        call.output.rows(
+        context.output.rows(
             _COLUMNS, made, lambda item: (item["path"], item["size_bytes"], item["file"])
         )
     transfer.finish("downloaded")
 
 
 def objects_below(
-    call: Call, place: LakeUri, prefix: str, transfer: Transfer
+    context: CommandContext, place: LakeUri, prefix: str, transfer: Transfer
 ) -> Iterator[dict[str, Any]]:
     """Yields the objects below a prefix, each after its size has been added to the total."""
-    pages = call.connection.pages(
+    pages = context.connection.pages(
         *("repositories", place.repository, "refs", place.ref, "objects", "ls"),
         prefix=prefix or None,
     )

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from anabranch.cli.framework.address import object_address, prefix_address
 from anabranch.cli.framework.command import Argument, Command, Group, Option, positive
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
@@ -24,12 +24,12 @@ PLACE = Argument(
 _RECURSIVE = "-r, --recursive"
 
 
-def _later(module: str, function: str = "run") -> Callable[[Call], int | None]:
+def _later(module: str, function: str = "run") -> Callable[[CommandContext], int | None]:
     """Returns a command's function that imports the module and calls its function."""
 
-    def run(call: Call) -> int | None:
+    def run(context: CommandContext) -> int | None:
         imported = import_module(f"anabranch.cli.commands.fs.{module}")
-        code: int | None = getattr(imported, function)(call)
+        code: int | None = getattr(imported, function)(context)
         return code
 
     return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["run"]
@@ -12,18 +12,18 @@ __all__ = ["run"]
 _COLUMNS = (Column("TYPE"), Column("MODIFIED", "time"), Column("SIZE", "size"), Column("PATH"))
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Lists the objects below a path."""
-    place = call.arguments.place
-    pages = call.connection.pages(
+    place = context.arguments.place
+    pages = context.connection.pages(
         *("repositories", place.repository, "refs", place.ref, "objects", "ls"),
-        amount=call.arguments.amount,
-        after=call.arguments.after or None,
+        amount=context.arguments.amount,
+        after=context.arguments.after or None,
         prefix=place.key or None,
-        delimiter=None if call.arguments.recursive else "/",
+        delimiter=None if context.arguments.recursive else "/",
     )
-    call.output.rows(_COLUMNS, pages, _cells)
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, _cells)
+    context.output.more(pages.next_offset)
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:

@@ -11,32 +11,32 @@ from typing import Any
 import msgspec
 
 from anabranch.cli.framework.address import address
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import LakeUri
 
 __all__ = ["copy", "move"]
 
 
-def move(call: Call) -> None:
+def move(context: CommandContext) -> None:
     """Moves the object or prefix of the first argument to the second."""
-    source, destination = _targets(call)
-    count = _transfer(call, "moves", source, destination)
-    _report(call, "Moved", source, destination, count)
+    source, destination = _targets(context)
+    count = _transfer(context, "moves", source, destination)
+    _report(context, "Moved", source, destination, count)
 
 
-def copy(call: Call) -> None:
+def copy(context: CommandContext) -> None:
     """Copies the object or prefix of the first argument to the second."""
-    source, destination = _targets(call)
-    count = _transfer(call, "copies", source, destination)
-    _report(call, "Copied", source, destination, count)
+    source, destination = _targets(context)
+    count = _transfer(context, "copies", source, destination)
+    _report(context, "Copied", source, destination, count)
 
 
-def _targets(call: Call) -> tuple[LakeUri, LakeUri]:
+def _targets(context: CommandContext) -> tuple[LakeUri, LakeUri]:
     """Returns source and destination. Both are prefixes if the source ends with a slash or with
     --recursive; else a destination that ends with a slash gets the name of the object.
     """
-    source, destination = call.arguments.source, call.arguments.destination
-    if call.arguments.recursive or _is_prefix(source):
+    source, destination = context.arguments.source, context.arguments.destination
+    if context.arguments.recursive or _is_prefix(source):
         return _folder(source), _folder(destination)
     if _is_prefix(destination):
         name = source.key.rpartition("/")[2]
@@ -56,15 +56,15 @@ def _is_prefix(place: LakeUri) -> bool:
     return not place.key or place.key.endswith("/")
 
 
-def _transfer(call: Call, kind: str, source: LakeUri, destination: LakeUri) -> int:
+def _transfer(context: CommandContext, kind: str, source: LakeUri, destination: LakeUri) -> int:
     body: dict[str, Any] = {
         "source_repository": source.repository,
         "source_ref": source.ref,
         "source_path": source.key,
         "destination_path": destination.key,
-        "force": call.arguments.force,
+        "force": context.arguments.force,
     }
-    result: dict[str, int] = call.connection.send(
+    result: dict[str, int] = context.connection.send(
         *("POST", "repositories", destination.repository, "branches", destination.ref),
         *("objects", kind),
         body=body,
@@ -72,7 +72,9 @@ def _transfer(call: Call, kind: str, source: LakeUri, destination: LakeUri) -> i
     return result["count"]
 
 
-def _report(call: Call, verb: str, source: LakeUri, destination: LakeUri, count: int) -> None:
+def _report(
+    context: CommandContext, verb: str, source: LakeUri, destination: LakeUri, count: int
+) -> None:
     objects = "1 object" if count == 1 else f"{count} objects"
     text = f"{verb} {objects} from {_shown(source)} to {_shown(destination)}"
-    call.output.done(text, {"count": count})
+    context.output.done(text, {"count": count})

@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 from anabranch.cli.output.transfer_progress import progress
 from anabranch.model.uri import LakeUri
@@ -20,48 +20,48 @@ _COLUMNS = (Column("PATH", "name"),)
 _BATCH = 1000
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Removes the object or the folder of the argument."""
-    place = call.arguments.place
+    place = context.arguments.place
     name = address(place.repository, place.ref, place.key)
-    if call.arguments.recursive:
-        _remove_folder(call, place)
+    if context.arguments.recursive:
+        _remove_folder(context, place)
         return
     if not place.key or place.key.endswith("/"):
         raise Usage(
             f"{name} is not the address of an object",
             hint="Add --recursive to remove all objects below it.",
         )
-    call.connection.send(
+    context.connection.send(
         *("DELETE", "repositories", place.repository, "branches", place.ref, "objects"),
         path=place.key,
     )
-    call.output.done(f"Removed {name}", {"path": place.key})
+    context.output.done(f"Removed {name}", {"path": place.key})
 
 
-def _remove_folder(call: Call, place: LakeUri) -> None:
+def _remove_folder(context: CommandContext, place: LakeUri) -> None:
     prefix = place.key
     if prefix and not prefix.endswith("/"):
         prefix += "/"
-    with progress(call.output, "Removing") as bar:
+    with progress(context.output, "Removing") as bar:
         transfer = Transfer(bar)
         batches = transfer.each(
-            _batches(call, place, prefix),
-            lambda paths: _remove(call, place, paths, transfer),
-            workers=call.arguments.concurrency,
+            _batches(context, place, prefix),
+            lambda paths: _remove(context, place, paths, transfer),
+            workers=context.arguments.concurrency,
             path=lambda paths: f"{paths[0]} and {len(paths) - 1} more",
         )
         removed = ({"path": path} for batch in batches for path in batch)
-        if call.output.terminal:
+        if context.output.terminal:
             count = sum(1 for _ in removed)
-            call.output.line(f"Removed {count} objects")
+            context.output.line(f"Removed {count} objects")
         else:
-            call.output.rows(_COLUMNS, removed, lambda item: (item["path"],))
+            context.output.rows(_COLUMNS, removed, lambda item: (item["path"],))
         transfer.finish("removed")
 
 
-def _batches(call: Call, place: LakeUri, prefix: str) -> Iterator[list[str]]:
-    pages = call.connection.pages(
+def _batches(context: CommandContext, place: LakeUri, prefix: str) -> Iterator[list[str]]:
+    pages = context.connection.pages(
         *("repositories", place.repository, "refs", place.ref, "objects", "ls"),
         prefix=prefix or None,
     )
@@ -70,9 +70,11 @@ def _batches(call: Call, place: LakeUri, prefix: str) -> Iterator[list[str]]:
         yield batch
 
 
-def _remove(call: Call, place: LakeUri, paths: list[str], transfer: Transfer) -> list[str]:
+def _remove(
+    context: CommandContext, place: LakeUri, paths: list[str], transfer: Transfer
+) -> list[str]:
     """Returns the paths that were removed; records failures for the others."""
-    answer: dict[str, Any] = call.connection.send(
+    answer: dict[str, Any] = context.connection.send(
         *("POST", "repositories", place.repository, "branches", place.ref, "objects", "delete"),
         body={"paths": paths},
     )

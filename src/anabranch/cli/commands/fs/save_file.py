@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.errors import Failure
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 from anabranch.client.rest_client import CHUNK
 from anabranch.model.uri import LakeUri
@@ -37,7 +37,7 @@ def local_path(folder: Path, key: str) -> Path:
 
 
 def save(
-    call: Call,
+    context: CommandContext,
     place: LakeUri,
     key: str,
     file: Path,
@@ -53,7 +53,7 @@ def save(
     parts = ("repositories", place.repository, "refs", place.ref, "objects")
     length = 0
     try:
-        with call.connection.download(*parts, path=key) as content, partial.open("xb") as out:
+        with context.connection.download(*parts, path=key) as content, partial.open("xb") as out:
             if not expected:
                 transfer.expect(content.size or 0)
             for chunk in content.chunks:
@@ -67,7 +67,13 @@ def save(
 
 
 def resume(
-    call: Call, place: LakeUri, key: str, file: Path, size: int, md5: str | None, transfer: Transfer
+    context: CommandContext,
+    place: LakeUri,
+    key: str,
+    file: Path,
+    size: int,
+    md5: str | None,
+    transfer: Transfer,
 ) -> dict[str, Any]:
     """Saves an object that never changes, as `save` does, and resumes a transfer that broke off
     earlier. Partial content is deleted if the object is gone. Raises Failure if the content
@@ -81,7 +87,7 @@ def resume(
         with partial.open("a+b") as out:
             digest, length = _had(out, transfer)
             if length < size or size == 0:
-                with call.connection.download(*parts, start=length, path=key) as content:
+                with context.connection.download(*parts, start=length, path=key) as content:
                     if content.start != length:
                         transfer.advance(-length)
                         out.truncate(0)

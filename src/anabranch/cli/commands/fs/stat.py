@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.cli.framework.address import address
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["object_details", "run"]
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Shows the metadata of an object."""
-    place = call.arguments.object
-    item = call.connection.get(
+    place = context.arguments.object
+    item = context.connection.get(
         *("repositories", place.repository, "refs", place.ref, "objects", "stat"), path=place.key
     )
-    call.output.details(object_details(place.repository, place.ref, item), item)
+    context.output.details(object_details(place.repository, place.ref, item), item)
 
 
 def object_details(repository: str, ref: str, item: dict[str, Any]) -> list[tuple[str, Any, str]]:

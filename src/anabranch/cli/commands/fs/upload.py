@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from anabranch.cli.commands.fs.stat import object_details
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.errors import Failure, Usage
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable, size
 from anabranch.cli.output.table import Column
 from anabranch.cli.output.transfer_progress import progress
@@ -27,18 +27,18 @@ class _File(NamedTuple):
     path: Path
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Uploads the source that the options name."""
-    options = call.arguments
+    options = context.arguments
     _check_type(options.content_type)
-    with progress(call.output, "Uploading") as bar:
+    with progress(context.output, "Uploading") as bar:
         transfer = Transfer(bar)
         if options.recursive:
-            _upload_folder(call, transfer)
+            _upload_folder(context, transfer)
         elif options.source == "-":
-            _upload_input(call, transfer)
+            _upload_input(context, transfer)
         else:
-            _upload_one(call, transfer)
+            _upload_one(context, transfer)
 
 
 def _check_type(content_type: str) -> None:
@@ -48,31 +48,31 @@ def _check_type(content_type: str) -> None:
         raise Usage(f"{content_type!r} is not a content type", hint="Write it like text/csv.")
 
 
-def _upload_one(call: Call, transfer: Transfer) -> None:
-    path = Path(call.arguments.source)
+def _upload_one(context: CommandContext, transfer: Transfer) -> None:
+    path = Path(context.arguments.source)
     if path.is_dir():
         raise Usage(f"{path} is a folder", hint="Add --recursive to upload all files below it.")
-    key = call.arguments.place.key
+    key = context.arguments.place.key
     if not key or key.endswith("/"):
         key += path.name
-    _show(call, _upload_file(call, transfer, _File(key, path)))
+    _show(context, _upload_file(context, transfer, _File(key, path)))
 
 
-def _upload_input(call: Call, transfer: Transfer) -> None:
-    key = call.arguments.place.key
+def _upload_input(context: CommandContext, transfer: Transfer) -> None:
+    key = context.arguments.place.key
     if not key or key.endswith("/"):
         raise Usage("standard input has no name", hint="Write the object's whole path.")
     source = sys.stdin.buffer
-    _show(call, _send(call, key, lambda: _chunks(source, transfer), None))
+    _show(context, _send(context, key, lambda: _chunks(source, transfer), None))
 
 
-def _show(call: Call, item: dict[str, Any]) -> None:
-    place = call.arguments.place
-    call.output.details(object_details(place.repository, place.ref, item), item)
+def _show(context: CommandContext, item: dict[str, Any]) -> None:
+    place = context.arguments.place
+    context.output.details(object_details(place.repository, place.ref, item), item)
 
 
-def _upload_folder(call: Call, transfer: Transfer) -> None:
-    options = call.arguments
+def _upload_folder(context: CommandContext, transfer: Transfer) -> None:
+    options = context.arguments
     folder = Path(options.source)
     if not folder.is_dir():
         raise Usage(f"{folder} is not a folder", hint="Leave out --recursive to upload one file.")
@@ -80,22 +80,22 @@ def _upload_folder(call: Call, transfer: Transfer) -> None:
     if prefix and not prefix.endswith("/"):
         prefix += "/"
     made = transfer.each(
-        _files(call, folder, prefix),
-        lambda file: _upload_file(call, transfer, file),
+        _files(context, folder, prefix),
+        lambda file: _upload_file(context, transfer, file),
         workers=options.parallelism,
         path=lambda file: str(file.path),
     )
-    if call.output.terminal:
+    if context.output.terminal:
         sizes = [item["size_bytes"] for item in made]
-        call.output.line(f"Uploaded {len(sizes)} objects, {size(sum(sizes))}")
+        context.output.line(f"Uploaded {len(sizes)} objects, {size(sum(sizes))}")
     else:
-        call.output.rows(
+        context.output.rows(
             _COLUMNS, made, lambda item: (item["path"], item["size_bytes"], item["checksum"])
         )
     transfer.finish("uploaded")
 
 
-def _files(call: Call, folder: Path, prefix: str) -> Iterator[_File]:
+def _files(context: CommandContext, folder: Path, prefix: str) -> Iterator[_File]:
     """Yields the files below a folder, in order. Links to folders, and anything that is neither a
     file nor a folder, are skipped with a note.
     """
@@ -109,18 +109,18 @@ def _files(call: Call, folder: Path, prefix: str) -> Iterator[_File]:
             if path.is_file():
                 yield _File(prefix + "/".join((*relative.parts, name)), path)
             else:
-                call.output.note(f"skipped, not a file: {printable(str(path))}")
+                context.output.note(f"skipped, not a file: {printable(str(path))}")
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _upload_file(call: Call, transfer: Transfer, file: _File) -> dict[str, Any]:
+def _upload_file(context: CommandContext, transfer: Transfer, file: _File) -> dict[str, Any]:
     if not file.path.is_file():
         # a named pipe or a device can be read only once, and its size is not known
         with file.path.open("rb") as source:
-            return _send(call, file.key, lambda: _chunks(source, transfer), None)
+            return _send(context, file.key, lambda: _chunks(source, transfer), None)
     length = file.path.stat().st_size
     transfer.expect(length)
 
@@ -128,7 +128,7 @@ def _upload_file(call: Call, transfer: Transfer, file: _File) -> dict[str, Any]:
         with file.path.open("rb") as source:
             yield from _chunks(source, transfer)
 
-    return _send(call, file.key, content, length)
+    return _send(context, file.key, content, length)
 
 
 def _chunks(source: BinaryIO, transfer: Transfer) -> Iterator[bytes]:
@@ -137,7 +137,7 @@ def _chunks(source: BinaryIO, transfer: Transfer) -> Iterator[bytes]:
         yield chunk
 
 
-def _send(call: Call, key: str, content: Any, length: int | None) -> dict[str, Any]:
+def _send(context: CommandContext, key: str, content: Any, length: int | None) -> dict[str, Any]:
     try:
         key.encode()
     except UnicodeEncodeError:
@@ -145,12 +145,12 @@ def _send(call: Call, key: str, content: Any, length: int | None) -> dict[str, A
             f"{printable(key)} is not UTF-8, so it cannot name an object",
             hint="Rename the file.",
         ) from None
-    place = call.arguments.place
-    item: dict[str, Any] = call.connection.upload(
+    place = context.arguments.place
+    item: dict[str, Any] = context.connection.upload(
         *("repositories", place.repository, "branches", place.ref, "objects"),
         content=content,
         size=length,
-        content_type=call.arguments.content_type,
+        content_type=context.arguments.content_type,
         repeatable=length is not None,
         path=key,
     )

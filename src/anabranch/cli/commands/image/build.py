@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.cli.commands.image.description import image_details, warn
 from anabranch.cli.errors import Failure, Usage
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.poll_job import Job, await_end
 from anabranch.cli.output.progress import show_progress
 from anabranch.model.lakefile.instructions import MAX_BYTES
@@ -30,9 +30,9 @@ _JOB = Job(
 )
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Builds an image, or shows what would be built."""
-    given = call.arguments
+    given = context.arguments
     text, name = _read(given.file)
     arguments = dict(given.arg)
     if len(arguments) < len(given.arg):
@@ -45,25 +45,25 @@ def run(call: Call) -> None:
         "allow_empty": given.allow_empty,
     }
     try:
-        item = _resolve(call, body) if given.dry_run else _built(call, body)
+        item = _resolve(context, body) if given.dry_run else _built(context, body)
     except Failure as failure:
         _show_line(failure, text.decode(), name)
         raise
-    if not call.output.json:
-        warn(call, item)
-    call.output.details(image_details(item), item)
+    if not context.output.json:
+        warn(context, item)
+    context.output.details(image_details(item), item)
 
 
-def _resolve(call: Call, body: dict[str, Any]) -> dict[str, Any]:
-    item: dict[str, Any] = call.connection.send(
-        "POST", "images", f"{call.arguments.tag}:resolve", body=body
+def _resolve(context: CommandContext, body: dict[str, Any]) -> dict[str, Any]:
+    item: dict[str, Any] = context.connection.send(
+        "POST", "images", f"{context.arguments.tag}:resolve", body=body
     )
     return item
 
 
-def _built(call: Call, body: dict[str, Any]) -> dict[str, Any]:
-    tag = call.arguments.tag
-    item: dict[str, Any] = call.connection.send(
+def _built(context: CommandContext, body: dict[str, Any]) -> dict[str, Any]:
+    tag = context.arguments.tag
+    item: dict[str, Any] = context.connection.send(
         "POST", "images", tag, body=body, wait=_WAIT_SECONDS
     )
     if "uri" in item:
@@ -71,17 +71,21 @@ def _built(call: Call, body: dict[str, Any]) -> dict[str, Any]:
     build_id = item["id"]
 
     def ask() -> dict[str, Any]:
-        status: dict[str, Any] = call.connection.get("images", f"{tag}:builds", id=build_id)
+        status: dict[str, Any] = context.connection.get("images", f"{tag}:builds", id=build_id)
         return status
 
     try:
-        with show_progress(call.output, rate=True, silent=call.arguments.no_progress) as progress:
+        with show_progress(
+            context.output, rate=True, silent=context.arguments.no_progress
+        ) as progress:
             progress.begin("Building", 0)
             await_end(_JOB._replace(id=build_id), ask, progress)
     except KeyboardInterrupt:
-        call.output.note(f"the build continues; `anabranch image show {tag}` shows when it is done")
+        context.output.note(
+            f"the build continues; `anabranch image show {tag}` shows when it is done"
+        )
         raise
-    return _image(call, tag)
+    return _image(context, tag)
 
 
 def _read(place: str) -> tuple[bytes, str]:
@@ -108,6 +112,6 @@ def _show_line(failure: Failure, text: str, name: str) -> None:
     failure.args = (failure.message,)
 
 
-def _image(call: Call, tag: str) -> dict[str, Any]:
-    item: dict[str, Any] = call.connection.get("images", tag)
+def _image(context: CommandContext, tag: str) -> dict[str, Any]:
+    item: dict[str, Any] = context.connection.get("images", tag)
     return item

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable, size
 
 __all__ = ["image_details", "show", "warn"]
 
 
-def show(call: Call) -> None:
+def show(context: CommandContext) -> None:
     """Shows an image, or its Lakefile."""
-    item = call.connection.get("images", call.arguments.tag)
-    if call.arguments.lakefile:
-        call.output.out.write(item["lakefile"])
+    item = context.connection.get("images", context.arguments.tag)
+    if context.arguments.lakefile:
+        context.output.out.write(item["lakefile"])
         return
-    call.output.details(image_details(item), item)
-    if not call.output.json:
-        warn(call, item)
+    context.output.details(image_details(item), item)
+    if not context.output.json:
+        warn(context, item)
 
 
 def image_details(item: dict[str, Any]) -> list[tuple[str, Any, str]]:
@@ -47,11 +47,11 @@ def image_details(item: dict[str, Any]) -> list[tuple[str, Any, str]]:
     ]
 
 
-def warn(call: Call, item: dict[str, Any]) -> None:
+def warn(context: CommandContext, item: dict[str, Any]) -> None:
     """Prints the warnings of a build, to standard error."""
     for warning in item["warnings"]:
         place = f"line {warning['line']}: " if warning["line"] else ""
-        call.output.note(f"warning: {place}{printable(warning['message'])}")
+        context.output.note(f"warning: {place}{printable(warning['message'])}")
 
 
 def _size_text(source: dict[str, Any]) -> str:

@@ -18,19 +18,19 @@ from anabranch.cli.framework.command import (
     listing_options,
     positive,
 )
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["COMMAND"]
 
 TAG = Argument("TAG", "The image: its tag, or lakefs://image:TAG", parse=image_tag)
 
 
-def _later(module: str, name: str = "run") -> Callable[[Call], int | None]:
+def _later(module: str, name: str = "run") -> Callable[[CommandContext], int | None]:
     """Returns a command's function that imports the module and calls one of its functions."""
 
-    def run(call: Call) -> int | None:
+    def run(context: CommandContext) -> int | None:
         function = getattr(import_module(f"anabranch.cli.commands.image.{module}"), name)
-        code: int | None = function(call)
+        code: int | None = function(context)
         return code
 
     return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
 __all__ = ["run"]
@@ -19,18 +19,18 @@ _COLUMNS = (
 )
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Lists images."""
-    options = call.arguments
-    pages = call.connection.pages(
+    options = context.arguments
+    pages = context.connection.pages(
         "images",
         amount=options.amount,
         after=options.after or None,
         prefix=options.prefix or None,
         label=[f"{key}={value}" for key, value in options.label] or None,
     )
-    call.output.rows(_COLUMNS, pages, _cells)
-    call.output.more(pages.next_offset)
+    context.output.rows(_COLUMNS, pages, _cells)
+    context.output.more(pages.next_offset)
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:

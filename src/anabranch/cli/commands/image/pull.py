@@ -8,7 +8,7 @@ from typing import Any
 from anabranch.cli.commands.fs.download import objects_below
 from anabranch.cli.commands.fs.save_file import is_saved, local_path, resume
 from anabranch.cli.commands.fs.transfer import Transfer
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable, size
 from anabranch.cli.output.table import Column
 from anabranch.cli.output.transfer_progress import progress
@@ -21,25 +21,25 @@ __all__ = ["run"]
 _COLUMNS = (Column("PATH", "name"), Column("SIZE", "size"), Column("STATE"), Column("FILE"))
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Downloads the objects that the folder does not have."""
-    given = call.arguments
+    given = context.arguments
     # an image that was removed and rebuilt in the meantime would be another one
-    commit = call.connection.get("images", given.tag)["commit_id"]
+    commit = context.connection.get("images", given.tag)["commit_id"]
     place, folder = LakeUri(IMAGES, commit), Path(given.dir)
     folder.mkdir(parents=True, exist_ok=True)
-    with progress(call.output, "Downloading") as bar:
+    with progress(context.output, "Downloading") as bar:
         transfer = Transfer(bar)
         made = transfer.each(
-            objects_below(call, place, "", transfer),
-            lambda item: _fetch(call, place, item, folder, transfer),
+            objects_below(context, place, "", transfer),
+            lambda item: _fetch(context, place, item, folder, transfer),
             workers=given.parallelism,
             path=lambda item: str(item["path"]),
         )
-        if call.output.terminal:
-            call.output.line(_progress_text(list(made), folder))
+        if context.output.terminal:
+            context.output.line(_progress_text(list(made), folder))
         else:
-            call.output.rows(
+            context.output.rows(
                 _COLUMNS,
                 made,
                 lambda item: (item["path"], item["size_bytes"], item["state"], item["file"]),
@@ -48,7 +48,7 @@ def run(call: Call) -> None:
 
 
 def _fetch(
-    call: Call, place: LakeUri, item: dict[str, Any], folder: Path, transfer: Transfer
+    context: CommandContext, place: LakeUri, item: dict[str, Any], folder: Path, transfer: Transfer
 ) -> dict[str, Any]:
     """Returns the state of an object: `kept` if its file was correct already, `downloaded`, or
     `unverified` if only its size could be compared, because its checksum is not one of its bytes.
@@ -61,7 +61,7 @@ def _fetch(
     if md5 is not None and is_saved(file, length, md5):
         transfer.advance(length)
         return {"path": key, "size_bytes": length, "file": str(file), "state": "kept"}
-    made = resume(call, place, key, file, length, md5, transfer)
+    made = resume(context, place, key, file, length, md5, transfer)
     return {**made, "state": "unverified" if md5 is None else "downloaded"}
 
 

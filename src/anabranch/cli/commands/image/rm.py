@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from anabranch.cli.framework.address import address
-from anabranch.cli.framework.context import Call
+from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import IMAGES
 
 __all__ = ["run"]
 
 
-def run(call: Call) -> None:
+def run(context: CommandContext) -> None:
     """Removes an image."""
-    tag = call.arguments.tag
+    tag = context.arguments.tag
     place = address(IMAGES, tag)
-    call.confirm(f"Remove the image {place}?")
-    call.connection.send("DELETE", "images", tag)
-    call.output.done(f"Removed {place}")
+    context.confirm(f"Remove the image {place}?")
+    context.connection.send("DELETE", "images", tag)
+    context.output.done(f"Removed {place}")
