@@ -1,4 +1,4 @@
-"""Addresses of clients: which belong together, and which are proxies that the settings trust."""
+"""Client addresses: grouping for the limits on one client, and the trusted proxies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _IPV6_PREFIX_BITS = 64
 
 
 def plain_address(host: str) -> str:
-    """Returns an address of IPv4 as such, although a socket for both protocols shows it mapped."""
+    """Returns an IPv4-mapped IPv6 address, as dual-stack sockets report it, as an IPv4 address."""
     return host.removeprefix(_MAPPED) if "." in host else host
 
 
 def address_group(host: str) -> str:
-    """Returns what counts as one client: an address of IPv4, or a network of IPv6 of the size that
-    a single subscriber has.
+    """Returns the address or network that is limited as one client: an IPv4 address, or the IPv6
+    network of a single subscriber (/64).
     """
     host = plain_address(host)
     if ":" not in host:
@@ -33,7 +33,7 @@ def address_group(host: str) -> str:
 
 
 class TrustedProxies:
-    """Addresses and networks of proxies. Raises Invalid for what is neither."""
+    """Addresses and networks of proxies. Raises Invalid for a name that is neither."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         try:
@@ -46,7 +46,7 @@ class TrustedProxies:
             ) from None
 
     def trust(self, host: str) -> bool:
-        """Returns whether an address is a trusted proxy's."""
+        """Returns whether an address belongs to a trusted proxy."""
         if not self._networks:
             return False
         try:

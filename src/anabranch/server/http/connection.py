@@ -1,9 +1,9 @@
 """An HTTP/1.1 connection: receives requests, passes them to the dispatcher, sends the responses.
 
 A plain request that arrives in one piece, as most do, is parsed by the kernel in one go; all others
-are read by `request_reader.py`, one head and one body at a time. Bytes after a request are kept
-until the response was sent. A response without pieces is written at once, without a
-task; a body that arrives slowly, and a response in pieces, have a task each.
+are read by `request_reader.py`, one head and one body at a time. Pipelined requests are buffered
+until the response to the current one was sent. A response without pieces is written immediately,
+without a task; a body that arrives slowly, and a response in pieces, have a task each.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from anabranch.server.http.request_body import RequestBody
 
 __all__ = ["Connection"]
 
-_LONGEST_COPIED = 16 << 10
-"""The longest body that is copied behind the head of its response, in bytes."""
+_MAX_COPIED_BODY = 16 << 10
+"""Maximum size, in bytes, of a body that is copied into one buffer with its response's head."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CLOSE = ("connection", "close")
 _REASONS = {408: "slow_head", 431: "head_too_large"}
 
 
 class Connection(LimitedConnection):
-    """A connection whose requests `dispatcher` takes."""
+    """A connection whose requests are handled by `dispatcher`."""
 
     _exchange: Exchange | None = None
-    """The request that is under way."""
+    """The current request, until its response is sent."""
     _collected = bytearray()
-    """What has arrived of its body, while that is awaited whole."""
+    """The received part of its body, if the body is buffered before the operation starts."""
     _stream: RequestBody | None = None
-    """Its body, if the work has begun before all of it is there."""
+    """Its body, if the operation starts before the body is complete."""
     _waiting = b""
-    """What was received behind the request under way, from `_waiting_from` on."""
+    """Buffer with the bytes after the current request; they start at `_waiting_from`."""
     _waiting_from = 0
     _is_stopping = False
 
@@ -78,7 +78,7 @@ class Connection(LimitedConnection):
             self._read(data, 0)
 
     def on_head(self, head: kernel.RequestHead) -> None:
-        """Dispatches a request whose head is there."""
+        """Dispatches a request whose head is complete."""
         arrived = head.length == 0 and not head.expects_continue
         exchange = self._dispatcher.dispatch(
             self._head(head.method, head.path, head.query, head.headers),
@@ -93,20 +93,20 @@ class Connection(LimitedConnection):
         elif exchange.takes_body_first:
             self._is_collecting = True
             self._collected = bytearray()
-            self._ask(exchange)
+            self._send_continue(exchange)
         else:
             self._stream = RequestBody(head.length, self._let_read)
             self._spawn(self._serve(exchange, self._stream))
 
     def on_body(self, body: bytes) -> None:
-        """Takes a piece of the request's body, which is dropped once there is a response."""
+        """Receives a part of the request's body, which is discarded if the response was sent."""
         if self._is_collecting:
             self._collected += body
         elif self._stream is not None:
             self._stream.feed(body)
 
     def on_message_complete(self) -> None:
-        """Ends a request."""
+        """Handles the end of a request's body."""
         if self._is_collecting and self._exchange is not None:
             self._is_collecting = False
             body, self._collected = bytes(self._collected), bytearray()
@@ -115,21 +115,21 @@ class Connection(LimitedConnection):
             self._stream.end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Ends the connection, and what is under way on it."""
+        """Cleans up after the connection, and fails the current request."""
         self._waiting = b""
         if self._exchange is not None:
             self._exchange.is_cut_off = True
         if self._stream is not None:
-            self._stream.fail(Truncated("the connection broke off in the middle of the body"))
+            self._stream.fail(Truncated("the connection was closed in the middle of the body"))
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
-        """Continues once the client has read what was sent."""
+        """Continues once the write buffer has drained."""
         super().resume_writing()
-        self._go_on_soon()
+        self._schedule_waiting()
 
     def shutdown(self) -> None:
-        """Ends the connection once everything that was received has its response."""
+        """Closes the connection after the responses to all received requests were sent."""
         self._is_stopping = True
         if self._waiting:
             return
@@ -151,12 +151,12 @@ class Connection(LimitedConnection):
         keep = exchange.keep_alive and not exchange.awaits_continue
         headers = exchange.request.headers(response)
         if not keep:
-            # a client that waits with a body, and is not asked for it, may send anything next
+            # a client that gets no `100 Continue` may or may not send the body next
             headers.append(_CLOSE)
             exchange.keep_alive = False
         if exchange.head.method == "HEAD":
             body = b""
-        is_long = len(body) > _LONGEST_COPIED
+        is_long = len(body) > _MAX_COPIED_BODY
         head = kernel.whole_answer(
             STATUS_LINES[response.status],
             self.server_state.default_headers,
@@ -164,7 +164,7 @@ class Connection(LimitedConnection):
             b"" if is_long else body,
         )
         if head is None:
-            raise ValueError("a header of the response is no single line")
+            raise ValueError("a header of the response contains a line break")
         return head, body if is_long else b""
 
     def _send(self, exchange: Exchange, head: bytes, body: bytes) -> None:
@@ -174,7 +174,7 @@ class Connection(LimitedConnection):
             self.transport.write(body)
 
     async def send_more(self, body: bytes) -> None:
-        """Sends more of the body, once the client has taken most of what was sent before."""
+        """Sends more of the body, once the write buffer has drained."""
         await self._drain()
         if body and not self.transport.is_closing():
             self.transport.write(body)
@@ -186,7 +186,7 @@ class Connection(LimitedConnection):
         return not (self._is_busy() or self._is_write_paused or self.transport.is_closing())
 
     def _dispatch_whole(self, data: bytes) -> bool:
-        """Dispatches what came in, and returns True, if it is a plain request, whole."""
+        """Dispatches the data and returns True if it is exactly one complete, plain request."""
         request = kernel.whole_request(data)
         if request is None:
             return False
@@ -204,19 +204,18 @@ class Connection(LimitedConnection):
         return RequestHead.sent(method, raw_path, query, headers, scheme=scheme, client=self._host)
 
     def _hold(self, data: bytes, start: int) -> None:
-        """Keeps what was received until the request before it has its response."""
+        """Buffers pipelined bytes until the response to the current request was sent."""
         self._waiting, self._waiting_from = data, start
         self._is_held = True
         self._control_reading()
-        self._go_on_soon()
+        self._schedule_waiting()
 
-    def _go_on_soon(self) -> None:
-        # not at once: of a client that sends many without waiting, the others take turns with
-        # everybody else's
+    def _schedule_waiting(self) -> None:
+        # deferred, so that a client that pipelines many requests does not delay other clients
         if self._waiting:
-            self.loop.call_soon(self._go_on)
+            self.loop.call_soon(self._process_waiting)
 
-    def _go_on(self) -> None:
+    def _process_waiting(self) -> None:
         if not self._waiting or not self._may_dispatch():
             return
         data, self._waiting = self._waiting, b""
@@ -239,10 +238,10 @@ class Connection(LimitedConnection):
         elif self._reader.in_head and not had_begun:
             self._head_began = self._received
             self._stop_timer()
-            self._look_again(self._limits.head_timeout)
+            self._schedule_timeout(self._limits.head_timeout)
 
     def _reject(self, status: int, reason: str) -> None:
-        """Ends the connection with a response to what is not a request."""
+        """Sends an error response to an invalid request, and closes the connection."""
         self._rejected = True
         self._limits.note(_REASONS.get(status, "malformed"))
         response = rejection(status, reason, self.server_state.default_headers)
@@ -252,7 +251,7 @@ class Connection(LimitedConnection):
         elif self._is_collecting:
             self._exchange, self._is_collecting = None, False
         elif exchange is not None:
-            # who reads the body gets an error, and no way to respond
+            # the reader of the body gets an error, and its response is not sent
             exchange.is_cut_off = True
             if self._stream is not None:
                 self._stream.fail(Truncated("the body is malformed"))
@@ -261,8 +260,8 @@ class Connection(LimitedConnection):
         if not self.transport.is_closing():
             self._end_with(response)
 
-    def _ask(self, exchange: Exchange) -> None:
-        """Asks for the body, where the client waits for that."""
+    def _send_continue(self, exchange: Exchange) -> None:
+        """Sends `100 Continue` if the client waits for it."""
         if exchange.awaits_continue and not exchange.is_cut_off:
             exchange.awaits_continue = False
             self.transport.write(_CONTINUE)
@@ -282,27 +281,29 @@ class Connection(LimitedConnection):
             self.transport.abort()
 
     async def _serve(self, exchange: Exchange, body: RequestBody) -> None:
-        """Has a request served whose body is still arriving."""
+        """Handles a request whose body is still arriving."""
         try:
-            response = await self._dispatcher.serve(exchange, body, partial(self._ask, exchange))
-        except Exception as error:  # noqa: BLE001  the client learns of it by the status
-            self._break_off(exchange, error)
+            response = await self._dispatcher.serve(
+                exchange, body, partial(self._send_continue, exchange)
+            )
+        except Exception as error:  # noqa: BLE001  reported to the client by the status
+            self._abort_exchange(exchange, error)
         else:
             self._respond(exchange, response)
 
     def _respond(self, exchange: Exchange, response: Response | None) -> None:
-        """Sends a response; None where something is wrong with this program."""
+        """Sends a response, or a 500 for None, which stands for an unexpected error."""
         if response is None:
-            self._break_off(exchange, None)
+            self._abort_exchange(exchange, None)
         elif response.pieces is not None and exchange.head.method != "HEAD":
             self._spawn(self._send_pieces(exchange, response))
         else:
             try:
                 head, body = self._serialize(exchange, response, response.body)
             except ValueError as error:
-                self._break_off(exchange, error)
+                self._abort_exchange(exchange, error)
                 return
-            # first, so that a client that has its response finds it in the log
+            # logged first, so that the line exists when the client has received the response
             self._dispatcher.completed(exchange, response.status, response.error)
             if not (exchange.is_cut_off or self.transport.is_closing()):
                 self._send(exchange, head, body)
@@ -311,8 +312,8 @@ class Connection(LimitedConnection):
     async def _send_pieces(self, exchange: Exchange, response: Response) -> None:
         try:
             sent = await self._dispatcher.stream(exchange, response, self)
-        except Exception as error:  # noqa: BLE001  the client learns of it by the early end
-            self._break_off(exchange, error)
+        except Exception as error:  # noqa: BLE001  the client notices the incomplete body
+            self._abort_exchange(exchange, error)
             return
         if sent is not response:
             self._respond(exchange, sent)
@@ -320,8 +321,8 @@ class Connection(LimitedConnection):
         self._dispatcher.completed(exchange, response.status, None)
         self._end_exchange(exchange)
 
-    def _break_off(self, exchange: Exchange, error: Exception | None) -> None:
-        """Ends the connection, since there is no response or not all of it."""
+    def _abort_exchange(self, exchange: Exchange, error: Exception | None) -> None:
+        """Closes the connection after an error, with a 500 if no response was started."""
         self._dispatcher.completed(exchange, 500, error)
         exchange.keep_alive = False
         if not (exchange.is_begun or exchange.is_cut_off or self.transport.is_closing()):
@@ -342,8 +343,8 @@ class Connection(LimitedConnection):
         if self._is_full:
             self._let_read(True)
         if self._timer is None:
-            self._look_again(self._keep_alive_seconds)
-        self._go_on_soon()
+            self._schedule_timeout(self._keep_alive_seconds)
+        self._schedule_waiting()
 
 
 def _forwarded_scheme(headers: dict[str, str]) -> str:

@@ -1,8 +1,7 @@
-"""Limits on the connections of one process, so that clients that only keep connections open cannot
-keep others out.
+"""Limits on the connections of one process, so that idle connections cannot exhaust it.
 
-Nothing is counted while requests are answered: the oldest idle connection is searched for when a
-connection arrives for which there is no room.
+Requests cause no accounting: the oldest idle connection is only searched for when a new connection
+would exceed a limit.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Protocol
 
 from anabranch.server.http.client_address import TrustedProxies, address_group
 
-__all__ = ["ConnectionLimits", "Limited", "most_connections"]
+__all__ = ["ConnectionLimits", "Limited", "max_open_connections"]
 
 _MAX_AUTOMATIC = 1 << 16
 _SEARCH_PAUSE_SECONDS = 0.1
@@ -27,20 +26,20 @@ _log = logging.getLogger(__name__)
 
 
 class Limited(Protocol):
-    """A connection, as the limits see it."""
+    """A connection to which limits apply."""
 
     def idle_since(self) -> float | None:
-        """Returns when it last had a request answered, or began; None while it answers one."""
+        """Returns the time of its last response, or of its start; None while it has a request."""
 
     def evict(self) -> None:
-        """Closes it at once."""
+        """Closes it immediately."""
 
 
 class ConnectionLimits:
-    """Limits of one process; 0 is a limit that follows from how many files the process may open.
+    """Limits of one process; 0 derives the limit from the process's limit of open files.
 
-    `head_timeout` is in seconds. `count` is called with the reason of each connection that is
-    refused or closed for its limits, which one line a minute in the log sums up.
+    `head_timeout` is in seconds. `count` is called with the reason for each connection that is
+    refused or closed because of a limit; the log has a summary at most once a minute.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class ConnectionLimits:
         count: Callable[[str], None] = lambda _reason: None,
     ) -> None:
         self.head_timeout = head_timeout
-        available = most_connections()
+        available = max_open_connections()
         limit = max_connections or available
         if limit > available:
             _log.warning(
@@ -72,18 +71,18 @@ class ConnectionLimits:
         self._logged = -LOG_INTERVAL_SECONDS
 
     def trust(self, host: str) -> bool:
-        """Returns whether connections from an address are a trusted proxy's."""
+        """Returns whether an address belongs to a trusted proxy."""
         return self._proxies.trust(host)
 
     def admit(self, connection: Limited, host: str) -> bool:
-        """Counts a new connection, for which the oldest idle ones are closed if need be; returns
-        False if none is idle.
+        """Adds a new connection, and closes the oldest idle ones if a limit is exceeded. Returns
+        False if the limit is exceeded and none is idle.
         """
         group = address_group(host)
         limited = not self._proxies.trust(host)
-        if limited and not self._make_room(self._by_address.get(group), "address_limit"):
+        if limited and not self._evict_if_full(self._by_address.get(group), "address_limit"):
             return False
-        if not self._make_room(self._all, "connection_limit"):
+        if not self._evict_if_full(self._all, "connection_limit"):
             return False
         self._all.hosts[connection] = host
         if limited:
@@ -92,7 +91,7 @@ class ConnectionLimits:
         return True
 
     def release(self, connection: Limited, host: str) -> None:
-        """Forgets a connection that was closed."""
+        """Removes a connection that was closed."""
         self._all.hosts.pop(connection, None)
         pool = self._by_address.get(address_group(host))
         if pool is not None:
@@ -101,8 +100,8 @@ class ConnectionLimits:
                 del self._by_address[address_group(host)]
 
     def note(self, reason: str) -> None:
-        """Counts a connection that was refused or closed. The first of a minute is logged at
-        once.
+        """Counts a connection that was refused or closed. The first one in a minute is logged
+        immediately.
         """
         self._count(reason)
         if not self._reasons and time.monotonic() - self._logged >= LOG_INTERVAL_SECONDS:
@@ -112,7 +111,7 @@ class ConnectionLimits:
             self._reasons[reason] += 1
 
     async def log_regularly(self) -> None:
-        """Logs what was counted, once a minute; runs until it is cancelled."""
+        """Logs the counts once a minute; runs until it is cancelled."""
         while True:
             await asyncio.sleep(LOG_INTERVAL_SECONDS)
             if self._reasons:
@@ -124,7 +123,7 @@ class ConnectionLimits:
         text = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         _log.warning("connections refused or closed: %s", text)
 
-    def _make_room(self, pool: _Pool | None, reason: str) -> bool:
+    def _evict_if_full(self, pool: _Pool | None, reason: str) -> bool:
         """Closes the oldest idle connections of a full pool; returns False if none is idle."""
         while pool is not None and pool.is_full():
             idle = pool.oldest_idle()
@@ -138,7 +137,7 @@ class ConnectionLimits:
 
 
 class _Pool:
-    """Connections that share a limit. A search sorts the idle ones once for many evictions."""
+    """Connections that share a limit. Idle ones are sorted once for many evictions."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -151,15 +150,15 @@ class _Pool:
 
     def oldest_idle(self) -> Limited | None:
         """Returns the connection that has been idle longest; None if none is."""
-        found = self._next_sorted()
-        if found is None and time.monotonic() >= self._search_after:
+        oldest = self._next_sorted()
+        if oldest is None and time.monotonic() >= self._search_after:
             idle = [(since, one) for one in self.hosts if (since := one.idle_since()) is not None]
             idle.sort(key=lambda pair: pair[0])
             self._sorted = deque(idle)
-            found = self._next_sorted()
-            if found is None:
+            oldest = self._next_sorted()
+            if oldest is None:
                 self._search_after = time.monotonic() + _SEARCH_PAUSE_SECONDS
-        return found
+        return oldest
 
     def _next_sorted(self) -> Limited | None:
         while self._sorted:
@@ -169,7 +168,7 @@ class _Pool:
         return None
 
 
-def most_connections() -> int:
+def max_open_connections() -> int:
     """Returns the number of connections that leaves enough file descriptors for other files."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:

@@ -1,14 +1,14 @@
-"""The dispatcher: from the head of a request to the gateway that takes it, and to where its work
-runs. Every request of every connection passes through `dispatch`.
+"""Dispatcher of requests: selects the gateway by the head, and executes the operation inline, on a
+thread, or in a batch. Every request of every connection passes through `dispatch`.
 
     RequestHead ── S3 gateway ─────┐
                ├── REST gateway ───┼── Exchange, whose execution is resolved ── Response
                └── pages ──────────┘
 
-    inline      the response is there when `dispatch` returns
-    batched     `start`, once the small body is there: a call on the batch thread
-    pooled      `start`, too: a call on a thread of the pool; or `serve` for a longer body
-    streamed    `serve`: a thread that takes the body as it arrives
+    inline      the response is set when `dispatch` returns
+    batched     `start`, when the small body is complete: a call on the batch thread
+    pooled      `start`: a call on a thread of the pool; or `serve` for a longer body
+    streamed    `serve`: a thread that reads the body while it arrives
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from anabranch.server.observability.request_log import RequestLog
 __all__ = ["Dispatcher", "Executors"]
 
 BEGIN_SECONDS = 20
-"""How long the beginning of a body may take that is needed before a thread is used."""
+"""Timeout for the beginning of a body that must be received before a thread is used."""
 
 _log = logging.getLogger(__name__)
 
 Done = Callable[[Response | None], None]
-"""Receives a response on the event loop; None where something is wrong with this program."""
+"""Receives a response on the event loop; None after an unexpected error."""
 
 
 class Executors(NamedTuple):
-    """Where calls run: `batched` ones wait together, `transfers` wait for bodies."""
+    """Executors of calls: `batched` is the batch thread, `transfers` reads streamed bodies."""
 
     pool: ThreadPool
     transfers: ThreadPool
@@ -93,12 +93,12 @@ class Dispatcher:
         arrived: bool = True,
         awaits_continue: bool = False,
     ) -> Exchange:
-        """Returns the exchange of a request whose body has that length, None for one in chunks;
-        `arrived` says that all of it is there.
+        """Returns the exchange of a request. `length` is the body's length in bytes, None for a
+        chunked body; `arrived` is whether the body is complete.
         """
         began = time.perf_counter()
         request_id = self._request_ids.of(head.headers)
-        request = self._find(head, request_id)
+        request = self._route(head, request_id)
         exchange = Exchange(head, request, length, request_id, began)
         exchange.awaits_continue = awaits_continue
         exchange.response = request.respond_early()
@@ -119,8 +119,8 @@ class Dispatcher:
                 exchange.takes_body_first = False
         return exchange
 
-    def _find(self, head: RequestHead, request_id: str) -> GatewayRequest:
-        """Returns the request as the gateway that takes it understands it."""
+    def _route(self, head: RequestHead, request_id: str) -> GatewayRequest:
+        """Returns the request as parsed by the gateway that serves it."""
         headers = head.headers
         if self._s3.takes(headers, head.query):
             return self._s3.request(head, request_id)
@@ -137,7 +137,7 @@ class Dispatcher:
         return self._rest.missing(request_id) if is_api else self._pages.missing()
 
     def start(self, exchange: Exchange, body: bytes, done: Done) -> None:
-        """Begins the work, now that the whole body is there."""
+        """Starts the operation, with the complete body."""
         request = exchange.request
         work: Callable[[Iterable[bytes]], Response] = request.answer
         executor: Executor = self.executors.batched
@@ -173,20 +173,20 @@ class Dispatcher:
             ask()
             if request.body is BodyKind.WHOLE:
                 return await self._serve_whole(request, body)
-            await _begin(body, request.is_enough)
+            await _await_beginning(body, request.is_enough)
             executor = pool if body.complete else self.executors.transfers
             return await executor.run(self._answer, request, body)
         except AnabranchError as error:
             return request.refusal(error)
         finally:
-            body.fail(Truncated("nothing more of the body is read"))
+            body.fail(Truncated("the rest of the body is not read"))
 
     async def _serve_whole(self, request: GatewayRequest, body: RequestBody) -> Response:
         pool = self.executors.pool
         try:
             content = await body.read(request.max_body_bytes)
         except Invalid as error:
-            # what is wrong with a body is reported to an authenticated client alone
+            # errors in a body are reported to authenticated clients only
             return await pool.run(request.admit) or request.refusal(error)
         return await pool.run(self._answer, request, (content,))
 
@@ -196,7 +196,7 @@ class Dispatcher:
             return await send_pieces(exchange, response, sink, self.executors.pool)
 
     def _running(self, request: GatewayRequest) -> AbstractContextManager[None]:
-        """Counts a request as under way meanwhile."""
+        """Counts a request as running within the context."""
         if not request.service:
             return nullcontext()
         return self._metrics.running(request.service, request.operation)
@@ -224,9 +224,9 @@ class Dispatcher:
             )
 
 
-async def _begin(body: RequestBody, is_enough: Callable[[bytes], bool] | None) -> None:
-    """Waits for the beginning of a body, so that no thread waits for a client that sends nothing of
-    it, or less than tells who the client is. Raises Truncated.
+async def _await_beginning(body: RequestBody, is_enough: Callable[[bytes], bool] | None) -> None:
+    """Waits for the beginning of a body, so that no thread waits for a client that sends nothing,
+    or too little to be authenticated. Raises Truncated.
     """
     try:
         async with asyncio.timeout(BEGIN_SECONDS if is_enough else None):

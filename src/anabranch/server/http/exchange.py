@@ -1,4 +1,4 @@
-"""A request on its way through the server, until its response is sent."""
+"""State of a request, from its head until its response is sent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["Exchange"]
 
 
 class Exchange:
-    """One request, as `Dispatcher.dispatch` has understood it. `response` is there if it was
-    executed inline or refused already. `began` is when it came, by `time.perf_counter`.
+    """A request that was dispatched. `response` is set if it was executed inline or refused.
+    `began` is the time of its arrival, by `time.perf_counter`.
     """
 
     __slots__ = (
@@ -41,18 +41,18 @@ class Exchange:
         self.head = head
         self.request = request
         self.length = length
-        """The length of the body in bytes, None where the head does not tell."""
+        """The length of the body in bytes, None for a chunked body."""
         self.request_id = request_id
         self.began = began
         self.execution = Execution.INLINE
         self.takes_body_first = False
-        """Whether the work begins once the whole of a small body is there."""
+        """Whether a small body is buffered before the operation starts."""
         self.response: Response | None = None
         self.keep_alive = True
         """Whether the connection persists after the response."""
         self.awaits_continue = False
-        """Whether the client waits for `100 Continue`, which it was not sent yet."""
+        """Whether the client waits for `100 Continue`, which was not sent yet."""
         self.is_begun = False
         """Whether the head of the response was sent."""
         self.is_cut_off = False
-        """Whether the client is gone, or can be sent no response any more."""
+        """Whether the client has disconnected, or can no longer be sent a response."""

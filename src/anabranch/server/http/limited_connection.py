@@ -1,10 +1,11 @@
-"""A connection's life: how it is admitted, how long it may be idle, and how it is rejected.
+"""Lifecycle of a connection: its admission, timeouts and rejection.
 
-`connection.py` receives requests on it and sends their responses. Of uvicorn, whose server creates
-connections, both rely on this alone: the protocol class is called with `config`, `server_state`,
-`app_state` and `_loop`; a server that stops calls `shutdown` of all `server_state.connections`, and
-waits until these and `server_state.tasks` are no more; `server_state.default_headers` begin every
-response. None of it is documented, so `pyproject.toml` pins uvicorn's minor version.
+`connection.py` receives requests and sends their responses. Connections are created by uvicorn's
+server. Both modules depend only on these of its interfaces: the protocol class is called with
+`config`, `server_state`, `app_state` and `_loop`; a stopping server calls `shutdown` of all
+`server_state.connections`, and waits until these and `server_state.tasks` are empty; every response
+starts with `server_state.default_headers`. These interfaces are undocumented, so `pyproject.toml`
+pins uvicorn's minor version.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ __all__ = ["LimitedConnection"]
 _RETRY = (b"retry-after", b"1")
 _LINGER_SECONDS = 1.0
 _MAX_LINGER_BYTES = 1 << 20
-"""How long, and for how many bytes, a rejected client is listened to, so that it reads the reason
-before its connection is reset.
+"""How long, and for how many bytes, data of a rejected client is read and discarded, so that the
+client can read the response before its connection is reset.
 """
 
 
 class LimitedConnection(asyncio.Protocol):
-    """A connection within `limits`, which may keep it out or end it."""
+    """A connection that `limits` may refuse or close."""
 
     transport: asyncio.Transport
     _is_collecting = False
-    """Whether the body of a request is awaited whole before the work begins."""
+    """Whether the body of a request is buffered before the operation starts."""
     _rejected = False
     """Whether the client has sent an invalid request: all further bytes are discarded."""
     _discarded = 0
     _is_lost = False
     _is_held = False
-    """Whether nothing is read until requests that were received have their responses."""
+    """Whether reading is paused until the responses to received requests were sent."""
     _is_full = False
-    """Whether nothing is read until more of the body that arrives is used."""
+    """Whether reading is paused until the operation has read more of the body (backpressure)."""
     _is_read_paused = False
     _is_write_paused = False
     _writable: asyncio.Future[None] | None = None
@@ -54,13 +55,13 @@ class LimitedConnection(asyncio.Protocol):
     _is_proxy = False
     """Whether the client is a trusted proxy."""
     _is_new = True
-    """Whether no request of it has had its response."""
+    """Whether no response has been sent on it."""
     _idle_since = 0.0
-    """When the last response was sent, or else the connection began, by `time.monotonic`."""
+    """Time of the last response, or else of the connection's start, by `time.monotonic`."""
     _head_began = 0.0
-    """When the first part of an unfinished head arrived, by `time.monotonic`."""
+    """Time at which the first bytes of an incomplete head arrived, by `time.monotonic`."""
     _received = 0.0
-    """When a part of a request arrived that was not whole, by `time.monotonic`."""
+    """Time at which bytes of an incomplete request last arrived, by `time.monotonic`."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class LimitedConnection(asyncio.Protocol):
         self._reader = RequestReader()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins the connection, or rejects it where there are too many."""
+        """Starts the connection, or rejects it if there are too many."""
         self.transport = transport
         self.server_state.connections.add(self)  # type: ignore[arg-type]  # uvicorn names its own
         self._idle_since = time.monotonic()
@@ -86,7 +87,7 @@ class LimitedConnection(asyncio.Protocol):
         self._host = str(peer[0]) if peer else ""
         self._is_proxy = self._limits.trust(self._host)
         if self._limits.admit(self, self._host):
-            self._look_again(self._limits.head_timeout)
+            self._schedule_timeout(self._limits.head_timeout)
             return
         self._rejected = True
         headers = [*self.server_state.default_headers, _RETRY]
@@ -102,24 +103,25 @@ class LimitedConnection(asyncio.Protocol):
         self.resume_writing()
 
     def pause_writing(self) -> None:
-        """Notes that the client is slow to read."""
+        """Pauses responses: the write buffer is full because the client reads slowly."""
         self._is_write_paused = True
 
     def resume_writing(self) -> None:
-        """Continues once the client has read what was sent."""
+        """Continues once the write buffer has drained."""
         self._is_write_paused = False
         writable, self._writable = self._writable, None
         if writable is not None and not writable.done():
             writable.set_result(None)
 
     def idle_since(self) -> float | None:
-        """Returns when the connection last had a request answered, or began, by `time.monotonic`;
-        None while it answers one. Until a small body has arrived, nothing is being answered.
+        """Returns the time of the last response, or of the connection's start, by `time.monotonic`;
+        None while a request is being handled. A request whose small body is being received is not
+        being handled yet.
         """
         return None if self._is_busy() and not self._is_collecting else self._idle_since
 
     def evict(self) -> None:
-        """Closes the connection at once."""
+        """Closes the connection immediately."""
         self.transport.abort()
 
     def _is_busy(self) -> bool:
@@ -129,7 +131,7 @@ class LimitedConnection(asyncio.Protocol):
         raise NotImplementedError
 
     async def _drain(self) -> None:
-        """Waits until the client has taken most of what was sent."""
+        """Waits until the write buffer has drained."""
         while self._is_write_paused and not self._is_lost:
             self._writable = self.loop.create_future()
             await self._writable
@@ -149,9 +151,9 @@ class LimitedConnection(asyncio.Protocol):
         restarting the timer, so the timer may expire earlier.
         """
         deadline = self._deadline()
-        left = self._keep_alive_seconds if deadline is None else deadline - time.monotonic()
-        if left > 0:
-            self._look_again(left)
+        remaining = self._keep_alive_seconds if deadline is None else deadline - time.monotonic()
+        if remaining > 0:
+            self._schedule_timeout(remaining)
         elif self._reader.in_head:
             self._reject(408, "request head not complete in time")
         else:
@@ -160,7 +162,7 @@ class LimitedConnection(asyncio.Protocol):
             self.transport.close()
 
     def _deadline(self) -> float | None:
-        """Returns until when the client must have sent more; None while it is the server's turn."""
+        """Returns the time by which the client must send more; None while a request is handled."""
         if self._is_busy() and not self._is_collecting:
             return None
         if self._reader.in_body:
@@ -171,7 +173,7 @@ class LimitedConnection(asyncio.Protocol):
             return self._idle_since + self._limits.head_timeout
         return self._idle_since + self._keep_alive_seconds
 
-    def _look_again(self, seconds: float) -> None:
+    def _schedule_timeout(self, seconds: float) -> None:
         self._timer = self.loop.call_later(seconds, self._time_out)
 
     def _stop_timer(self) -> None:
@@ -180,7 +182,7 @@ class LimitedConnection(asyncio.Protocol):
             self._timer = None
 
     def _end_with(self, response: bytes) -> None:
-        """Sends the connection's last response, and closes it once the client has read that."""
+        """Sends the connection's last response, and closes it after a delay."""
         self.transport.write(response)
         if self.transport.can_write_eof():
             self.transport.write_eof()

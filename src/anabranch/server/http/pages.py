@@ -35,7 +35,7 @@ command line, or any client of lakeFS.</p>
 </html>
 """
 
-_LOST = b"""<!doctype html>
+_NOT_FOUND_PAGE = b"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Not found</title>
@@ -45,7 +45,7 @@ _LOST = b"""<!doctype html>
 
 
 class Pages:
-    """Pages by path. Users who log out are sent to `logout_url`; `metrics` makes the text of
+    """Pages by path. Logging out redirects to `logout_url`; `metrics` returns the text of
     `/metrics`.
     """
 
@@ -63,9 +63,7 @@ class Pages:
         }
 
     def request(self, head: RequestHead) -> FixedRequest | None:
-        """Returns the request of a page, or of a method that it does not have; None for a path
-        without one.
-        """
+        """Returns the request of a page, or of a 405 or 501 response; None for unknown paths."""
         page = self._pages.get(head.path.lstrip("/"))
         if page is None:
             return _NOT_IMPLEMENTED if head.path.startswith(_ENTERPRISE) else None
@@ -75,7 +73,7 @@ class Pages:
 
     @staticmethod
     def missing() -> FixedRequest:
-        """Returns the request of a page that is not there."""
+        """Returns the request of the 404 page."""
         return _MISSING
 
 
@@ -89,6 +87,6 @@ def _openapi() -> Response:
 
 
 _ALLOWED = FixedRequest(partial(Response, 200, headers=[("Allow", "GET")]))
-_NOT_ALLOWED = FixedRequest(partial(Response, 405, _LOST, content_type=_HTML))
-_MISSING = FixedRequest(partial(Response, 404, _LOST, content_type=_HTML))
+_NOT_ALLOWED = FixedRequest(partial(Response, 405, _NOT_FOUND_PAGE, content_type=_HTML))
+_MISSING = FixedRequest(partial(Response, 404, _NOT_FOUND_PAGE, content_type=_HTML))
 _NOT_IMPLEMENTED = FixedRequest(partial(Response, 501, b"Not Implemented\n", content_type=TEXT))

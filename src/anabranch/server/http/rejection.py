@@ -1,4 +1,4 @@
-"""The response to what is not a request: plain text, the last one of its connection."""
+"""The response to an invalid request: plain text, the last one of its connection."""
 
 from __future__ import annotations
 

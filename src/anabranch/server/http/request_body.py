@@ -1,9 +1,8 @@
-"""The body of a request as it arrives. A body that breaks off, or has another length than the head
-declares, is an error: its reader receives all of it or Truncated.
+"""Stream of a request's body. Its reader receives the complete body, or Truncated if the body is
+interrupted or its length differs from the head's.
 
-The connection feeds it on the event loop. Coroutines read it there, or one thread iterates over it;
-either way the client is read no faster than the body is used, so that a fast client costs no more
-memory than a slow one.
+The connection feeds it on the event loop. Coroutines read it there, or one thread iterates over it.
+Backpressure limits memory: the connection is not read while too much of the body is unread.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from anabranch.errors import Invalid, Truncated
 __all__ = ["IDLE_SECONDS", "RequestBody", "require_length"]
 
 IDLE_SECONDS = 120.0
-"""How long a client may send nothing of a body that is awaited."""
+"""Read timeout: how long a client may send nothing while its body is awaited."""
 MAX_WAITING_BYTES = 1 << 20
 PIECE_BYTES = 512 << 10
-"""How much a thread is woken for, which costs as much as reading from the connection does."""
+"""How many bytes are collected before a thread is woken, since waking it costs CPU time."""
 
 
 class RequestBody:
-    """A body of `length` bytes; None where its head does not tell. `flow` is called with whether
-    the client is to be read: False while about `max_waiting` bytes wait to be used.
+    """A body of `length` bytes, None for a chunked body. `flow` is called with False to pause
+    reading from the connection, when `max_waiting` bytes are buffered, and with True to resume.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class RequestBody:
         """Whether nothing more of the body will arrive."""
 
     def feed(self, chunk: bytes) -> None:
-        """Takes what has arrived."""
+        """Adds bytes that have arrived."""
         with self._changed:
             if self.complete or not chunk:
                 return
@@ -72,7 +71,7 @@ class RequestBody:
         self._wake()
 
     def end(self) -> None:
-        """Ends the body, which fails if it has another length than its head declares."""
+        """Ends the body, which fails if its length differs from the declared one."""
         try:
             if self._length is not None:
                 require_length(self._received, self._length)
@@ -82,11 +81,11 @@ class RequestBody:
             self._finish(None)
 
     def fail(self, error: Exception) -> None:
-        """Breaks the body off: its reader receives the error after what arrived before it."""
+        """Ends the body with an error, which its reader gets after the bytes received before."""
         self._finish(error)
 
     async def more(self) -> bytes:
-        """Returns what arrives next; nothing at the end. Raises Truncated."""
+        """Returns the next bytes, `b""` at the end. Raises Truncated."""
         while not self._waiting and not self.complete:
             self._arrival = self._loop.create_future()
             try:
@@ -96,19 +95,19 @@ class RequestBody:
         return self._taken()
 
     async def begin(self, is_enough: Callable[[bytes], bool]) -> None:
-        """Waits until `is_enough` says so of what has arrived, or to the end; that stays to be
-        taken. Not every piece is looked at, so that small ones do not cost much.
+        """Waits until `is_enough` is true for the received bytes, or for the end; the bytes remain
+        in the buffer. It is not called for every small chunk, to bound its cost.
         """
-        begun, looked_at = b"", 0
+        beginning, checked = b"", 0
         while chunk := await self.more():
-            begun += chunk
-            if len(begun) >= looked_at + looked_at // 4:
-                if is_enough(begun):
+            beginning += chunk
+            if len(beginning) >= checked + checked // 4:
+                if is_enough(beginning):
                     break
-                looked_at = len(begun)
+                checked = len(beginning)
         with self._changed:
-            self._chunks.appendleft(begun)
-            self._waiting += len(begun)
+            self._chunks.appendleft(beginning)
+            self._waiting += len(beginning)
 
     async def read(self, limit: int) -> bytes:
         """Returns the whole body. Raises Invalid for one of more than `limit` bytes."""
@@ -124,8 +123,8 @@ class RequestBody:
         return b"".join(chunks)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yields the body on a thread, in pieces that are worth waking it for; what has arrived
-        already is the first. Raises what broke it off.
+        """Yields the body to a thread, first the bytes that have already arrived, then pieces of
+        about `piece` bytes. Raises the error that interrupted the body.
         """
         while chunk := self._next():
             yield chunk
@@ -184,6 +183,6 @@ class RequestBody:
 
 
 def require_length(received: int, length: int) -> None:
-    """Raises Truncated for a body of another length than its head declares."""
+    """Raises Truncated for a body whose length differs from the declared one."""
     if received != length:
         raise Truncated(f"the body has {received} bytes, its Content-Length is {length}")

@@ -1,7 +1,8 @@
-"""Reads requests from the pieces in which a connection receives them.
+"""Incremental reader of the requests on a connection.
 
-The kernel parses heads and chunks strictly and within limits; this joins the two to requests. It
-stops after each request, so that the next one is not looked at before this one has its response.
+The kernel parses heads and chunks strictly and within limits; this module combines them into
+requests. It stops after each request, so that a pipelined request is not parsed before the response
+to the current one was sent.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Receiver(Protocol):
         """Receives the head of a request."""
 
     def on_body(self, body: bytes) -> None:
-        """Receives a piece of its body."""
+        """Receives a part of its body."""
 
     def on_message_complete(self) -> None:
         """Receives the end of the request."""
@@ -32,20 +33,20 @@ class RequestReader:
     def __init__(self) -> None:
         self._head = kernel.HeadReader()
         self._chunks: kernel.ChunkReader | None = None
-        self._left = 0  # bytes of a body whose length is known
+        self._remaining = 0  # bytes of a body whose length is known
         self.in_body = False
-        """Whether a head has arrived, but not the end of its request."""
+        """Whether the head is complete, but not the body."""
         self.between = True
-        """Whether no byte of an unfinished request has arrived."""
+        """Whether no byte of the next request has arrived."""
 
     @property
     def in_head(self) -> bool:
-        """Whether a part of a head has arrived, but not its end."""
+        """Whether a head is incomplete."""
         return not (self.between or self.in_body)
 
     def read(self, data: bytes, start: int, receiver: Receiver) -> int:
-        """Reads `data` from `start` to the end of the request or of the data, and returns where
-        that is. Raises MalformedRequest; the connection has no further requests then.
+        """Reads `data` from `start` to the end of the request or of the data, and returns the end
+        position. Raises MalformedRequest, after which the connection must be closed.
         """
         if not self.in_body:
             start, head = self._head.take(data, start)
@@ -57,10 +58,10 @@ class RequestReader:
             if head.length is None:
                 self._chunks = kernel.ChunkReader()
             else:
-                self._left = head.length
+                self._remaining = head.length
             receiver.on_head(head)
         start = self._read_body(data, start, receiver)
-        if not self._left and self._chunks is None:
+        if not self._remaining and self._chunks is None:
             self.in_body = False
             self.between = True
             receiver.on_message_complete()
@@ -72,9 +73,9 @@ class RequestReader:
             if self._chunks.done:
                 self._chunks = None
         else:
-            end = min(start + self._left, len(data))
-            body = data[start:end]  # no copy where it is all
-            self._left -= len(body)
+            end = min(start + self._remaining, len(data))
+            body = data[start:end]  # no copy for the whole of `data`
+            self._remaining -= len(body)
         if body:
             receiver.on_body(body)
         return end

@@ -1,7 +1,8 @@
-"""A response on its way to the client in pieces: read on threads, sent as fast as they are taken.
+"""Streaming of responses: pieces are read on threads, and sent with backpressure.
 
-No thread is held while a slow client takes a piece, and nothing more is read for one that is gone.
-The first piece is read before the response begins, so that lost data is reported by a status.
+No thread is occupied while a slow client receives a piece, and reading stops when the client has
+disconnected. The first piece is read before the head is sent, so that lost data results in an error
+status.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Sink(Protocol):
         """Sends the head of a response and the available part of its body."""
 
     async def send_more(self, body: bytes) -> None:
-        """Sends more of the body, once the client has taken most of what was sent before."""
+        """Sends more of the body, once the write buffer has drained."""
 
 
 async def send_pieces(
@@ -38,9 +39,9 @@ async def send_pieces(
         try:
             piece = await pool.run(next, pieces, b"")
         except AnabranchError as error:
-            refusal = exchange.request.refusal(error)
-            refusal.error = error
-            return refusal
+            error_response = exchange.request.refusal(error)
+            error_response.error = error
+            return error_response
         sink.send_first(exchange, response, piece)
         missing = response.length - len(piece)
         while piece and not exchange.is_cut_off:
