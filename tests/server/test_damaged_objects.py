@@ -122,7 +122,7 @@ def test_s3_reads_flipped_bytes_first(sea):
         assert sea.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
 
 
-def test_a_large_response_breaks_off_and_is_refused_when_repeated(sea):
+def test_a_large_response_is_aborted_and_its_retry_is_refused(sea):
     size = 5 << 20
     file = sea.put("large", b"y" * size)
     flip(file, size - 10)
@@ -152,7 +152,7 @@ def test_a_file_of_another_size_is_refused(sea, change):
     assert sea.s3_error("head_object", Key=f"main/{path}")[0] == 410
 
 
-def test_every_failure_is_a_line_with_its_request_and_cause(sea, eventually):
+def test_every_failure_is_logged_with_its_request_and_cause(sea, eventually):
     file = sea.put("logged", b"x" * 10)
     file.unlink()
     for method in ("GET", "HEAD"):
@@ -180,7 +180,7 @@ def test_every_failure_is_a_line_with_its_request_and_cause(sea, eventually):
     assert sea.failures()[-1] == line
 
 
-def test_checksums_that_are_claimed_are_not_held_against_the_bytes(sea):
+def test_checksums_declared_by_clients_are_not_verified(sea):
     backing = "/repositories/sea/branches/main/staging/backing"
     address = sea.api.get(backing, params={"path": "claimed"}).json()["physical_address"]
     file = Path(address.removeprefix("local://"))
@@ -215,7 +215,7 @@ def test_multipart_object_is_served_with_any_etag(sea):
     assert sea.s3_error("head_object", Key="main/parts")[0] == 410
 
 
-def test_a_copy_of_damaged_bytes_does_not_pass_for_good(sea):
+def test_a_copy_of_damaged_bytes_is_refused_when_read(sea):
     flip(sea.put("source", b"x" * 100))
     copied = sea.api.post(
         f"{OBJECTS}/copy", params={"dest_path": "of-damaged"}, json={"src_path": "source"}
@@ -224,7 +224,7 @@ def test_a_copy_of_damaged_bytes_does_not_pass_for_good(sea):
     assert sea.get("of-damaged").status_code == 410
 
 
-def test_it_can_be_turned_off(tmp_path):
+def test_verification_can_be_disabled(tmp_path):
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_CHECKED_UP_TO_BYTES": "0"}
     with running_server(tmp_path, env=env) as server:
         sea = sea_over(server)
@@ -237,7 +237,7 @@ def test_it_can_be_turned_off(tmp_path):
         sea.api.close()
 
 
-def test_damaged_metadata_is_no_missing_folder_for_s3(sea):
+def test_damaged_metadata_is_not_reported_as_a_missing_folder_by_s3(sea):
     body = {"name": "land", "storage_namespace": "local://land"}
     assert sea.api.post("/repositories", json=body).status_code == 201
     made = sea.api.post(

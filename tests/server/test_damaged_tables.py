@@ -1,4 +1,4 @@
-"""Damaged tables under a real server: an answer is right or an error that names the file."""
+"""Damaged tables under a real server: a response is right, or an error that names the file."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_commit_and_a_merge_are_right_or_change_nothing(case):
         assert found == wanted
 
 
-def test_other_repositories_are_as_they_were(damaged):
+def test_other_repositories_are_unaffected(damaged):
     call, built = damaged
     paths, _ = built["sound"]
     reply = call("GET", "/repositories/sound/refs/main/objects/ls?amount=1000")
@@ -226,7 +226,7 @@ def test_other_repositories_are_as_they_were(damaged):
     assert call.commit("sound", "main", "Sound").status == 201
 
 
-def test_a_table_that_is_put_back_is_read_again(tmp_path):
+def test_a_restored_table_is_read_again(tmp_path):
     with anabranch.open(tmp_path) as lake:
         paths, tables = build(lake, "restored", cutting_number())
     file = tmp_path / "block" / "restored" / "_lakefs" / tables["range"]
@@ -244,7 +244,7 @@ def test_a_table_that_is_put_back_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("left", [0, 100, 5000])
-def test_a_table_that_is_cut_short_in_use_is_met(tmp_path, left):
+def test_truncation_of_a_table_in_use_is_detected(tmp_path, left):
     """Readers of a mapped file that loses its pages are ended by the system, unless they see to
     it; then the whole server would be gone.
     """
@@ -267,7 +267,7 @@ def test_a_table_that_is_cut_short_in_use_is_met(tmp_path, left):
         assert [call("GET", stat).status for stat in stats] == [200] * len(paths)
 
 
-def test_damage_to_a_table_in_use_is_met(tmp_path):
+def test_damage_to_a_table_in_use_is_detected(tmp_path):
     with anabranch.open(tmp_path) as lake:
         paths, tables = build(lake, "used", cutting_number())
     file = tmp_path / "block" / "used" / "_lakefs" / tables["range"]

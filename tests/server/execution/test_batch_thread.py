@@ -34,7 +34,7 @@ async def ends_of(thread: BatchThread, *calls: tuple) -> list:
     return ends
 
 
-def test_calls_of_one_round_are_batched_and_finish_on_the_loop():
+def test_calls_of_one_loop_iteration_are_batched_and_complete_on_the_loop():
     groups = []
 
     def tenfold(items):
@@ -71,7 +71,7 @@ def test_beyond_the_limit_calls_are_refused_and_admitted_again_afterwards():
     asyncio.run(scenario())
 
 
-def test_closing_waits_for_what_was_handed_over():
+def test_closing_waits_for_submitted_calls():
     begun, release = threading.Event(), threading.Event()
     done: list[str] = []
 
@@ -94,5 +94,5 @@ def test_closing_waits_for_what_was_handed_over():
     asyncio.run(scenario())
 
 
-def test_one_that_was_never_used_is_closed_at_once():
+def test_closing_an_unused_thread_returns_immediately():
     BatchThread("test", max_calls=1).close()

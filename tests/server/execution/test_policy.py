@@ -1,4 +1,4 @@
-"""Where a request is executed: what its operation declares, as far as stores and body allow."""
+"""How a request is executed: as declared, if the stores and the body allow it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DECLARED = {
         (POOLED, WHOLE, None, [POOLED] * 4),
     ],
 )
-def test_the_declaration_holds_as_far_as_stores_and_body_allow(declared, body, length, executed):
+def test_the_declared_execution_is_limited_by_stores_and_body(declared, body, length, executed):
     assert [resolve(declared, body, length, stores) for stores in PLACES] == executed
 
 
@@ -52,7 +52,7 @@ def test_the_operations_of_both_gateways_declare_each_execution():
 
 
 @pytest.mark.parametrize("length", [0, 1, MAX_SMALL_BODY, LARGE, None])
-def test_what_waits_for_another_machine_is_never_on_the_event_loop_or_the_batch_thread(length):
+def test_network_calls_never_run_on_the_event_loop_or_the_batch_thread(length):
     for (declared, kind), stores in itertools.product(DECLARED, PLACES):
         executed = resolve(declared, kind, length, stores)
         assert executed is not INLINE or stores.local

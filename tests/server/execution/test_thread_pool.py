@@ -1,4 +1,4 @@
-"""Threads and the limit on what waits for them."""
+"""The thread pool and its limit on waiting calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.errors import Busy
 from anabranch.server.execution.thread_pool import ThreadPool
 
 
-def test_beyond_the_limit_calls_are_refused_and_let_in_again_afterwards():
+def test_beyond_the_limit_calls_are_refused_and_admitted_again_afterwards():
     release = threading.Event()
 
     async def scenario() -> None:
@@ -28,7 +28,7 @@ def test_beyond_the_limit_calls_are_refused_and_let_in_again_afterwards():
     asyncio.run(scenario())
 
 
-def test_what_a_call_raises_is_raised_and_frees_its_place():
+def test_an_exception_of_a_call_is_raised_and_frees_its_slot():
     async def scenario() -> None:
         workers = ThreadPool("test", threads=1, waiting=0)
         for _ in range(3):
@@ -51,7 +51,7 @@ def test_threads_are_started_as_they_are_needed_and_used_again():
     asyncio.run(scenario())
 
 
-def test_abandoned_call_does_not_affect_others():
+def test_a_cancelled_call_does_not_affect_others():
     begun, release = threading.Event(), threading.Event()
     done: list[str] = []
 
@@ -76,7 +76,7 @@ def test_abandoned_call_does_not_affect_others():
     asyncio.run(scenario())
 
 
-def test_the_end_of_an_iterator_cannot_pass_for_an_answer():
+def test_stop_iteration_is_raised_as_a_runtime_error():
     async def scenario() -> None:
         workers = ThreadPool("test", threads=1, waiting=1)
         with pytest.raises(RuntimeError, match="StopIteration"):
@@ -86,7 +86,7 @@ def test_the_end_of_an_iterator_cannot_pass_for_an_answer():
     asyncio.run(scenario())
 
 
-def test_closing_waits_for_what_runs_and_drops_what_waits():
+def test_closing_waits_for_running_calls_and_drops_waiting_ones():
     begun, release = threading.Event(), threading.Event()
     done: list[str] = []
 

@@ -29,7 +29,7 @@ def response(caplog, status, error):
         (501, NotSupported("Not Implemented"), logging.INFO),
     ],
 )
-def test_a_failure_of_ours_is_one_line(caplog, status, error, level):
+def test_a_server_side_failure_is_logged_in_one_line(caplog, status, error, level):
     (record,) = response(caplog, status, error)
     assert record.levelno == level
     assert record.getMessage() == f"GET /a {status} {error.kind}: {error} (id-1)"
@@ -37,7 +37,7 @@ def test_a_failure_of_ours_is_one_line(caplog, status, error, level):
     assert record.fields["request_id"] == "id-1"
 
 
-def test_what_is_no_failure_of_ours_is_no_line(caplog):
+def test_client_errors_are_not_logged_as_failures(caplog):
     assert response(caplog, 404, NotFound("there is none")) == []
     assert response(caplog, 410, Gone("being deleted", kind="repository_in_deletion")) == []
 

@@ -1,4 +1,4 @@
-"""What `/metrics` tells, read with Prometheus's own parser, against requests that were counted."""
+"""`/metrics`, parsed with Prometheus's own parser, compared with the requests that were sent."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_request_is_counted_once(tmp_path, workers):
     assert 0 < took < 60
 
 
-def test_what_is_under_way(tmp_path):
+def test_running_requests_are_counted(tmp_path):
     with running_server(tmp_path) as server, client(server) as api:
         assert api.post("/repositories", json=REPOSITORY).status_code == 201
         go_on = threading.Event()
@@ -106,7 +106,7 @@ def test_what_is_under_way(tmp_path):
             assert time.monotonic() < deadline
 
 
-def test_what_a_process_counted_outlives_it(tmp_path):
+def test_counts_of_exited_processes_are_kept(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         for _ in range(20):
             with client(server) as api:

@@ -1,4 +1,4 @@
-"""The names of requests."""
+"""Request ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from anabranch.server.observability.request_id import RequestIds
 
 
-def test_names_are_the_clients_or_ours_and_never_the_same():
+def test_ids_are_sent_by_the_client_or_unique():
     ids = RequestIds("p")
     assert ids.of({"x-request-id": "mine"}) == "mine"
     assert len({ids.of({}) for _ in range(100)}) == 100
@@ -15,5 +15,5 @@ def test_names_are_the_clients_or_ours_and_never_the_same():
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 129, "\xff", "a\tb"])
-def test_what_is_unfit_is_replaced(given):
+def test_invalid_ids_are_replaced(given):
     assert RequestIds("p").of({"x-request-id": given}) == "p-1"

@@ -87,7 +87,7 @@ def test_workers_share_a_socket_and_are_replaced_when_they_die(tmp_path, eventua
         assert page["pagination"]["results"] == 40
 
 
-def test_workers_end_with_the_process_that_started_them(tmp_path, eventually):
+def test_workers_exit_with_their_parent_process(tmp_path, eventually):
     with running_server(tmp_path, workers=2) as server:
         with client(server) as api:
             assert api.get("/config").status_code == 200
@@ -98,7 +98,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path, eventually):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_request_under_way_is_finished_before_a_server_stops(tmp_path, workers):
+def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
     with running_server(tmp_path, workers=workers) as server:
         with client(server) as api:
             api.post("/repositories", json=REPOSITORY)
@@ -122,7 +122,7 @@ def test_a_request_under_way_is_finished_before_a_server_stops(tmp_path, workers
         assert stat.json()["size_bytes"] == 200_000
 
 
-def test_everything_survives_a_kill(tmp_path):
+def test_acknowledged_writes_survive_a_kill(tmp_path):
     with running_server(tmp_path) as server:
         with client(server) as api:
             api.post("/repositories", json=REPOSITORY)
@@ -145,7 +145,7 @@ def failure(folder, **options) -> str:
     return str(caught.value)
 
 
-def test_an_address_that_is_taken(tmp_path):
+def test_an_address_in_use_is_refused(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = failure(tmp_path, listen=f"127.0.0.1:{port}")
@@ -153,7 +153,7 @@ def test_an_address_that_is_taken(tmp_path):
     assert "Traceback" not in said
 
 
-def test_settings_that_are_wrong(tmp_path):
+def test_invalid_settings_are_refused(tmp_path):
     said = failure(tmp_path, env={"ANABRANCH_BLOCKSTORE_LOCAL_PTH": "x"})
     assert "ANABRANCH_BLOCKSTORE_LOCAL_PATH" in said
     assert "Traceback" not in said
@@ -161,7 +161,7 @@ def test_settings_that_are_wrong(tmp_path):
     assert "cannot be shared by several workers" in said
 
 
-def test_a_folder_that_is_none(tmp_path):
+def test_a_data_folder_that_is_a_file_is_refused(tmp_path):
     file = tmp_path / "file"
     file.write_text("tea")
     said = failure(file)

@@ -21,7 +21,7 @@ def opened():
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ""])
 @pytest.mark.parametrize("count", [1, 3])
-def test_connections_find_a_socket(opened, host, count):
+def test_connections_are_accepted(opened, host, count):
     opened += listen(Address(host, 0), count)
     assert len(opened) == count
     assert len({each.getsockname()[1] for each in opened}) == 1
@@ -89,7 +89,7 @@ def test_a_socket_that_refuses_new_connections_keeps_those_that_wait(opened, hos
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", ""])
-def test_a_socket_with_the_same_address_takes_nothing_before_it_listens(opened, host):
+def test_a_bound_socket_accepts_no_connections_before_it_listens(opened, host):
     opened += listen(Address(host, 0), 2)
     port = opened[0].getsockname()[1]
     opened.append(bind_same(opened[0]))

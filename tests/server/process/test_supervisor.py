@@ -1,4 +1,4 @@
-"""Several processes of one server: asked to stop under load, killed while the database is away."""
+"""Worker processes: stopped under load, and killed during an outage of the database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ask(server, timeout=30):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_connection_that_was_accepted_is_answered_while_a_server_stops(tmp_path, workers):
+def test_accepted_connections_get_responses_while_a_server_stops(tmp_path, workers):
     with running_server(tmp_path, workers=workers) as server:
         outcomes: list[object] = []
         started = threading.Barrier(CLIENTS + 1)
@@ -63,13 +63,13 @@ def test_a_connection_that_was_accepted_is_answered_while_a_server_stops(tmp_pat
         assert len(outcomes) > before
 
 
-def test_a_server_that_is_asked_to_stop_twice_ends_in_order(tmp_path):
+def test_two_stop_signals_result_in_a_normal_exit(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         server.process.send_signal(signal.SIGTERM)
         assert server.stop() == 0
 
 
-def test_a_worker_killed_while_the_database_is_away_is_replaced_when_it_is_back(tmp_path):
+def test_a_worker_killed_during_a_database_outage_is_replaced_after_it(tmp_path):
     with (
         running_cluster() as cluster,
         running_server(tmp_path, workers=2, database=new_database(cluster)) as server,
@@ -99,7 +99,7 @@ def test_a_worker_killed_while_the_database_is_away_is_replaced_when_it_is_back(
 
 
 @pytest.mark.slow
-def test_a_server_without_any_worker_gives_up_and_says_so(tmp_path):
+def test_a_server_without_workers_exits_with_an_error(tmp_path):
     with (
         running_cluster() as cluster,
         running_server(tmp_path, workers=2, database=new_database(cluster)) as server,

@@ -1,4 +1,4 @@
-"""Block stores as settings ask for them."""
+"""Block stores that are opened from settings."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def opened(**values):
         ("azure", "https://a.blob.core.windows.net/b"),
     ],
 )
-def test_each_type_is_opened_without_asking_anybody(kind, namespace):
+def test_each_type_is_opened_without_network_requests(kind, namespace):
     store = opened(blockstore__type=kind)
     assert store.config.blockstore_type == kind
     assert store.accepts(namespace)
 
 
-def test_configuration_has_the_allowed_namespaces():
+def test_the_configuration_contains_the_namespace_prefix():
     store = opened(blockstore__type="s3", blockstore__default_namespace_prefix="s3://lake/")
     assert store.config.default_namespace_prefix == "s3://lake/"
 
 
 @pytest.mark.parametrize("wrong", ["minio:9000", "ftp://minio", "https://", "/minio"])
-def test_an_endpoint_that_is_no_url_is_refused(wrong):
+def test_an_invalid_endpoint_url_is_refused(wrong):
     with pytest.raises(Invalid, match=r"blockstore\.s3\.endpoint is .* no URL"):
         opened(blockstore__type="s3", blockstore__s3__endpoint=wrong)
 
@@ -63,7 +63,7 @@ def test_settings_reach_the_store(emulated_s3, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["s3", "gs", "azure"])
-def test_presigned_urls_are_set_for_each_type_by_itself(kind):
+def test_each_type_has_its_own_settings_for_presigned_urls(kind):
     values = {"type": kind, f"{kind}.pre_signed_expiry": 90, f"{kind}.disable_pre_signed": True}
     settings = build({f"blockstore.{name}": value for name, value in values.items()})
     assert presigned_seconds(settings.blockstore) == 90

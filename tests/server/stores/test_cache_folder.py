@@ -55,7 +55,7 @@ def tables(cache):
     return [path for path in cache.iterdir() if len(path.name) == 64]
 
 
-def test_a_folder_that_is_removed_is_made_again(call, cache, repository):
+def test_a_removed_folder_is_created_again(call, cache, repository):
     put(call, repository, "main", "a")
     assert call.commit(repository, "main", "one").status == 201
     for path in ("b", "c"):
@@ -85,7 +85,7 @@ def shortened(path):
 
 @pytest.mark.parametrize("damage", [emptied, flipped, shortened])
 @pytest.mark.parametrize("opened", [True, False], ids=["in use", "not in use"])
-def test_damaged_tables_are_fetched_anew(served, cache, repository, damage, opened):
+def test_damaged_tables_are_fetched_again(served, cache, repository, damage, opened):
     """Each request meets the damage by itself: all tables are damaged before each."""
     call = Caller(served[0])
     for branch in ("main", "side"):
@@ -141,7 +141,7 @@ def test_a_table_that_is_damaged_in_the_store_is_named(s3, tmp_path):
         assert address in reply.message
 
 
-def test_commits_go_on_while_the_disk_of_the_cache_is_full(s3, tmp_path):
+def test_commits_succeed_while_the_cache_disk_is_full(s3, tmp_path):
     """On a small file system, in a namespace of mounts of the server's own."""
     small = tmp_path / "small"
     small.mkdir()

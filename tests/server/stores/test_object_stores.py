@@ -1,4 +1,4 @@
-"""Servers on object stores: clients move bytes past them, and upload in parts."""
+"""Servers on object stores: direct transfers of clients, and multipart uploads."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_urls_are_the_stores_and_end_as_it_is_set(client, lake, repository):
     assert HTTP.get(item.physical_address).content == BODY
 
 
-def test_an_upload_in_parts(client, repository):
+def test_a_multipart_upload(client, repository):
     api = client.sdk_client.experimental_api
     parts = [b"a" * (5 * MIB), b"end"]
     upload = api.create_presign_multipart_upload(repository.id, "main", "big", parts=2)
@@ -175,7 +175,7 @@ def test_multipart_upload_through_the_s3_gateway(lake, repository):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_servers_that_are_killed_amid_an_upload_leave_it_to_the_next(kind, request, tmp_path):
+def test_an_upload_continues_on_another_server_after_a_kill(kind, request, tmp_path):
     settings, blocks, _, namespace = new_place(request, kind)
     bodies = [random.Random(n).randbytes(5 * MIB) for n in range(3)]
     place = {"Bucket": "mortal", "Key": "main/whole"}
@@ -225,7 +225,7 @@ class TestRedirection:
         )
         return get
 
-    def test_readers_are_redirected_to_the_store(self, get, lake):
+    def test_clients_that_request_it_are_redirected_to_the_store(self, get, lake):
         sent = get("main/a", Range="bytes=7-9")
         assert (sent.status_code, sent.content) == (307, b"")
         assert sent.headers["x-amz-meta-depth"] == "7"
@@ -238,12 +238,12 @@ class TestRedirection:
         part = HTTP.get(url, headers={"Range": "bytes=7-9"})
         assert (part.status_code, part.content) == (206, BODY[7:10])
 
-    def test_who_does_not_ask_is_not(self, get):
+    def test_other_clients_are_not_redirected(self, get):
         assert get("main/a", agent="Boto3/1.44").content == BODY
         part = get("main/a", agent="Boto3/1.44", Range="bytes=7-9")
         assert (part.status_code, part.content) == (206, BODY[7:10])
 
-    def test_what_is_not_read_or_read_otherwise_is_answered_here(self, get, repository):
+    def test_other_requests_are_not_redirected(self, get, repository):
         head = get("main/a", method="HEAD")
         assert (head.status_code, head.headers["content-length"]) == (200, str(len(BODY)))
         same = {"If-None-Match": f'"{hashlib.md5(BODY).hexdigest()}"'}

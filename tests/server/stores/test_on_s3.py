@@ -48,7 +48,7 @@ def gateway(server):
     return s3_client(server)
 
 
-def test_configuration_describes_the_store(ask):
+def test_the_configuration_names_the_store(ask):
     result = ask("GET", "/config").json()["storage_config"]
     assert result["blockstore_type"] == "s3"
     assert result["blockstore_namespace_ValidityRegex"] == "^s3://"
@@ -100,7 +100,7 @@ def test_written_objects_are_committed_merged_and_read(ask, gateway, s3, bucket,
     assert sum(address.startswith(tables) for address in stored) > 4
 
 
-def test_an_upload_in_parts_goes_to_the_store_in_parts(ask, gateway, s3, repository):
+def test_a_multipart_upload_is_a_multipart_upload_in_the_store(ask, gateway, s3, repository):
     parts = [random.Random(n).randbytes(size) for n, size in enumerate((5 * MIB, 6 * MIB, 17))]
     key = {"Bucket": repository, "Key": "main/parts"}
     upload = gateway.create_multipart_upload(**key)["UploadId"]
@@ -121,7 +121,7 @@ def test_an_upload_in_parts_goes_to_the_store_in_parts(ask, gateway, s3, reposit
     assert s3.blocks().stat(found["physical_address"]).size == sum(map(len, parts))
 
 
-def test_repositories_where_there_can_be_none(ask, bucket, repository):
+def test_creating_repositories_with_invalid_namespaces_is_refused(ask, bucket, repository):
     def create(namespace):
         body = {"name": "never-made", "storage_namespace": namespace}
         answer = ask("POST", "/repositories", json=body)
@@ -138,7 +138,7 @@ def test_repositories_where_there_can_be_none(ask, bucket, repository):
     assert message == "failed to match required regex ^s3://: invalid namespace"
 
 
-def test_throttling_of_the_store_is_reported_as_503(emulated_s3, tmp_path):
+def test_throttling_by_the_store_is_reported_as_503(emulated_s3, tmp_path):
     def slow_down(environ, start):
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start("503 Slow Down", [("Content-Type", "application/xml")])

@@ -1,4 +1,4 @@
-"""Servers on PostgreSQL: how they are set up, and what they say while the database is gone."""
+"""Servers on PostgreSQL: their setup, and their responses while the database is down."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def shared(folder):
     }
 
 
-def test_with_a_folder_there_is_nothing_to_migrate(tmp_path):
+def test_a_local_database_needs_no_migration(tmp_path):
     code, said = run("migrate", "--data", str(tmp_path))
     assert (code, said) == (0, "There is nothing to migrate: the database is of type local\n")
     assert list(tmp_path.iterdir()) == []
@@ -112,7 +112,9 @@ def url(mortal):
 
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_without_the_database_clients_get_503_with_retry_after(mortal, url, tmp_path, seconds):
+def test_while_the_database_is_down_requests_get_503_with_retry_after(
+    mortal, url, tmp_path, seconds
+):
     with running_server(tmp_path, database=url) as server:
         call = Caller(server)
         call.make_repository(REPOSITORY)
@@ -186,7 +188,7 @@ class Writer(threading.Thread):
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("deaths", [2, pytest.param(15, marks=pytest.mark.slow)])
-def test_a_database_that_is_killed_loses_and_doubles_nothing(mortal, url, tmp_path, deaths):
+def test_killing_the_database_neither_loses_nor_duplicates_writes(mortal, url, tmp_path, deaths):
     done = threading.Event()
     with (
         running_server(tmp_path, database=url) as one,

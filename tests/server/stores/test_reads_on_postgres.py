@@ -76,7 +76,7 @@ def test_whole_and_in_part(wire, reading, name):
         assert (status, body) == (206, BODIES[name][start : int(part.split("-")[1]) + 1])
 
 
-def test_one_after_another_on_a_connection(wire, reading):
+def test_sequential_requests_on_one_connection(wire, reading):
     for name in (*BODIES, "not-there", *reversed(BODIES)):
         wire.send(reading(name))
         status, _, body = wire.answer()
@@ -84,7 +84,7 @@ def test_one_after_another_on_a_connection(wire, reading):
         assert body == BODIES.get(name, body)
 
 
-def test_many_at_once_come_in_their_order(wire, reading):
+def test_pipelined_requests_get_responses_in_order(wire, reading):
     names = ["large", "small", "more", "none", "small", "large", "most"] * 3
     requests = [reading(name) for name in names]
     with ThreadPoolExecutor(1) as pool:
@@ -96,7 +96,7 @@ def test_many_at_once_come_in_their_order(wire, reading):
             sent.result()
 
 
-def test_clients_that_go_away_leave_nothing_open(postgres_server, s3, reading, eventually):
+def test_disconnected_clients_leave_no_open_connections(postgres_server, s3, reading, eventually):
     def opened():
         return len([*Path(f"/proc/{postgres_server.pid}/fd").iterdir()])
 
