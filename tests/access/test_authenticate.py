@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
-from anabranch.access.statements import ALLOW_ALL
 from anabranch.errors import Corrupt, Unauthenticated
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
@@ -46,7 +45,7 @@ def test_basic_bearer_and_cookie_authenticate(ready):
     ]
     for actor in actors:
         assert actor.username == actor.committer == "quickstart"
-        assert actor.statements == (ALLOW_ALL,)
+        assert actor.is_unlimited
 
 
 def test_schemes_are_written_in_any_case(ready):

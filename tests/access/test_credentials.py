@@ -7,9 +7,11 @@ import random
 import re
 
 import pytest
+from msgspec import structs
 
-from anabranch.access.credentials import KeyPair, check_key_pair, new_key_pair
-from anabranch.errors import Corrupt, Invalid
+from anabranch.access.credentials import MAX_PER_USER, KeyPair, check_key_pair, new_key_pair
+from anabranch.access.users import User, read_setup_user, write_setup_user
+from anabranch.errors import Corrupt, Invalid, NotFound
 from anabranch.model.secret import Secret
 from anabranch.records import lakefs_pb2 as records
 
@@ -31,7 +33,7 @@ def test_new_keys_look_like_those_of_lakefs():
 
 
 def test_the_record_is_the_one_of_lakefs(installation):
-    installation.credentials.create("quickstart", PAIR)
+    installation.setup.run("quickstart", PAIR)
     record = records.CredentialData.FromString(installation.store.get(*PLACE))
     assert record.access_key_id == PAIR.access_key_id
     assert record.user_id == b"quickstart"
@@ -43,10 +45,79 @@ def test_the_record_is_the_one_of_lakefs(installation):
     assert found.issued_date == installation.now
 
 
-def test_a_second_credential_is_refused(installation):
-    installation.credentials.create("quickstart")
+@pytest.mark.parametrize("username", ["root", "ada"])
+def test_a_user_has_several_credentials_and_each_is_deleted_alone(installation, username):
+    installation.setup.run("root", PAIR)
+    installation.users.create(User(username="ada", created_at=0))
+    pairs = [installation.credentials.create(username) for _ in range(3)]
+    for pair in pairs:
+        assert installation.credentials.find(pair.access_key_id) == pair
+        assert (
+            installation.credentials.get(username, pair.access_key_id).issued_date
+            == installation.now
+        )
+    listed = installation.credentials.page(username, "", "", 100).items
+    first = [PAIR.access_key_id] if username == "root" else []
+    expected = sorted(first + [pair.access_key_id for pair in pairs])
+    assert [key.access_key_id for key in listed] == expected
+    page = installation.credentials.page(username, "", expected[0], 1)
+    assert [key.access_key_id for key in page.items] == expected[1:2]
+    installation.credentials.delete(username, pairs[1].access_key_id)
+    assert installation.credentials.find(pairs[1].access_key_id) is None
+    assert installation.credentials.find(pairs[2].access_key_id) == pairs[2]
+    with pytest.raises(NotFound):
+        installation.credentials.delete(username, pairs[1].access_key_id)
+
+
+def test_keys_of_another_user_are_neither_shown_nor_deleted(installation):
+    installation.setup.run("root", PAIR)
+    installation.users.create(User(username="ada", created_at=0))
+    key = installation.credentials.create("ada").access_key_id
+    for username, access_key_id in (("ada", PAIR.access_key_id), ("root", key)):
+        for call in (installation.credentials.get, installation.credentials.delete):
+            with pytest.raises(NotFound):
+                call(username, access_key_id)
+    with pytest.raises(NotFound):
+        installation.credentials.create("nobody")
+    assert installation.credentials.find(key) is not None
+
+
+def test_too_many_credentials_and_taken_keys_are_refused(installation):
+    installation.setup.run("root", PAIR)
+    installation.users.create(User(username="ada", created_at=0))
+    with pytest.raises(Invalid, match="taken"):
+        installation.credentials.create("ada", PAIR)
+    for _ in range(MAX_PER_USER):
+        installation.credentials.create("ada")
     with pytest.raises(Invalid, match="exceeded number of allowed credentials"):
-        installation.credentials.create("quickstart")
+        installation.credentials.create("ada")
+
+
+def test_keys_of_lakefs_s_earlier_access_control_are_listed_and_deleted_but_do_not_work(
+    installation,
+):
+    installation.setup.run("root")
+    installation.users.create(User(username="ada", created_at=0))
+    key = installation.credentials.create("ada")
+    for name, _ in list(installation.store.scan("access")):
+        installation.store.spoil("access", name, None)
+    assert installation.credentials.find(key.access_key_id) is None
+    installation.setup.ensure_defaults()
+    assert installation.credentials.find(key.access_key_id) is None
+    (listed,) = installation.credentials.page("ada", "", "", 10).items
+    assert listed.access_key_id == key.access_key_id
+    installation.credentials.delete("ada", key.access_key_id)
+    assert installation.credentials.page("ada", "", "", 10).items == []
+
+
+def test_key_of_another_user_with_the_name_of_the_setup_user_does_not_work(installation):
+    installation.setup.run("root")
+    installation.users.create(User(username="ada", created_at=0))
+    key = installation.credentials.create("ada")
+    record = read_setup_user(installation.store)
+    write = write_setup_user(structs.replace(record, username="ada"))
+    installation.store.spoil(write.partition, write.key, write.value)
+    assert installation.credentials.find(key.access_key_id) is None
 
 
 @pytest.mark.parametrize("key", ["", "ab", "a/b", "x" * 129, "AKIA\nX", "AKIA X", "ключ", "\udcff"])
@@ -55,7 +126,7 @@ def test_invalid_access_key_id_is_not_looked_up(installation, key):
 
 
 def test_unreadable_record_is_named_in_the_error(installation):
-    installation.credentials.create("quickstart", PAIR)
+    installation.setup.run("quickstart", PAIR)
     installation.store.spoil(*PLACE, b"\xff\xff")
     with pytest.raises(Corrupt):
         installation.credentials.find(PAIR.access_key_id)

@@ -23,17 +23,19 @@ def lake(installation):
 
 
 def relations(lake):
+    """Returns the keys of all relations but those that setup stores."""
     return [
         key.decode()
         for prefix in (b"gUsers/", b"gPolicies/", b"uPolicies/")
         for key, _ in lake.store.scan("auth", prefix, prefix + b"\xff")
+        if key.split(b"/")[1] not in {b"Admins", b"SuperUsers", b"Developers", b"Viewers"}
     ]
 
 
 def test_created_group_is_read_back_and_listed(lake):
     assert lake.groups.get("g") == Group(id="g", created_at=5, description="a group")
-    assert [group.id for group in lake.groups.page("", "", 10).items] == ["g", "h-x"]
-    assert lake.groups.page("", "", 1).next_offset == "g"
+    assert [group.id for group in lake.groups.page("", "V", 10).items] == ["Viewers", "g", "h-x"]
+    assert lake.groups.page("", "Viewers", 1).next_offset == "g"
     assert lake.groups.find_many(["g", "none"])[1] is None
     with pytest.raises(AlreadyExists):
         lake.groups.create(Group(id="g", created_at=6))

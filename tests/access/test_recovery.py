@@ -32,7 +32,7 @@ def test_new_key_pair_replaces_the_old_one(installation):
     assert recovered.credential.username == "ada"
     assert works(installation, recovered.credential)
     assert installation.credentials.find(PAIR.access_key_id) is None
-    assert installation.users.all() == [user]
+    assert installation.users.page("", "", 100).items == [user]
     assert len(list(installation.store.scan("basicAuth"))) == 2
 
 
@@ -43,7 +43,7 @@ def test_an_administrator_who_was_deleted_is_created_again(installation):
     recovered = installation.recovery.run("grace")
     assert (recovered.user_created, recovered.replaced) == (True, 0)
     assert works(installation, recovered.credential)
-    assert [user.username for user in installation.users.all()] == ["grace"]
+    assert [user.username for user in installation.users.page("", "", 100).items] == ["grace"]
 
 
 def test_an_administrator_whose_record_is_damaged_is_created_again(installation):
@@ -114,7 +114,7 @@ def test_a_user_deleted_in_between_is_created(installation_over):
 def test_concurrent_recoveries_leave_one_key_pair(tmp_path, installation_over):
     store = SQLiteStore(tmp_path / "a.db")
     installation_over(store).setup.run("ada", PAIR)
-    houses = [installation_over(store) for _ in range(4)]
+    servers = [installation_over(store) for _ in range(4)]
     barrier = Barrier(4)
 
     def work(installation):
@@ -122,7 +122,7 @@ def test_concurrent_recoveries_leave_one_key_pair(tmp_path, installation_over):
         return installation.recovery.run().credential
 
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(work, houses))
+        made = list(pool.map(work, servers))
     fresh = installation_over(store)
     left = [one for one in made if fresh.credentials.find(one.access_key_id) is not None]
     assert len(left) == 1

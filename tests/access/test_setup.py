@@ -56,33 +56,35 @@ def test_bad_input_changes_nothing(installation, name, pair):
     with pytest.raises(Invalid):
         installation.setup.run(name, pair)
     assert not installation.setup.is_done()
-    assert installation.users.all() == []
+    assert installation.users.page("", "", 100).items == []
 
 
 def test_installation_settings_apply_once(installation):
     assert installation.setup.ensure("quickstart", QUICKSTART)
     assert not installation.setup.ensure("other", KeyPair("", Secret("")))
-    assert [user.username for user in installation.users.all()] == ["quickstart"]
+    assert [user.username for user in installation.users.page("", "", 100).items] == ["quickstart"]
 
 
 def test_one_of_many_concurrent_servers_sets_up(installation_over):
     for _ in range(20):
-        store, servers = MemoryStore(), 8
-        houses = [installation_over(store) for _ in range(servers)]
-        barrier = Barrier(servers)
+        store, count = MemoryStore(), 8
+        servers = [installation_over(store) for _ in range(count)]
+        barrier = Barrier(count)
 
-        def work(number, houses=houses, barrier=barrier):
+        def set_up(number, servers=servers, barrier=barrier):
             barrier.wait()
             try:
-                return houses[number].setup.run(f"admin-{number}")
+                return servers[number].setup.run(f"admin-{number}")
             except AlreadyExists:
                 return None
 
-        with ThreadPoolExecutor(servers) as pool:
-            made = [one for one in pool.map(work, range(servers)) if one is not None]
+        with ThreadPoolExecutor(count) as pool:
+            made = [one for one in pool.map(set_up, range(count)) if one is not None]
         assert len(made) == 1
-        assert [user.username for user in houses[0].users.all()] == [made[0].username]
-        assert houses[0].credentials.find(made[0].access_key_id) == made[0]
+        assert [user.username for user in servers[0].users.page("", "", 100).items] == [
+            made[0].username
+        ]
+        assert servers[0].credentials.find(made[0].access_key_id) == made[0]
         assert len(list(store.scan("basicAuth"))) == 2
 
 
@@ -94,9 +96,9 @@ from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.model.secret import Secret
 
 name, *databases = sys.argv[1:]
-houses = [Access(SQLiteStore(database), Secret("key")) for database in databases]
+installations = [Access(SQLiteStore(database), Secret("key")) for database in databases]
 print("ready", flush=True)
-for installation in houses:
+for installation in installations:
     sys.stdin.readline()
     try:
         credential = installation.setup.run(name)
@@ -123,14 +125,14 @@ def test_one_of_many_concurrent_processes_sets_up(tmp_path, installation_over):
         for server in servers:
             server.stdin.write("go\n")
             server.stdin.flush()
-        said = [server.stdout.readline().split() for server in servers]
-        made = [key for key, _ in said if key != "-"]
+        lines = [server.stdout.readline().split() for server in servers]
+        made = [key for key, _ in lines if key != "-"]
         assert len(made) == 1
-        assert len({installation for _, installation in said}) == 1
+        assert len({installation for _, installation in lines}) == 1
         store = SQLiteStore(database)
         keys = [key for key, _ in store.scan("basicAuth", end=b"users/")]
         assert keys == [f"uCredentials/superAdmin/credentials/{made[0]}".encode()]
-        assert len(installation_over(store).users.all()) == 1
+        assert len(installation_over(store).users.page("", "", 100).items) == 1
         store.close()
     for server in servers:
         server.communicate(timeout=60)
@@ -138,7 +140,7 @@ def test_one_of_many_concurrent_processes_sets_up(tmp_path, installation_over):
 
 
 class LateStore:
-    """A store in which another server sets up between our look and our write."""
+    """A store in which another server sets up between its read and its write."""
 
     def __init__(self, store):
         self._store = store
@@ -162,7 +164,9 @@ def test_concurrent_setup_raises_already_exists(installation_over):
         installation_over(late).setup.run("second")
     late.meanwhile = None
     assert not installation_over(late).setup.ensure("second", QUICKSTART)
-    assert [user.username for user in installation_over(store).users.all()] == ["first"]
+    assert [user.username for user in installation_over(store).users.page("", "", 100).items] == [
+        "first"
+    ]
 
 
 def test_the_installation_has_one_identifier(installation, installation_over):

@@ -12,11 +12,14 @@ import time
 import uuid
 from collections.abc import Callable
 
+from anabranch.access.actors import Actors
+from anabranch.access.administrators import require_administrator_after
 from anabranch.access.attachments import group_attachments, user_attachments
 from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credentials
 from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.group_acls import GroupACLs
 from anabranch.access.groups import Groups
 from anabranch.access.memberships import memberships
 from anabranch.access.policies import Policies
@@ -54,24 +57,31 @@ class Access:
         def new_id() -> str:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
-        self.users = Users(keyvalue)
-        self.changes = AccessChanges(keyvalue, self.changed)
+        self.changes = AccessChanges(keyvalue, require_administrator_after, self.changed)
+        self.users = Users(keyvalue, self.changes)
         self.policies = Policies(keyvalue, self.changes)
         self.groups = Groups(keyvalue, self.changes)
         self.memberships = memberships(keyvalue, self.changes, self.groups, self.users)
         self.group_attachments = group_attachments(
             keyvalue, self.changes, self.groups, self.policies
         )
+        self.group_acls = GroupACLs(keyvalue, self.changes, self.groups, self.policies)
         self.user_attachments = user_attachments(keyvalue, self.changes, self.users, self.policies)
-        self.effective_policies = EffectivePolicies(keyvalue, self.users, self.policies)
+        self.effective_policies = EffectivePolicies(keyvalue)
         self.credentials = Credentials(
-            keyvalue, SecretCipher(key, random_bytes), clock, random_bytes
+            keyvalue,
+            self.changes,
+            self.users,
+            SecretCipher(key, random_bytes),
+            clock,
+            random_bytes,
         )
         self.tokens = Tokens(key, clock, new_id, login_duration)
-        self.setup = Setup(keyvalue, self.credentials, clock, new_id)
-        self.recovery = Recovery(keyvalue, self.users, self.credentials, self.setup, clock)
+        self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
+        self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock)
         self.authenticator = Authenticator(
-            self.users,
+            self.changes,
+            Actors(keyvalue, self.users, self.effective_policies),
             self.credentials,
             self.tokens,
             clock=clock,
@@ -81,5 +91,5 @@ class Access:
         )
 
     def changed(self) -> None:
-        """Clears the caches of this server; must be called after each change of records."""
+        """Clears the caches of this server; called after each change of records."""
         self.authenticator.forget()

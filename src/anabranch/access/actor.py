@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterable
 
-from anabranch.access.statements import Statement
+from anabranch.access.conditions import NO_CONTEXT, RequestContext
+from anabranch.access.decision import CompiledStatements
+from anabranch.access.permissions import Permission
+from anabranch.access.statements import ALLOW_ALL, Statement
 
 __all__ = ["Actor"]
 
 
-class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """An authenticated user and the policy statements that apply to the user."""
+class Actor:
+    """An authenticated user and the policy statements that apply to the user.
 
-    username: str
-    email: str = ""
-    statements: tuple[Statement, ...] = ()
+    An actor is cached and serves many requests. `in_context` returns the same user for one request,
+    for conditions on its address and time.
+    """
+
+    __slots__ = ("context", "created_at", "email", "granted", "username")
+
+    def __init__(
+        self,
+        *,
+        username: str,
+        email: str = "",
+        created_at: int = 0,
+        statements: Iterable[Statement] = (),
+    ) -> None:
+        self.username = username
+        self.email = email
+        self.created_at = created_at
+        self.granted = CompiledStatements(statements, username)
+        self.context = NO_CONTEXT
+
+    @classmethod
+    def administrator(cls, username: str, email: str = "", created_at: int = 0) -> Actor:
+        """Returns a user who has all permissions."""
+        return cls(username=username, email=email, created_at=created_at, statements=(ALLOW_ALL,))
+
+    def may(self, permission: Permission) -> bool:
+        """Returns whether the user has a permission, or one that implies it."""
+        compiled = self.granted
+        if compiled.unlimited or compiled.allow(permission, self.context):
+            return True
+        image_permission = permission.image_permission
+        return image_permission is not None and compiled.allow(image_permission, self.context)
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether the user has all permissions, in any context."""
+        return self.granted.unlimited
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether permissions depend on the request."""
+        return self.granted.conditional
+
+    def in_context(self, source_ip: str, time: float) -> Actor:
+        """Returns the user as the actor of a request from an address, at a time in seconds since
+        1970.
+        """
+        if not self.granted.conditional:
+            return self
+        actor = Actor.__new__(Actor)
+        actor.username, actor.email, actor.created_at = self.username, self.email, self.created_at
+        actor.granted = self.granted
+        actor.context = RequestContext(
+            source_ip=source_ip or None, username=self.username, time=time
+        )
+        return actor
 
     @property
     def committer(self) -> str:

@@ -5,9 +5,9 @@ A request authenticates by `Authorization: Basic` (access key and secret), `Auth
 error; a request without credentials is anonymous.
 
 Results are cached for `lifetime` seconds under a keyed digest, so that the cache holds no header
-and a lookup compares no secret. **A revoked key or a removed user keeps working for up to
-`lifetime` seconds** in all servers but the one that made the change (which calls `forget`). New
-keys work at once, since failures are not cached.
+and a lookup compares no secret. Each change of access records clears the caches: at once in the
+server that made it, and within `poll_interval` seconds in all others, which read the version of the
+records when they authenticate a request. New keys work at once, since failures are not cached.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from anabranch.access.actor import Actor
+from anabranch.access.actors import Actors
+from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credential, Credentials
-from anabranch.access.statements import ALLOW_ALL
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.ttl_cache import TTLCache
-from anabranch.access.users import Users
-from anabranch.errors import Unauthenticated
+from anabranch.errors import AnabranchError, Unauthenticated
 
 __all__ = ["AuthCacheSettings", "Authenticator"]
 
@@ -35,10 +37,13 @@ _HEADER, _COOKIE = b"header", b"cookie"  # separate domains: a cached cookie is 
 
 
 class AuthCacheSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Most entries and lifetime in seconds of the caches; a lifetime of 0 disables them."""
+    """Most entries and lifetime in seconds of the caches; a lifetime of 0 disables them.
+    `poll_interval` is the time between two reads of the version of access records, in seconds.
+    """
 
     size: int = 1024
     lifetime: float = 20.0
+    poll_interval: float = 1.0
 
 
 class Authenticator:
@@ -46,7 +51,8 @@ class Authenticator:
 
     def __init__(
         self,
-        users: Users,
+        changes: AccessChanges,
+        actors: Actors,
         credentials: Credentials,
         tokens: Tokens,
         *,
@@ -55,13 +61,17 @@ class Authenticator:
         random_bytes: Callable[[int], bytes],
         cache_settings: AuthCacheSettings,
     ) -> None:
-        self._users = users
+        self._changes = changes
+        self._actors = actors
         self._credentials = credentials
         self._tokens = tokens
         self._clock = clock
         self._ticks = ticks
         self._random_bytes = random_bytes
         self._cache_settings = cache_settings
+        self._polling = threading.Lock()
+        self._next_poll = float("-inf")
+        self._version: bytes | None = None
         self.forget()
 
     def authenticate(self, authorization: str | None, session: str | None = None) -> Actor | None:
@@ -71,6 +81,7 @@ class Authenticator:
 
         A header of another scheme, such as AWS's signatures, is ignored.
         """
+        self._poll()
         if authorization is not None:
             digest = self._digest(authorization, _HEADER)
             actor = self._header_cache.get(digest)
@@ -96,11 +107,13 @@ class Authenticator:
         """Returns the credential of an access key, possibly cached, to verify signatures with its
         secret; None if there is none.
         """
+        self._poll()
         known = self._cached_credential(access_key_id)
         return None if known is None else known[0]
 
     def find_actor_by_key(self, access_key_id: str) -> Actor | None:
         """Returns the user of an access key, possibly cached; None if there is none."""
+        self._poll()
         holders = self._key_cache
         actor = holders.get(access_key_id)
         if actor is not None:
@@ -109,26 +122,43 @@ class Authenticator:
         if known is None:
             return None
         credential, deadline = known
-        actor = self.find_actor(credential.username)
-        if actor is not None:
-            holders.put(access_key_id, actor, deadline)
-        return actor
+        found = self._cached_actor(credential.username)
+        if found is None:
+            return None
+        holders.put(access_key_id, found[0], min(deadline, found[1]))
+        return found[0]
 
     def find_actor(self, username: str) -> Actor | None:
-        """Returns a user as an actor, None if there is none. All users are administrators."""
-        user = self._users.find(username)
-        if user is None:
-            return None
-        return Actor(username=user.username, email=user.email, statements=(ALLOW_ALL,))
+        """Returns a user as an actor, possibly cached; None if there is none."""
+        known = self._cached_actor(username)
+        return None if known is None else known[0]
 
     def forget(self) -> None:
         """Clears the caches; must be called after users or credentials change."""
         # New caches and a new digest key: a check in another thread stores into the old ones.
         size, ticks = self._cache_settings.size, self._ticks
+        self._actor_cache: TTLCache[str, Actor] = TTLCache(size, ticks)
         self._credential_cache: TTLCache[str, Credential] = TTLCache(size, ticks)
         self._key_cache: TTLCache[str, Actor] = TTLCache(size, ticks)
         self._header_cache: TTLCache[bytes, Actor] = TTLCache(size, ticks)
         self._pepper = self._random_bytes(32)
+
+    def _poll(self) -> None:
+        """Clears the caches if another server has changed access records. Reads the version at
+        most once per `poll_interval`; other threads go on with the caches meanwhile.
+        """
+        if self._ticks() < self._next_poll or not self._polling.acquire(blocking=False):
+            return
+        try:
+            # a store that cannot be read leaves the caches, whose entries expire
+            with suppress(AnabranchError):
+                version = self._changes.version()
+                if version != self._version:
+                    self._version = version
+                    self.forget()
+            self._next_poll = self._ticks() + self._cache_settings.poll_interval
+        finally:
+            self._polling.release()
 
     def _basic(self, encoded_pair: str, digest: bytes) -> Actor:
         access_key_id, secret = _decode_pair(encoded_pair)
@@ -138,16 +168,19 @@ class Authenticator:
 
     def _bearer(self, token: str, digest: bytes) -> Actor:
         verified = self._tokens.verify(token)
-        actor = self.find_actor(verified.username)
-        if actor is None:
+        found = self._cached_actor(verified.username)
+        # a token of a deleted user is no token of a later user of the same name
+        if found is None or verified.issued_at < found[0].created_at:
             raise _unauthenticated()
-        lifetime = min(self._cache_settings.lifetime, verified.expires_at - self._clock())
-        self._header_cache.put(digest, actor, self._ticks() + lifetime)
+        actor, deadline = found
+        remaining = verified.expires_at - self._clock()
+        self._header_cache.put(digest, actor, min(deadline, self._ticks() + remaining))
         return actor
 
     def _check(self, access_key_id: str, secret: str) -> tuple[Actor, float]:
-        """Returns the pair's actor and the deadline of its cache entry, in ticks: that of the
-        credential's entry, since a revoked key would otherwise work for twice the lifetime.
+        """Returns the pair's actor and the deadline of its cache entry, in ticks: the earlier one
+        of the credential's and the actor's entries, since a revoked key would otherwise work for
+        twice the lifetime.
         """
         known = self._cached_credential(access_key_id)
         expected = "" if known is None else known[0].secret.reveal()
@@ -155,10 +188,21 @@ class Authenticator:
         if known is None or not same:
             raise _unauthenticated()
         credential, deadline = known
-        actor = self.find_actor(credential.username)
-        if actor is None:
+        found = self._cached_actor(credential.username)
+        if found is None:
             raise _unauthenticated()
-        return actor, deadline
+        return found[0], min(deadline, found[1])
+
+    def _cached_actor(self, username: str) -> tuple[Actor, float] | None:
+        actors = self._actor_cache
+        known = actors.get_with_deadline(username)
+        if known is None:
+            actor = self._actors.find(username)
+            if actor is None:
+                return None
+            known = actor, self._ticks() + self._cache_settings.lifetime
+            actors.put(username, *known)
+        return known
 
     def _cached_credential(self, access_key_id: str) -> tuple[Credential, float] | None:
         pairs = self._credential_cache

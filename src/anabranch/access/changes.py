@@ -7,7 +7,7 @@ records at once. Other servers poll the version to invalidate their caches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from anabranch.access.layout import OWN_PARTITION, VERSION_KEY
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -16,10 +16,18 @@ __all__ = ["AccessChanges", "bump_version"]
 
 
 class AccessChanges:
-    """Applies changes to the records of access control. `on_change` is called after each."""
+    """Applies changes to the records of access control. `check` is called with the store and the
+    writes before each, and raises if they must not be made; `on_change` is called after each.
+    """
 
-    def __init__(self, store: KeyValueStore, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: KeyValueStore,
+        check: Callable[[KeyValueStore, Sequence[Write]], None],
+        on_change: Callable[[], None],
+    ) -> None:
         self._store = store
+        self._check = check
         self._on_change = on_change
 
     def version(self) -> bytes:
@@ -30,14 +38,15 @@ class AccessChanges:
         """Makes the writes that `plan` returns, atomically.
 
         Calls `plan` again if any record of access control changed since it began; it must read what
-        it depends on each time it is called. Whatever it raises is raised; nothing is written then,
-        nor if it returns no writes.
+        it depends on each time it is called. What it or the check raises is raised; nothing is
+        written then, nor if it returns no writes.
         """
         while True:
             current = self._store.get(OWN_PARTITION, VERSION_KEY)
             writes = list(plan())
             if not writes:
                 return
+            self._check(self._store, writes)
             bump, unchanged = bump_version(current)
             if self._store.apply([*writes, bump], [unchanged]):
                 self._on_change()

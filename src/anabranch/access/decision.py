@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anabranch.access.conditions import NO_CONTEXT, RequestContext
-from anabranch.access.permissions import AllBelow, Permission
+from anabranch.access.permissions import Action, AllBelow, Permission
 from anabranch.access.statements import Effect, Statement, allows, matches_action
 
 __all__ = ["CompiledStatements"]
@@ -73,10 +73,14 @@ class _Rules:
 class CompiledStatements:
     """The statements of one user. Thread-safe."""
 
-    __slots__ = ("_by_action", "_statements", "_username")
+    __slots__ = ("_by_action", "_statements", "_username", "conditional", "unlimited")
 
     def __init__(self, statements: Iterable[Statement], username: str) -> None:
         self._statements = tuple(statements)
+        self.conditional = any(statement.condition for statement in self._statements)
+        """Whether permissions depend on the request."""
+        self.unlimited = _allow_everything(self._statements)
+        """Whether every permission is granted, whatever the request is."""
         self._username = username
         self._by_action: dict[str, _Rules] = {}
 
@@ -97,6 +101,19 @@ class CompiledStatements:
         if len(self._by_action) < _MAX_ACTIONS:
             self._by_action[action] = rules
         return rules
+
+
+def _allow_everything(statements: tuple[Statement, ...]) -> bool:
+    if any(statement.effect is Effect.DENY for statement in statements):
+        return False
+    actions = {
+        action
+        for statement in statements
+        if "*" in statement.resources and not statement.condition
+        for action in statement.actions
+    }
+    services = {action.partition(":")[0] for action in Action}
+    return "*" in actions or all(f"{service}:*" in actions for service in services)
 
 
 def _literal(pattern: str) -> str | None:

@@ -7,12 +7,13 @@ from anabranch.access.layout import (
     PARTITION,
     group_policies_prefix,
     members_prefix,
+    policy_key,
     user_key,
     user_policies_prefix,
 )
-from anabranch.access.policies import Policies, Policy
+from anabranch.access.policies import Policy, decode_policy
 from anabranch.access.record_pages import scan_names
-from anabranch.access.users import Users
+from anabranch.access.users import read_setup_user
 from anabranch.keyvalue.contract import KeyValueStore
 
 __all__ = ["EffectivePolicies"]
@@ -21,10 +22,8 @@ __all__ = ["EffectivePolicies"]
 class EffectivePolicies:
     """Finds the policies that apply to users."""
 
-    def __init__(self, store: KeyValueStore, users: Users, policies: Policies) -> None:
+    def __init__(self, store: KeyValueStore) -> None:
         self._store = store
-        self._users = users
-        self._policies = policies
 
     def of(self, username: str) -> tuple[Policy, ...]:
         """Returns the user's own policies and those of the user's groups, without duplicates, in
@@ -32,15 +31,18 @@ class EffectivePolicies:
 
         Reads one record for each group of the installation, since memberships are stored by group.
         """
-        if self._users.find(username) is None and (
-            self._store.get(PARTITION, user_key(username)) is None
-        ):
+        if not self._exists(username):
             return ()
         names = set(scan_names(self._store, user_policies_prefix(username)))
         for group in self.groups_of(username):
             names.update(scan_names(self._store, group_policies_prefix(group)))
         ordered = sorted(names, key=str.encode)
-        return tuple(policy for policy in self._policies.find_many(ordered) if policy is not None)
+        values = self._store.get_many(PARTITION, [policy_key(name) for name in ordered])
+        return tuple(
+            decode_policy(name, value)
+            for name, value in zip(ordered, values, strict=True)
+            if value is not None
+        )
 
     def groups_of(self, username: str) -> list[str]:
         """Returns the names of the user's groups, in the order of their bytes."""
@@ -48,3 +50,9 @@ class EffectivePolicies:
         keys = [members_prefix(group) + username.encode() for group in groups]
         values = self._store.get_many(PARTITION, keys)
         return [group for group, value in zip(groups, values, strict=True) if value is not None]
+
+    def _exists(self, username: str) -> bool:
+        if self._store.get(PARTITION, user_key(username)) is not None:
+            return True
+        setup_user = read_setup_user(self._store)
+        return setup_user is not None and setup_user.username == username

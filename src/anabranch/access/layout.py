@@ -1,15 +1,21 @@
 """Keys of the records of access control.
 
-    auth    users/USER                            a user
-            groups/GROUP                          a group
-            policies/POLICY                       a policy
-            gUsers/GROUP/users/USER               a membership
-            gPolicies/GROUP/policies/POLICY       a policy attached to a group
-            uPolicies/USER/policies/POLICY        a policy attached to a user
-    access  version                               the number of changes, in decimal
+    basicAuth  users/superAdmin                            the user whom setup created
+               uCredentials/superAdmin/credentials/KEY     a key pair of that user
+    auth       users/USER                                  any other user
+               uCredentials/USER/credentials/KEY           a key pair of another user
+               groups/GROUP                                a group
+               policies/POLICY                             a policy
+               gUsers/GROUP/users/USER                     a membership
+               gPolicies/GROUP/policies/POLICY             a policy attached to a group
+               uPolicies/USER/policies/POLICY              a policy attached to a user
+    access     version                                     the number of changes, in decimal
+               defaults                                    set once the default groups are stored
+               keys/KEY                                    the name of the key's user
+               externalIds/ID                              the name of the user with that identity
 
-The keys of `auth` are lakeFS's; the partition `access` is our own. Names occur in keys as they are,
-so a name with a slash, which would make two relations share a key, is invalid.
+The keys of `basicAuth` and `auth` are lakeFS's; the partition `access` is our own. Names occur in
+keys as they are, so a name with a slash, which would make two relations share a key, is invalid.
 """
 
 from __future__ import annotations
@@ -17,24 +23,35 @@ from __future__ import annotations
 from anabranch.errors import Invalid
 
 __all__ = [
+    "DEFAULTS_KEY",
     "GROUPS",
     "OWN_PARTITION",
     "PARTITION",
     "POLICIES",
+    "SETUP_CREDENTIALS",
+    "SETUP_PARTITION",
+    "SETUP_USER_KEY",
     "USERS",
     "VERSION_KEY",
     "check_name",
+    "credentials_prefix",
+    "external_id_key",
     "group_key",
     "group_policies_prefix",
+    "key_owner_key",
     "members_prefix",
     "policy_key",
     "user_key",
     "user_policies_prefix",
 ]
 
+SETUP_PARTITION = "basicAuth"
+SETUP_USER_KEY = b"users/superAdmin"
+SETUP_CREDENTIALS = b"uCredentials/superAdmin/credentials/"
 PARTITION = "auth"
 OWN_PARTITION = "access"
 VERSION_KEY = b"version"
+DEFAULTS_KEY = b"defaults"
 USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
 
 _MAX_NAME_BYTES = 512
@@ -66,6 +83,21 @@ def check_name(name: str, noun: str) -> None:
 def user_key(username: str) -> bytes:
     """Returns the key of a user."""
     return USERS + username.encode()
+
+
+def credentials_prefix(username: str) -> bytes:
+    """Returns the prefix of the keys of a user's key pairs in PARTITION."""
+    return b"uCredentials/%b/credentials/" % username.encode()
+
+
+def key_owner_key(access_key_id: str) -> bytes:
+    """Returns the key, in OWN_PARTITION, of the name of an access key's user."""
+    return b"keys/" + access_key_id.encode()
+
+
+def external_id_key(external_id: str) -> bytes:
+    """Returns the key, in OWN_PARTITION, of the name of the user with an identity elsewhere."""
+    return b"externalIds/" + external_id.encode()
 
 
 def group_key(group: str) -> bytes:

@@ -12,7 +12,13 @@ __all__ = ["list_names", "scan_names"]
 
 
 def list_names(
-    store: KeyValueStore, key_prefix: bytes, prefix: str, after: str, amount: int
+    store: KeyValueStore,
+    key_prefix: bytes,
+    prefix: str,
+    after: str,
+    amount: int,
+    *,
+    partition: str = PARTITION,
 ) -> Page[tuple[str, bytes]]:
     """Returns the names and values of at most `amount` records below a prefix of keys: those whose
     names start with `prefix` and are greater than `after`.
@@ -23,7 +29,7 @@ def list_names(
         start = max(start, key_prefix + after.encode() + b"\0")
     rows = []
     if end is None or start < end:
-        rows = list(store.scan(PARTITION, start, end, limit=amount + 1))
+        rows = list(store.scan(partition, start, end, limit=amount + 1))
     items = [(key[len(key_prefix) :].decode(), value) for key, value in rows[:amount]]
     has_more = len(rows) > amount
     return Page(items, has_more=has_more, next_offset=items[-1][0] if has_more else "")

@@ -2,7 +2,7 @@
 
 It needs write access to the key-value store and therefore no credentials. The new key pair replaces
 all earlier ones in a single write, on condition that user and key pairs are unchanged since they
-were read.
+were read. If groups or policies no longer make that user an administrator, they are restored.
 """
 
 from __future__ import annotations
@@ -11,19 +11,26 @@ from collections.abc import Callable
 
 import msgspec
 
+from anabranch.access.administrators import is_administrator
 from anabranch.access.changes import bump_version
 from anabranch.access.credentials import Credential, Credentials
-from anabranch.access.layout import OWN_PARTITION, VERSION_KEY
-from anabranch.access.setup import Setup
-from anabranch.access.users import (
-    CREDENTIALS_PREFIX,
+from anabranch.access.defaults import ADMINS, administrator_writes, are_stored
+from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.layout import (
+    OWN_PARTITION,
     PARTITION,
-    USER_KEY,
-    User,
-    Users,
-    check_username,
-    write_user,
+    SETUP_CREDENTIALS,
+    SETUP_PARTITION,
+    SETUP_USER_KEY,
+    VERSION_KEY,
+    group_policies_prefix,
+    members_prefix,
+    user_key,
+    user_policies_prefix,
 )
+from anabranch.access.pending_store import PendingStore
+from anabranch.access.setup import Setup
+from anabranch.access.users import User, check_username, read_setup_user, write_setup_user
 from anabranch.errors import Conflict, Corrupt, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
@@ -49,13 +56,11 @@ class Recovery:
     def __init__(
         self,
         store: KeyValueStore,
-        users: Users,
         credentials: Credentials,
         setup: Setup,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
-        self._users = users
         self._credentials = credentials
         self._setup = setup
         self._clock = clock
@@ -78,7 +83,7 @@ class Recovery:
     def _try(self, username: str) -> Recovered | None:
         """Returns None if user or key pairs changed between reading and writing."""
         bump, unchanged = bump_version(self._store.get(OWN_PARTITION, VERSION_KEY))
-        record = self._store.get(PARTITION, USER_KEY)
+        record = self._store.get(SETUP_PARTITION, SETUP_USER_KEY)
         user = self._read_user()
         if user is None and record is None and not self._setup.is_done():
             raise NotFound(
@@ -93,23 +98,53 @@ class Recovery:
                 hint="Omit the name.",
             )
         name = user.username if user is not None else username or DEFAULT_USERNAME
-        end = upper_bound(CREDENTIALS_PREFIX)
-        earlier = list(self._store.scan(PARTITION, CREDENTIALS_PREFIX, end))
-        credential, add_credential = self._credentials.prepare(name)
-        writes = [*(Write(PARTITION, key, None) for key, _ in earlier), add_credential, bump]
+        end = upper_bound(SETUP_CREDENTIALS)
+        earlier = list(self._store.scan(SETUP_PARTITION, SETUP_CREDENTIALS, end))
+        if user is None and self._store.get(PARTITION, user_key(name)) is not None:
+            raise Conflict(
+                f"{name!r} is the name of another user",
+                kind="user_exists",
+                hint="Give the name of the new administrator: `anabranch auth recover NAME`.",
+            )
+        credential, add_credential = self._credentials.prepare_for_setup_user(name)
+        writes = [*(Write(SETUP_PARTITION, key, None) for key, _ in earlier), add_credential, bump]
         if user is None:
-            writes.append(write_user(User(username=name, created_at=int(self._clock()))))
+            writes.append(write_setup_user(User(username=name, created_at=int(self._clock()))))
+        if are_stored(self._store):
+            writes += self._restore_permissions(name, writes)
         expected = [
             unchanged,
-            Expect(PARTITION, USER_KEY, record),
-            *(Expect(PARTITION, key, value) for key, value in earlier),
+            Expect(SETUP_PARTITION, SETUP_USER_KEY, record),
+            *(Expect(SETUP_PARTITION, key, value) for key, value in earlier),
         ]
         if not self._store.apply(writes, expected):
             return None
         return Recovered(credential=credential, user_created=user is None, replaced=len(earlier))
 
+    def _restore_permissions(self, name: str, writes: list[Write]) -> list[Write]:
+        """Returns the writes that make the user an administrator, none if it is one already."""
+        if is_administrator(name, EffectivePolicies(PendingStore(self._store, writes)).of(name)):
+            return []
+        restored = administrator_writes(name, int(self._clock()))
+        pending = PendingStore(self._store, [*writes, *restored])
+        if is_administrator(name, EffectivePolicies(pending).of(name)):
+            return restored
+        # a policy denies; all that does not make an administrator is removed
+        kept = {write.key for write in restored}
+        places = [user_policies_prefix(name), group_policies_prefix(ADMINS)]
+        groups = EffectivePolicies(pending).groups_of(name)
+        keys = [
+            *(
+                key
+                for place in places
+                for key, _ in pending.scan(PARTITION, place, place + b"\xff")
+            ),
+            *(members_prefix(group) + name.encode() for group in groups),
+        ]
+        return restored + [Write(PARTITION, key, None) for key in keys if key not in kept]
+
     def _read_user(self) -> User | None:
         try:
-            return next(iter(self._users.all()), None)
+            return read_setup_user(self._store)
         except Corrupt:
             return None

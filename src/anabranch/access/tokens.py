@@ -60,10 +60,11 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 
 class VerifiedToken(msgspec.Struct, frozen=True):
-    """The claims of a valid token; `expires_at` in seconds since 1970."""
+    """The claims of a valid token; `expires_at` and `issued_at` in seconds since 1970."""
 
     username: str
     expires_at: float
+    issued_at: float
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +117,7 @@ class Tokens:
                 msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
                 claims = jwt.decode(token, self._key, algorithms=_ALGORITHMS).claims
                 if self._holds(claims):
-                    return VerifiedToken(claims["sub"], claims["exp"])
+                    return VerifiedToken(claims["sub"], claims["exp"], claims.get("iat", 0))
         raise Unauthenticated("error authenticating request")
 
     def _holds(self, claims: dict[str, Any]) -> bool:

@@ -1,82 +1,211 @@
-"""Users. There is one, the administrator, as in lakeFS 1.84 without an external authorization
-service; its record has a fixed key, whatever the user's name is.
+"""Users. Their records are lakeFS's (`UserData`).
+
+The user whom setup created has a record with a fixed key, whatever the name, as in lakeFS 1.84
+without an external authorization service; all other users have records of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import msgspec
 from google.protobuf.message import DecodeError
 
-from anabranch.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound
+from anabranch.access.changes import AccessChanges
+from anabranch.access.layout import (
+    GROUPS,
+    OWN_PARTITION,
+    PARTITION,
+    SETUP_CREDENTIALS,
+    SETUP_PARTITION,
+    SETUP_USER_KEY,
+    USERS,
+    check_name,
+    credentials_prefix,
+    external_id_key,
+    key_owner_key,
+    members_prefix,
+    user_key,
+    user_policies_prefix,
+)
+from anabranch.access.record_pages import list_names, scan_names
+from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.page import Page, upper_bound
 from anabranch.records import lakefs_pb2 as records
 
 __all__ = [
-    "CREDENTIALS_PREFIX",
-    "PARTITION",
-    "USER_KEY",
     "User",
     "Users",
     "check_username",
-    "expect_no_user",
-    "write_user",
+    "expect_no_setup_user",
+    "read_setup_user",
+    "write_setup_user",
 ]
 
-PARTITION = "basicAuth"
-USER_KEY = b"users/superAdmin"
-CREDENTIALS_PREFIX = b"uCredentials/superAdmin/credentials/"
+_NO_USER = "user not found"
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A user; `created_at` in seconds since 1970."""
+    """A user; `created_at` in seconds since 1970. `source` says where the user was created, and
+    `external_id` is the user's identity there; empty for users who were created here.
+    """
 
     username: str
     created_at: int
     email: str = ""
     friendly_name: str = ""
     source: str = "internal"
+    external_id: str = ""
 
 
 class Users:
     """The stored users."""
 
-    def __init__(self, store: KeyValueStore) -> None:
+    def __init__(self, store: KeyValueStore, changes: AccessChanges) -> None:
         self._store = store
-
-    def all(self) -> list[User]:
-        """Returns every user."""
-        value = self._store.get(PARTITION, USER_KEY)
-        return [] if value is None else [_decode(value)]
+        self._changes = changes
+        self._on_delete: list[Callable[[str], Iterable[Write]]] = []
 
     def find(self, username: str) -> User | None:
         """Returns the user of that name, or None."""
-        return next((user for user in self.all() if user.username == username), None)
+        return self.find_many([username])[0]
+
+    def find_many(self, usernames: list[str]) -> list[User | None]:
+        """Returns the users of these names, in their order, None for those that are missing."""
+        values = self._store.get_many(PARTITION, [user_key(username) for username in usernames])
+        setup_user = read_setup_user(self._store)
+        return [
+            setup_user
+            if setup_user is not None and setup_user.username == username
+            else _decode_named(username, value)
+            for username, value in zip(usernames, values, strict=True)
+        ]
 
     def get(self, username: str) -> User:
         """Returns the user of that name; raises NotFound."""
         user = self.find(username)
         if user is None:
-            raise NotFound("user not found", kind="user_not_found")
+            raise NotFound(_NO_USER, kind="user_not_found")
         return user
 
+    def find_by_external_id(self, external_id: str) -> User | None:
+        """Returns the user with an identity of another system, or None."""
+        name = self._store.get(OWN_PARTITION, external_id_key(external_id))
+        user = None if name is None else self.find(name.decode())
+        return None if user is None or user.external_id != external_id else user
+
+    def is_setup_user(self, username: str) -> bool:
+        """Returns whether setup created the user of that name."""
+        user = read_setup_user(self._store)
+        return user is not None and user.username == username
+
+    def page(self, prefix: str, after: str, amount: int) -> Page[User]:
+        """Returns at most `amount` users in the order of their names' bytes."""
+        rows = list_names(self._store, USERS, prefix, after, amount)
+        users = {name: _decode(value) for name, value in rows.items}
+        setup_user = read_setup_user(self._store)
+        if setup_user is not None:
+            name = setup_user.username
+            if name.startswith(prefix) and name.encode() > after.encode():
+                users[name] = setup_user
+        ordered = [users[name] for name in sorted(users, key=str.encode)]
+        items = ordered[:amount]
+        has_more = rows.has_more or len(ordered) > amount
+        return Page(
+            items,
+            has_more=has_more,
+            next_offset=items[-1].username if has_more and items else "",
+        )
+
     def create(self, user: User) -> None:
-        """Adds a user; raises AlreadyExists if there is a user of any name."""
+        """Adds a user. Raises Invalid for a bad name, and AlreadyExists for one in use, or if
+        another user has the same identity elsewhere.
+        """
         check_username(user.username)
-        if not self._store.apply([write_user(user)], [expect_no_user()]):
-            raise AlreadyExists("Already exists", kind="user_exists")
+
+        def plan() -> list[Write]:
+            if self.find(user.username) is not None:
+                raise AlreadyExists("Already exists", kind="user_exists")
+            return [
+                Write(PARTITION, user_key(user.username), _encode(user)),
+                *self._index_external_id(user),
+            ]
+
+        self._changes.apply(plan)
+
+    def replace(self, user: User) -> None:
+        """Replaces the record of a user of that name. Raises NotFound, and AlreadyExists if another
+        user has the same identity elsewhere.
+        """
+
+        def plan() -> list[Write]:
+            former = self.get(user.username)
+            writes = self._index_external_id(user)
+            if former.external_id and former.external_id != user.external_id:
+                writes.append(Write(OWN_PARTITION, external_id_key(former.external_id), None))
+            if self.is_setup_user(user.username):
+                return [write_setup_user(user), *writes]
+            return [Write(PARTITION, user_key(user.username), _encode(user)), *writes]
+
+        self._changes.apply(plan)
 
     def delete(self, username: str) -> None:
-        """Raises NotFound for a user who does not exist, and Conflict for the one who does:
-        without an administrator no login would be possible. Changes nothing.
+        """Removes a user with the user's key pairs, memberships and attachments, so that a later
+        user of the same name has none of them. Raises NotFound, and Conflict for the last
+        administrator.
         """
-        self.get(username)
-        raise Conflict(
-            "the only administrator cannot be deleted",
-            kind="last_administrator",
-            hint="`anabranch auth recover` on the server's machine replaces the key pair.",
-        )
+
+        def plan() -> list[Write]:
+            user = self.get(username)
+            removed = [(PARTITION, user_key(username))]
+            places = [(PARTITION, credentials_prefix(username))]
+            if self.is_setup_user(username):
+                removed.append((SETUP_PARTITION, SETUP_USER_KEY))
+                places.append((SETUP_PARTITION, SETUP_CREDENTIALS))
+            for partition, prefix in places:
+                for key, _ in self._store.scan(partition, prefix, upper_bound(prefix)):
+                    access_key_id = key[len(prefix) :].decode()
+                    removed += [(partition, key), (OWN_PARTITION, key_owner_key(access_key_id))]
+            removed += [(PARTITION, key) for key in self._relations(username)]
+            if user.external_id:
+                removed.append((OWN_PARTITION, external_id_key(user.external_id)))
+            writes = [Write(partition, key, None) for partition, key in removed]
+            for writes_for in self._on_delete:
+                writes += writes_for(username)
+            return writes
+
+        self._changes.apply(plan)
+
+    def on_delete(self, writes_for: Callable[[str], Iterable[Write]]) -> None:
+        """Adds a function that returns the writes which remove other records of a user; they are
+        made with the user's removal.
+        """
+        self._on_delete.append(writes_for)
+
+    def _relations(self, username: str) -> list[bytes]:
+        """Returns the keys of a user's memberships and attachments."""
+        groups = scan_names(self._store, GROUPS)
+        members = [members_prefix(group) + username.encode() for group in groups]
+        values = self._store.get_many(PARTITION, members)
+        memberships = [key for key, value in zip(members, values, strict=True) if value is not None]
+        policies = user_policies_prefix(username)
+        return memberships + [
+            policies + name.encode() for name in scan_names(self._store, policies)
+        ]
+
+    def _index_external_id(self, user: User) -> list[Write]:
+        if not user.external_id:
+            return []
+        other = self.find_by_external_id(user.external_id)
+        if other is not None and other.username != user.username:
+            raise AlreadyExists(
+                f"the identity {user.external_id!r} belongs to the user {other.username!r}",
+                kind="external_id_exists",
+            )
+        key = external_id_key(user.external_id)
+        return [Write(OWN_PARTITION, key, user.username.encode())]
 
 
 def check_username(username: str) -> None:
@@ -85,35 +214,55 @@ def check_username(username: str) -> None:
         raise Invalid("empty user display name", kind="invalid_username")
     if "%" in username:
         raise Invalid("User name cannot contain '%'", kind="invalid_username")
+    check_name(username, "user")
 
 
-def write_user(user: User) -> Write:
-    """Returns the write that adds a user."""
-    record = records.UserData(
+def read_setup_user(store: KeyValueStore) -> User | None:
+    """Returns the user whom setup created, None if there is none."""
+    value = store.get(SETUP_PARTITION, SETUP_USER_KEY)
+    return None if value is None else _decode(value)
+
+
+def write_setup_user(user: User) -> Write:
+    """Returns the write of the user whom setup creates."""
+    return Write(SETUP_PARTITION, SETUP_USER_KEY, _encode(user))
+
+
+def expect_no_setup_user() -> Expect:
+    """Returns the condition that setup has created no user."""
+    return Expect(SETUP_PARTITION, SETUP_USER_KEY, None)
+
+
+def _encode(user: User) -> bytes:
+    return records.UserData(
         created_at={"seconds": user.created_at},
         username=user.username,
         friendly_name=user.friendly_name,
         email=user.email,
         source=user.source,
-    )
-    return Write(PARTITION, USER_KEY, record.SerializeToString())
+        external_id=user.external_id,
+    ).SerializeToString()
 
 
-def expect_no_user() -> Expect:
-    """Returns the condition that there is no user."""
-    return Expect(PARTITION, USER_KEY, None)
+def _decode_named(username: str, value: bytes | None) -> User | None:
+    if value is None:
+        return None
+    user = _decode(value)
+    # a record under another name is damaged; it must not act for the user whom it names
+    return user if user.username == username else msgspec.structs.replace(user, username=username)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=4096)
 def _decode(value: bytes) -> User:
     try:
         record = records.UserData.FromString(value)
     except DecodeError:
-        raise Corrupt("the user's record cannot be read", path=USER_KEY.decode()) from None
+        raise Corrupt("the record of a user cannot be read", path="users/") from None
     return User(
         username=record.username,
         created_at=record.created_at.seconds,
         email=record.email,
         friendly_name=record.friendly_name,
         source=record.source,
+        external_id=record.external_id,
     )

@@ -12,6 +12,8 @@ from anabranch.rest.operations import (
     branches,
     commits,
     config,
+    credentials,
+    group_acls,
     groups,
     health,
     history_edits,
@@ -33,6 +35,7 @@ from anabranch.rest.operations import (
     transfers,
     unimplemented,
     uploads,
+    users,
 )
 from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
 from anabranch.rest.protocol.operation import Operation
@@ -47,7 +50,10 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *setup.OPERATIONS,
     *statistics.OPERATIONS,
     *auth.OPERATIONS,
+    *users.OPERATIONS,
+    *credentials.OPERATIONS,
     *groups.OPERATIONS,
+    *group_acls.OPERATIONS,
     *policies.OPERATIONS,
     *repositories.OPERATIONS,
     *branches.OPERATIONS,

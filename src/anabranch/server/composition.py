@@ -102,6 +102,7 @@ class Composition:
         if administrator.user_name:
             pair = KeyPair(administrator.access_key_id, administrator.secret_access_key)
             self.services.access.setup.ensure(administrator.user_name, pair)
+        self.services.access.setup.ensure_defaults()
         self.lake.start()
 
     def close(self) -> None:

@@ -1,77 +1,24 @@
-"""Users, their keys, and logging in. There is one user, as in lakeFS without an outside service
-for authorization.
-"""
+"""Logins, and the authenticated user."""
 
 from __future__ import annotations
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
-from anabranch.access.credentials import Credential
-from anabranch.access.permissions import Action
-from anabranch.access.users import User as ModelUser
-from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
-from anabranch.model.page import Page
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.operation import Access, Need, Operation
-from anabranch.rest.protocol.resources import on_anything, on_new_user, on_user
+from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.session import session_cookie
-from anabranch.rest.schemas.pagination import PageOf, Pagination, page_amount, to_pagination
+from anabranch.rest.schemas.users import User, to_user
 
-__all__ = [
-    "OPERATIONS",
-    "CredentialsWithSecret",
-    "OfUser",
-    "UserList",
-    "credentials_with_secret",
-    "to_user",
-]
-
-
-class User(msgspec.Struct, frozen=True):
-    """A user on the wire; `creation_date` in seconds since 1970."""
-
-    creation_date: int
-    id: str
-    email: str | UnsetType = UNSET
-    friendly_name: str | UnsetType = UNSET
-
-
-class UserList(msgspec.Struct, frozen=True):
-    """A page of users."""
-
-    pagination: Pagination
-    results: list[User]
+__all__ = ["OPERATIONS"]
 
 
 class CurrentUser(msgspec.Struct, frozen=True):
     """The authenticated user."""
 
     user: User
-
-
-class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
-    """A user to create."""
-
-    id: str
-
-
-class Credentials(msgspec.Struct, frozen=True):
-    """An access key; `creation_date` in seconds since 1970."""
-
-    access_key_id: str
-    creation_date: int
-
-
-class CredentialsWithSecret(msgspec.Struct, frozen=True):
-    """An access key with its secret; `creation_date` in seconds since 1970."""
-
-    access_key_id: str
-    creation_date: int
-    secret_access_key: str
 
 
 class LoginInformation(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,27 +39,6 @@ class AuthCapabilities(msgspec.Struct, frozen=True):
     """Capabilities of the administration pages."""
 
     invite_user: bool
-
-
-class OfUser(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of operations on a user."""
-
-    user_id: str = msgspec.field(name="userId")
-
-
-class OfAccessKey(OfUser, frozen=True, kw_only=True):
-    """Parameters of operations on an access key."""
-
-    access_key_id: str = msgspec.field(name="accessKeyId")
-
-
-def credentials_with_secret(credential: Credential) -> CredentialsWithSecret:
-    """Returns the schema of a new credential; its secret is shown only once."""
-    return CredentialsWithSecret(
-        access_key_id=credential.access_key_id,
-        creation_date=credential.issued_date,
-        secret_access_key=credential.secret.reveal(),
-    )
 
 
 def get_current_user(call: Call[None, None]) -> CurrentUser:
@@ -143,70 +69,6 @@ def get_auth_capabilities(_: Call[None, None]) -> AuthCapabilities:
 def oauth_callback(_: Call[None, None]) -> None:
     """Does nothing: there are no external logins."""
 
-
-def list_users(call: Call[PageOf, None]) -> UserList:
-    """Returns a page of users."""
-    params = call.params
-    amount = page_amount(params.amount)
-    users = sorted(
-        (
-            user
-            for user in call.services.access.users.all()
-            if user.username.startswith(params.prefix) and user.username > params.after
-        ),
-        key=lambda user: user.username.encode(),
-    )
-    page = Page(users[:amount], has_more=len(users) > amount)
-    return UserList(
-        pagination=to_pagination(page, max_per_page=0),
-        results=[to_user(user) for user in page.items],
-    )
-
-
-def create_user(call: Call[None, UserCreation]) -> User:
-    """Creates the user, if there is none."""
-    user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
-    call.services.access.users.create(user)
-    call.services.access.changed()
-    return to_user(user)
-
-
-def get_user(call: Call[OfUser, None]) -> User:
-    """Returns a user."""
-    return to_user(call.services.access.users.get(call.params.user_id))
-
-
-def delete_user(call: Call[OfUser, None]) -> None:
-    """Raises Conflict for the only user, NotFound for any other."""
-    call.services.access.users.delete(call.params.user_id)
-
-
-def create_credentials(call: Call[OfUser, None]) -> CredentialsWithSecret:
-    """Creates an access key, if the user has none."""
-    user = call.services.access.users.get(call.params.user_id)
-    return credentials_with_secret(call.services.access.credentials.create(user.username))
-
-
-def get_credentials(call: Call[OfAccessKey, None]) -> Credentials:
-    """Returns an access key without its secret."""
-    credential = call.services.access.credentials.find(call.params.access_key_id)
-    if credential is None or credential.username != call.params.user_id:
-        raise NotFound("credentials not found", kind="credentials_not_found")
-    return Credentials(access_key_id=credential.access_key_id, creation_date=credential.issued_date)
-
-
-def to_user(user: ModelUser) -> User:
-    """Returns the schema of a user."""
-    return User(
-        creation_date=user.created_at,
-        id=user.username,
-        email=user.email,
-        friendly_name=user.friendly_name,
-    )
-
-
-_USERS = "/auth/users"
-_USER = _USERS + "/{userId}"
 
 OPERATIONS = (
     Operation(
@@ -251,73 +113,5 @@ OPERATIONS = (
         response=AuthCapabilities,
         execution=Execution.INLINE,
         handler=get_auth_capabilities,
-    ),
-    Operation(
-        id="listUsers",
-        tag="auth",
-        method="GET",
-        path=_USERS,
-        summary="list users",
-        permission=(Need(Action.LIST_USERS, on_anything),),
-        params=PageOf,
-        response=UserList,
-        handler=list_users,
-    ),
-    Operation(
-        id="createUser",
-        tag="auth",
-        method="POST",
-        path=_USERS,
-        summary="create user",
-        permission=(Need(Action.CREATE_USER, on_new_user),),
-        body=UserCreation,
-        status=201,
-        response=User,
-        handler=create_user,
-    ),
-    Operation(
-        id="getUser",
-        tag="auth",
-        method="GET",
-        path=_USER,
-        summary="get user",
-        permission=(Need(Action.READ_USER, on_user),),
-        params=OfUser,
-        response=User,
-        handler=get_user,
-    ),
-    Operation(
-        id="deleteUser",
-        tag="auth",
-        method="DELETE",
-        path=_USER,
-        summary="delete user",
-        permission=(Need(Action.DELETE_USER, on_user),),
-        params=OfUser,
-        status=204,
-        handler=delete_user,
-    ),
-    Operation(
-        id="createCredentials",
-        tag="auth",
-        method="POST",
-        path=_USER + "/credentials",
-        summary="create credentials",
-        permission=(Need(Action.CREATE_CREDENTIALS, on_user),),
-        params=OfUser,
-        status=201,
-        response=CredentialsWithSecret,
-        handler=create_credentials,
-    ),
-    Operation(
-        id="getCredentials",
-        tag="auth",
-        method="GET",
-        path=_USER + "/credentials/{accessKeyId}",
-        summary="get credentials",
-        permission=(Need(Action.READ_CREDENTIALS, on_user),),
-        params=OfAccessKey,
-        response=Credentials,
-        handler=get_credentials,
     ),
 )

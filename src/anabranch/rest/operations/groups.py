@@ -7,12 +7,12 @@ import msgspec
 from anabranch.access.groups import Group as ModelGroup
 from anabranch.access.permissions import Action
 from anabranch.model.page import Page
-from anabranch.rest.operations.auth import UserList, to_user
 from anabranch.rest.operations.policies import PolicyList, to_policies
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_anything, on_group, on_new_group, on_user
 from anabranch.rest.schemas.pagination import PageOf, Pagination, page_amount, to_pagination
+from anabranch.rest.schemas.users import UserList, to_user
 
 __all__ = ["OPERATIONS"]
 
@@ -103,7 +103,7 @@ def list_group_members(call: Call[PageOfGroup, None]) -> UserList:
     names = access.memberships.page(
         params.group_id, params.prefix, params.after, page_amount(params.amount)
     )
-    users = [access.users.find(name) for name in names.items]
+    users = access.users.find_many(names.items)
     present = [to_user(user) for user in users if user is not None]
     return UserList(_pagination(names, len(present)), present)
 

@@ -11,9 +11,9 @@ from anabranch.access.credentials import KeyPair
 from anabranch.access.tokens import SESSION_COOKIE
 from anabranch.http.execution import Execution
 from anabranch.model.secret import Secret
-from anabranch.rest.operations.auth import CredentialsWithSecret, credentials_with_secret
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
+from anabranch.rest.schemas.credentials import CredentialsWithSecret, credentials_with_secret
 
 __all__ = ["OPERATIONS"]
 
@@ -43,9 +43,9 @@ class CommPrefsInput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LoginConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Configuration of the login page; mostly fixed, since there is no external login."""
+    """Configuration of the login page. `internal` shows the pages of users, groups and policies."""
 
-    access_control: str = msgspec.field(name="RBAC", default="none")
+    access_control: str = msgspec.field(name="RBAC", default="internal")
     login_cookie_names: list[str] = msgspec.field(default_factory=lambda: [SESSION_COOKIE])
     login_failed_message: str = "The credentials don't match."
     login_url: str = ""

@@ -22,12 +22,6 @@ from anabranch.rest.protocol.operation import Access, Method, Need, Operation
 __all__ = ["OPERATIONS"]
 
 _TABLE = """
-auth /auth/groups/{groupId} group
-    setGroupACL           POST   /acl                                  auth:AttachPolicy
-    getGroupACL           GET    /acl                                  auth:ReadGroup
-auth /auth/users/{userId} user
-    listUserCredentials   GET    /credentials                          auth:ListCredentials
-    deleteCredentials     DELETE /credentials/{accessKeyId}            auth:DeleteCredentials
 external /auth/external/principal anything
     externalPrincipalLogin POST  /login                                -
 external /auth/external/principals anything

@@ -1,0 +1,44 @@
+"""Actors: users with the statements of their effective policies."""
+
+from __future__ import annotations
+
+from anabranch.access.actor import Actor
+from anabranch.access.defaults import are_stored
+from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.users import Users
+from anabranch.keyvalue.contract import KeyValueStore
+
+__all__ = ["Actors"]
+
+
+class Actors:
+    """Finds actors by their names."""
+
+    def __init__(
+        self, store: KeyValueStore, users: Users, effective_policies: EffectivePolicies
+    ) -> None:
+        self._store = store
+        self._users = users
+        self._effective_policies = effective_policies
+
+    def find(self, username: str) -> Actor | None:
+        """Returns a user as an actor, None if there is none.
+
+        Where the default groups were never stored, the user whom setup created has all
+        permissions, as in lakeFS; see `Setup.ensure_defaults`.
+        """
+        user = self._users.find(username)
+        if user is None:
+            return None
+        if self._users.is_setup_user(username) and not are_stored(self._store):
+            return Actor.administrator(user.username, user.email, user.created_at)
+        return Actor(
+            username=user.username,
+            email=user.email,
+            created_at=user.created_at,
+            statements=[
+                statement
+                for policy in self._effective_policies.of(username)
+                for statement in policy.statements
+            ],
+        )

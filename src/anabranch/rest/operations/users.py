@@ -1,0 +1,104 @@
+"""Users."""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.access.permissions import Action
+from anabranch.access.users import User as ModelUser
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.resources import on_anything, on_new_user, on_user
+from anabranch.rest.schemas.pagination import PageOf, page_amount, to_pagination
+from anabranch.rest.schemas.users import User, UserList, to_user
+
+__all__ = ["OPERATIONS"]
+
+
+class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
+    """A user to create. There are no invitations by e-mail, so `invite_user` has no effect."""
+
+    id: str
+    invite_user: bool = False
+
+
+class OfUser(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of operations on a user."""
+
+    user_id: str = msgspec.field(name="userId")
+
+
+def list_users(call: Call[PageOf, None]) -> UserList:
+    """Returns a page of users."""
+    params = call.params
+    page = call.services.access.users.page(params.prefix, params.after, page_amount(params.amount))
+    return UserList(to_pagination(page, max_per_page=0), [to_user(user) for user in page.items])
+
+
+def create_user(call: Call[None, UserCreation]) -> User:
+    """Creates a user, who has no permissions and no access key yet."""
+    user = ModelUser(username=call.body.id, created_at=int(call.services.clock()))
+    call.services.access.users.create(user)
+    return to_user(user)
+
+
+def get_user(call: Call[OfUser, None]) -> User:
+    """Returns a user."""
+    return to_user(call.services.access.users.get(call.params.user_id))
+
+
+def delete_user(call: Call[OfUser, None]) -> None:
+    """Deletes a user with the user's access keys, memberships and attached policies."""
+    call.services.access.users.delete(call.params.user_id)
+
+
+_USERS = "/auth/users"
+_USER = _USERS + "/{userId}"
+
+OPERATIONS = (
+    Operation(
+        id="listUsers",
+        tag="auth",
+        method="GET",
+        path=_USERS,
+        summary="list users",
+        permission=(Need(Action.LIST_USERS, on_anything),),
+        params=PageOf,
+        response=UserList,
+        handler=list_users,
+    ),
+    Operation(
+        id="createUser",
+        tag="auth",
+        method="POST",
+        path=_USERS,
+        summary="create user",
+        permission=(Need(Action.CREATE_USER, on_new_user),),
+        body=UserCreation,
+        status=201,
+        response=User,
+        handler=create_user,
+    ),
+    Operation(
+        id="getUser",
+        tag="auth",
+        method="GET",
+        path=_USER,
+        summary="get user",
+        permission=(Need(Action.READ_USER, on_user),),
+        params=OfUser,
+        response=User,
+        handler=get_user,
+    ),
+    Operation(
+        id="deleteUser",
+        tag="auth",
+        method="DELETE",
+        path=_USER,
+        summary="delete user",
+        permission=(Need(Action.DELETE_USER, on_user),),
+        params=OfUser,
+        status=204,
+        handler=delete_user,
+    ),
+)
