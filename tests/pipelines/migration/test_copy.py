@@ -9,7 +9,7 @@ from support.services.recorded_lakefs import ACCESS_KEY_ID, ENCRYPT_KEY, SECRET_
 
 from anabranch import _kernel as kernel
 from anabranch.access.access import Access
-from anabranch.errors import Busy, Conflict
+from anabranch.errors import Busy, Conflict, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite.store import SQLiteStore
@@ -245,15 +245,14 @@ def test_administrator_of_the_target_is_kept(migrate, target):
     migration = migrate()
     assert "administrator of its own" in migration.report.access.omitted
     migration.run()
-    assert [user.username for user in access.users.all()] == ["owner"]
+    assert [user.username for user in access.users.page("", "", 100).items] == ["owner"]
     assert access.credentials.find(own.access_key_id) == own
     assert access.credentials.find(ACCESS_KEY_ID) is None
     assert len(list(target.scan("graveler"))) == 4
 
 
-def test_records_of_earlier_access_control_are_copied_unchanged(migrate, source, target):
-    pair = records.CredentialData.FromString(source.rows[CREDENTIAL])
-    pair.access_key_id, pair.user_id = "AKIAJSECOND", b"jane"
+def test_users_of_other_access_control_are_migrated(migrate, source, target):
+    keys = {"auth": "AKIAJEARLIER", "aclauth": "AKIAJSERVER"}
     rows = {
         b"users/jane": records.UserData(username="jane"),
         b"groups/Crew": records.GroupData(display_name="Crew"),
@@ -261,23 +260,48 @@ def test_records_of_earlier_access_control_are_copied_unchanged(migrate, source,
         b"gUsers/Crew/users/jane": records.SecondaryIndex(primary_key=b"users/jane"),
         b"uPolicies/jane/policies/All": records.SecondaryIndex(primary_key=b"policies/All"),
     }
-    encrypted = b"uCredentials/jane/credentials/AKIAJSECOND"
-    for partition in ("auth", "aclauth"):
+    for partition, access_key_id in keys.items():
         for key, message in rows.items():
             source.put(partition, key, message.SerializeToString())
-        source.put(partition, encrypted, pair.SerializeToString())
+        pair = records.CredentialData.FromString(source.rows[CREDENTIAL])
+        pair.access_key_id, pair.user_id = access_key_id, b"jane"
+        key = f"uCredentials/jane/credentials/{access_key_id}".encode()
+        source.put(partition, key, pair.SerializeToString())
     migration = migrate()
     access = migration.report.access
     assert (access.users, access.groups, access.policies, access.relations) == (2, 2, 2, 4)
-    assert (access.key_pairs, access.other_key_pairs) == (1, 2)
+    assert (access.key_pairs, access.user_key_pairs, access.unused_key_pairs) == (1, 1, 1)
     migration.run()
-    for partition in ("auth", "aclauth"):
-        for key, message in rows.items():
-            assert target.get(partition, key) == message.SerializeToString()
-        stored = records.CredentialData.FromString(target.get(partition, encrypted) or b"")
-        assert stored.user_id == b"jane"
-    assert [user.username for user in Access(target, TARGET_KEY).users.all()] == ["captain"]
+    for key, message in rows.items():
+        assert target.get("auth", key) == message.SerializeToString()
+    migrated = Access(target, TARGET_KEY)
+    migrated.setup.ensure_defaults()
+    assert [user.username for user in migrated.users.page("", "", 9).items] == ["captain", "jane"]
+    actor = migrated.authenticator.find_actor_by_key("AKIAJSERVER")
+    assert actor is not None
+    assert (actor.username, actor.is_unlimited) == ("jane", False)
+    assert migrated.authenticator.find_actor_by_key("AKIAJEARLIER") is None
+    with pytest.raises(NotFound):
+        migrated.credentials.get("jane", "AKIAJEARLIER")
     assert migrate().run().written == 0
+
+
+def test_migration_in_place_adds_the_users_of_the_reference_server(migrate, source):
+    pair = records.CredentialData.FromString(source.rows[CREDENTIAL])
+    pair.access_key_id, pair.user_id = "AKIAJSERVER", b"jane"
+    user = records.UserData(username="jane").SerializeToString()
+    source.put("aclauth", b"users/jane", user)
+    key = b"uCredentials/jane/credentials/AKIAJSERVER"
+    source.put("aclauth", key, pair.SerializeToString())
+    secret = Secret(ENCRYPT_KEY)
+    first = migrate(source.store, in_place=True, key=secret, secret="")
+    assert first.report.pending
+    assert first.run().written == 4  # user, key pair, its index, and a namespace
+    actor = Access(source.store, secret).authenticator.find_actor_by_key("AKIAJSERVER")
+    assert actor is not None
+    assert actor.username == "jane"
+    again = migrate(source.store, in_place=True, key=secret, secret="")
+    assert (again.report.pending, again.run().written) == (False, 0)
 
 
 def test_migration_in_place_only_changes_the_record_with_a_normalized_namespace(migrate, source):

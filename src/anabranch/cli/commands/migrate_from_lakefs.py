@@ -180,17 +180,17 @@ def _print_access(context: CommandContext, report: Report) -> None:
     numbers = [
         (access.users, "user"),
         (access.groups, "group"),
-        (access.other_key_pairs, "key pair"),
+        (access.user_key_pairs, "key pair"),
         (access.relations, "relation"),
     ]
     counts = [_amount(number, noun) for number, noun in numbers if number]
     if access.policies:
         counts.append(_amount(access.policies, "policy", "policies"))
     if counts:
-        out.line(f"  of lakeFS's earlier access control: {', '.join(counts)}")
-        out.line(
-            "    kept as they are; Anabranch has one administrator and does not use these records"
-        )
+        out.line(f"  access control: {', '.join(counts)}")
+    if access.unused_key_pairs:
+        pairs = _amount(access.unused_key_pairs, "key pair")
+        out.line(f"    does not come over: {pairs} that lakeFS no longer accepts")
 
 
 def _amount(number: int, noun: str, plural: Any = None) -> str:

@@ -7,8 +7,10 @@
     aclauth    as auth                                       of its reference server
 
 The administrator is migrated with the key pairs, whose secrets are re-encrypted with the key of the
-target. The records of users, groups and policies are copied unchanged: Anabranch has one
-administrator and does not read them.
+target. So are the users, groups, policies and key pairs of the reference server, which become those
+of Anabranch. Of lakeFS's earlier access control, users, groups and policies are migrated, but not
+the key pairs: lakeFS has not accepted them since, so accepting them would return access to people
+who may have left long ago.
 """
 
 from __future__ import annotations
@@ -16,8 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from anabranch.access.layout import (
+    OWN_PARTITION,
+    PARTITION,
+    SETUP_CREDENTIALS,
+    SETUP_PARTITION,
+    SETUP_USER_KEY,
+    key_owner_key,
+)
 from anabranch.access.secret_encryption import SecretCipher
-from anabranch.access.users import CREDENTIALS_PREFIX, PARTITION, USER_KEY
 from anabranch.errors import Corrupt, Invalid
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.secret import Secret
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AccessRecords", "KeyPairRecord"]
 
-AUTH, ACL = "auth", "aclauth"
+ACL = "aclauth"
 _SETUP = b"installation_metadata/setup_timestamp"
 _RELATIONS = (b"gUsers/", b"gPolicies/", b"uPolicies/")
 
@@ -61,9 +70,9 @@ class AccessRecords:
         self._report = report
         self._administrator: bytes | None = None
         self._set_up_at: bytes | None = None
-        self._verbatim: list[Write] = []
+        self._verbatim: dict[bytes, Write] = {}
         self._key_pairs: list[KeyPairRecord] = []
-        self.partitions = frozenset({PARTITION, AUTH, ACL})
+        self.partitions = frozenset({SETUP_PARTITION, PARTITION, ACL})
 
     def read(self) -> None:
         """Reads all records, and adds those that are unreadable to the report."""
@@ -76,7 +85,7 @@ class AccessRecords:
                 for prefix in _RELATIONS
             },
         }
-        for partition in (PARTITION, AUTH, ACL):
+        for partition in (SETUP_PARTITION, PARTITION, ACL):
             for key, value in self._source.scan(partition):
                 prefix = next((name for name in checks if key.startswith(name)), b"")
                 try:
@@ -85,7 +94,7 @@ class AccessRecords:
                         self._count(partition, key, value, prefix)
                     elif key.startswith(b"uCredentials/"):
                         self._add_key_pair(partition, key, value)
-                    elif (partition, key) == (AUTH, _SETUP):
+                    elif (partition, key) == (PARTITION, _SETUP):
                         self._set_up_at = value
                 except Corrupt as error:
                     self._report.add_unreadable(partition, key, error.message)
@@ -141,7 +150,7 @@ class AccessRecords:
     def is_pending(self, target: KeyValueStore) -> bool:
         """Returns whether records to migrate are missing in the target."""
         records = [(write.partition, write.key) for write in self._unchanged(target)]
-        records += [(pair.partition, pair.key) for pair in self._to_encrypt(target)]
+        records += [_place(pair) for pair in self._to_encrypt(target)]
         return any(target.get(partition, key) is None for partition, key in records)
 
     def writes(
@@ -158,37 +167,42 @@ class AccessRecords:
             message = records.CredentialData()
             message.CopyFrom(pair.message)
             message.secret_access_key_encrypted_bytes = cipher.encrypt(pair.secret)
-            writes.append(Write(pair.partition, pair.key, message.SerializeToString()))
+            writes.append(Write(*_place(pair), message.SerializeToString()))
+            if pair.partition == ACL:
+                owner = key_owner_key(message.access_key_id)
+                writes.append(Write(OWN_PARTITION, owner, message.user_id))
         missing = [w for w in writes if target.get(w.partition, w.key) is None]
         return missing, [Expect(partition, key, None) for partition, key, _ in missing]
 
     def _unchanged(self, target: KeyValueStore) -> list[Write]:
         """Returns the writes of all records that are copied unchanged."""
-        writes = list(self._verbatim)
+        writes = list(self._verbatim.values())
         if not self._report.access.omitted and not _is_set_up(target):
             if self._administrator is not None:
-                writes.append(Write(PARTITION, USER_KEY, self._administrator))
+                writes.append(Write(SETUP_PARTITION, SETUP_USER_KEY, self._administrator))
             if self._set_up_at is not None:
-                writes.append(Write(AUTH, _SETUP, self._set_up_at))
+                writes.append(Write(PARTITION, _SETUP, self._set_up_at))
         return writes
 
     def _to_encrypt(self, target: KeyValueStore) -> list[KeyPairRecord]:
         """Returns the key pairs to migrate."""
-        with_administrator = not self._report.access.omitted and not _is_set_up(target)
+        migrated = {ACL}
+        if not self._report.access.omitted and not _is_set_up(target):
+            migrated.add(SETUP_PARTITION)
         return [
             pair
             for pair in self._key_pairs
-            if pair.secret is not None and (with_administrator or pair.partition != PARTITION)
+            if pair.secret is not None and pair.partition in migrated
         ]
 
     def _count(self, partition: str, key: bytes, value: bytes, prefix: bytes) -> None:
         access = self._report.access
-        if partition == PARTITION:
-            if key == USER_KEY:
+        if partition == SETUP_PARTITION:
+            if key == SETUP_USER_KEY:
                 self._administrator = value
                 access.administrator = records.UserData.FromString(value).username
             return
-        self._verbatim.append(Write(partition, key, value))
+        self._verbatim[key] = Write(PARTITION, key, value)  # the reference server's is newer
         if prefix in _RELATIONS:
             access.relations += 1
         else:
@@ -200,24 +214,26 @@ class AccessRecords:
         if not key.endswith(b"/" + message.access_key_id.encode()):
             raise Corrupt("the name in the record differs from its key")
         self._key_pairs.append(KeyPairRecord(partition, key, message))
-        if partition == PARTITION and key.startswith(CREDENTIALS_PREFIX):
+        if partition == SETUP_PARTITION and key.startswith(SETUP_CREDENTIALS):
             self._report.access.key_pairs += 1
+        elif partition == ACL:
+            self._report.access.user_key_pairs += 1
         else:
-            self._report.access.other_key_pairs += 1
+            self._report.access.unused_key_pairs += 1
 
     def _all_decrypted(self) -> bool:
         return all(pair.secret is not None for pair in self._own_key_pairs())
 
     def _own_key_pairs(self) -> Iterator[KeyPairRecord]:
-        return (pair for pair in self._key_pairs if pair.partition == PARTITION)
+        return (pair for pair in self._key_pairs if pair.partition == SETUP_PARTITION)
 
     def _is_migrated(self, target: KeyValueStore, target_key: Secret | None) -> bool:
         """Returns whether the target already has the administrator with these key pairs."""
-        if target_key is None or target.get(PARTITION, USER_KEY) != self._administrator:
+        if target_key is None or target.get(SETUP_PARTITION, SETUP_USER_KEY) != self._administrator:
             return False
         cipher = SecretCipher(target_key, _no_random_bytes)
         for pair in self._own_key_pairs():
-            stored = target.get(PARTITION, pair.key)
+            stored = target.get(SETUP_PARTITION, pair.key)
             if stored is None:
                 return False
             try:
@@ -229,8 +245,16 @@ class AccessRecords:
         return True
 
 
+def _place(pair: KeyPairRecord) -> tuple[str, bytes]:
+    """Returns the partition and the key of a key pair in the target."""
+    return (PARTITION if pair.partition == ACL else pair.partition), pair.key
+
+
 def _is_set_up(target: KeyValueStore) -> bool:
-    return target.get(PARTITION, USER_KEY) is not None or target.get(AUTH, _SETUP) is not None
+    return (
+        target.get(SETUP_PARTITION, SETUP_USER_KEY) is not None
+        or target.get(PARTITION, _SETUP) is not None
+    )
 
 
 def _no_random_bytes(_count: int) -> bytes:

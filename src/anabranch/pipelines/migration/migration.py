@@ -8,7 +8,7 @@ Anabranch normalizes; lakeFS can still read them.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from anabranch.errors import Busy, Conflict, Corrupt, Invalid
@@ -152,7 +152,9 @@ class Migration:
 
     def _is_pending(self) -> bool:
         if self._to.in_place:
-            return any(repository.normalized for repository in self.report.repositories)
+            if any(repository.normalized for repository in self.report.repositories):
+                return True
+            return self._survey.access.is_pending(self._to.keyvalue)
         if any(repository.target == "absent" for repository in self.report.repositories):
             return True
         return self._survey.access.is_pending(self._to.keyvalue)
@@ -166,12 +168,14 @@ class Migration:
             self.report.warn(
                 "lakeFS has no administrator; create one with `anabranch auth recover`"
             )
-        if not (report.key_pairs or report.other_key_pairs):
+        if not (report.key_pairs or report.user_key_pairs):
             return
         if self._to.key is None or not access.can_decrypt(self._to.key):
             report.omitted = (
                 "the settings' auth.encrypt.secret_key is not lakeFS's, so no user could log in"
             )
+        else:
+            access.decrypt(self._to.key)
 
     def _target(self, surveyed: SurveyedRepository) -> Target:
         if self._to.in_place:
@@ -193,22 +197,23 @@ class Migration:
                     hint="Stop lakeFS and run the command again.",
                 )
             self.report.written += 1
+        self._copy_access(self._to.keyvalue.apply)
 
     def _copy(self) -> None:
         for surveyed in self._survey.repositories:
             if surveyed.report.target == "absent":
                 self._copier.copy(surveyed, stored_record(surveyed, self._storage))
-        self._copy_access()
+        self._copy_access(self._fence.apply)
         self._fence.end()
 
-    def _copy_access(self) -> None:
+    def _copy_access(self, apply: Callable[[list[Write], list[Expect]], bool]) -> None:
         if self._to.key is None:
             return
         access = self._survey.access
         writes, conditions = access.writes(self._to.keyvalue, self._to.key, secrets.token_bytes)
         if not writes:
             return
-        if not self._fence.apply(writes, conditions):
+        if not apply(writes, conditions):
             raise Busy(
                 "the target's users were changed during the migration",
                 hint="Run the command again.",

@@ -75,9 +75,10 @@ class RepositoryReport(msgspec.Struct, kw_only=True):
 
 class AccessReport(msgspec.Struct, kw_only=True):
     """Records of access control. `administrator` is the name of the administrator, empty without
-    one, and `key_pairs` the number of their key pairs; the other numbers count records of lakeFS's
-    earlier access control. `omitted` is the reason if the administrator is not migrated, else
-    empty.
+    one, and `key_pairs` the number of their key pairs. The other numbers count records of other
+    users: `user_key_pairs` are those that lakeFS's reference server for access control accepts,
+    `unused_key_pairs` those of lakeFS's earlier access control, which do not come over. `omitted`
+    is the reason if the administrator is not migrated, else empty.
     """
 
     administrator: str = ""
@@ -85,7 +86,8 @@ class AccessReport(msgspec.Struct, kw_only=True):
     users: int = 0
     groups: int = 0
     policies: int = 0
-    other_key_pairs: int = 0
+    user_key_pairs: int = 0
+    unused_key_pairs: int = 0
     relations: int = 0
     omitted: str = ""
 
