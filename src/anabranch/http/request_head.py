@@ -9,8 +9,9 @@ __all__ = ["RequestHead"]
 
 
 class RequestHead(NamedTuple):
-    """What was asked. `path` is decoded, `raw_path` and `query` stand as they were sent; headers
-    are as `join_headers` makes them. `client` is where the request came from.
+    """Method, target and headers of a request. `path` is decoded, `raw_path` and `query` are as
+    they were sent; headers are as `join_headers` makes them. `client` is the address of the client,
+    as a trusted proxy reports it; empty if it reports none.
     """
 
     method: str

@@ -90,7 +90,12 @@ class RestRequest:
         self.execution = handler.operation.execution
         self.body = handler.body_kind
         self._request = Request(
-            segments, head.query, head.headers, id=request_id, secure=head.scheme == "https"
+            segments,
+            head.query,
+            head.headers,
+            id=request_id,
+            secure=head.scheme == "https",
+            client=head.client,
         )
 
     def respond_early(self) -> Response | None:

@@ -90,27 +90,33 @@ class S3Gateway:
         request = Request(
             method=head.method, path=head.raw_path, query=head.query, headers=head.headers
         )
-        return S3Request(self, request, request_id)
+        return S3Request(self, request, request_id, head.client)
 
-    def admit(self, request: Request, carried: Request, choice: Choice) -> Call:
-        """Returns the call of the operation that a request asks for, once the caller is known and
-        may; `carried` is the request with the headers of its URL. Nothing of the body is needed
-        for it. Raises what refuses it.
+    def admit(self, request: Request, carried: Request, choice: Choice, client: str) -> Call:
+        """Returns the call of the operation that a request asks for, once it is authenticated and
+        authorized, before any of the body is read. `carried` is the request with the headers of its
+        URL, `client` the address of the client. Raises the error that refuses it.
         """
         actor, verified = self.authenticate(request)
+        if actor.is_conditional:
+            actor = actor.in_context(client, self._services.clock())
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
             authorize(actor, required_permissions(permission, call))
         return call
 
-    def admit_form(self, carried: Request, choice: Choice, content: Iterable[bytes]) -> Call:
-        """Returns the call that a form makes, once who signed its policy is known and may, and the
-        policy allows it; the body has been read up to the file then. Raises what refuses it.
+    def admit_form(
+        self, carried: Request, choice: Choice, content: Iterable[bytes], client: str
+    ) -> Call:
+        """Returns the call that a form makes, once the signer of its policy is authorized, and the
+        policy allows it; the body has been read up to the file then. Raises the error that refuses
+        it.
         """
         form = read_form(carried.headers.get("content-type", ""), content)
         fields, bucket = form.fields, choice.address.bucket
         actor = self._holder(self._verifier.verify_policy(fields))
+        actor = actor.in_context(client, self._services.clock())
         sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
         if "key" not in fields:
             raise S3Error(
@@ -169,6 +175,7 @@ class S3Request:
     __slots__ = (
         "_call",
         "_carried",
+        "_client",
         "_cors",
         "_gateway",
         "_preflight",
@@ -186,8 +193,9 @@ class S3Request:
     service: Literal["gateway"] = "gateway"
     max_body_bytes = MAX_DOCUMENT_BYTES + _FRAMING
 
-    def __init__(self, gateway: S3Gateway, request: Request, request_id: str) -> None:
+    def __init__(self, gateway: S3Gateway, request: Request, request_id: str, client: str) -> None:
         self._gateway = gateway
+        self._client = client
         self._request_id = request_id
         self.request = request
         self.operation = "unknown"
@@ -246,7 +254,9 @@ class S3Request:
         if self._call is None and not self._refused and not self.form:
             try:
                 if self._wrong is None:
-                    self._call = self._gateway.admit(self.request, self._carried, self.choice)
+                    self._call = self._gateway.admit(
+                        self.request, self._carried, self.choice, self._client
+                    )
                 elif self._is_authenticated_first(self._wrong):
                     self._gateway.authenticate(self.request)
             except Exception as error:  # noqa: BLE001  the client gets a response for every error
@@ -271,7 +281,7 @@ class S3Request:
 
     def _admit_form(self, content: Iterable[bytes]) -> Response | None:
         try:
-            self._call = self._gateway.admit_form(self._carried, self.choice, content)
+            self._call = self._gateway.admit_form(self._carried, self.choice, content, self._client)
         except Exception as error:  # noqa: BLE001  as above
             return self.refusal(self._to_error(error))
         return None

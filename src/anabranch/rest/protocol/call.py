@@ -1,4 +1,4 @@
-"""A call of an operation: what came over the wire, and what it was understood as."""
+"""A call of an operation: the request, and its decoded parameters and body."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 
 class Request:
-    """What came over the wire, undecoded.
+    """A request as it was received, undecoded.
 
     `segments` are the path's parameters in order, `query` is the query string, `headers` are as
-    `join_headers` makes them, `body` is a whole body and `content` one
-    that is still coming in; iterating over it raises Truncated if it breaks off. `id` is the
-    request's name in logs.
+    `join_headers` makes them, `body` is a whole body and `content` one that is still being
+    received; iterating over it raises Truncated if the connection breaks. `id` is the request's
+    name in logs, `client` the address of the client.
     """
 
-    __slots__ = ("body", "content", "headers", "id", "query", "secure", "segments")
+    __slots__ = ("body", "client", "content", "headers", "id", "query", "secure", "segments")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Request:
         body: bytes = b"",
         content: Iterable[bytes] = (),
         secure: bool = False,
+        client: str = "",
     ) -> None:
         self.segments = segments
         self.query = query
@@ -47,6 +48,7 @@ class Request:
         self.body = body
         self.content = content
         self.secure = secure
+        self.client = client
 
     def header(self, name: str) -> str:
         """Returns a header's value, the empty string without one."""
@@ -54,8 +56,8 @@ class Request:
 
 
 class Call(Generic[ParamsT, BodyT]):
-    """A call that has been validated and permitted. `actor` is None only where the operation
-    lets in people it does not know, `body` is None only where it is optional, `repetition` is None
+    """A call that has been validated and authorized. `actor` is None only where the operation
+    allows anonymous requests, `body` is None only where it is optional, `repetition` is None
     without an idempotency key.
     """
 

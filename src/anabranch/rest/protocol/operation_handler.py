@@ -96,6 +96,8 @@ class OperationHandler:
         actor = authenticate(self._services.access.authenticator, request, self.operation.method)
         if self._needs_actor:
             authorize(actor, ())
+        if actor is not None and actor.is_conditional:
+            return actor.in_context(request.client, self._services.clock())
         return actor
 
     def _perform(self, request: Request) -> Response:

@@ -155,7 +155,7 @@ class Http(SettingsGroup, frozen=True, kw_only=True):
         tuple[str, ...],
         SettingDoc(
             "Addresses and networks of proxies, whose connections are not limited by address, and "
-            "whose `X-Forwarded-Proto` is trusted"
+            "whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted"
         ),
     ] = ()
 

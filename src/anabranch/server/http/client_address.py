@@ -33,7 +33,9 @@ def address_group(host: str) -> str:
 
 
 class TrustedProxies:
-    """Addresses and networks of proxies. Raises Invalid for a name that is neither."""
+    """Addresses and networks of proxies, which name the clients that they serve. Raises Invalid for
+    a name that is neither.
+    """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         try:
@@ -54,3 +56,29 @@ class TrustedProxies:
         except ValueError:
             return False
         return any(address in network for network in self._networks)
+
+    def client_of(self, proxy: str, forwarded_for: str) -> str:
+        """Returns the address of the client of a trusted proxy, from the values of
+        X-Forwarded-For: the last one that is not of a trusted proxy, since a client may send the
+        header with any addresses before it. Returns the empty string, no address, if that value is
+        none, and the proxy's own address without values.
+        """
+        client = plain_address(proxy)
+        for value in reversed(forwarded_for.split(",")) if forwarded_for else ():
+            client = _address(value.strip())
+            if not self.trust(client):
+                break
+        return client
+
+
+def _address(text: str) -> str:
+    """Returns an address without the port that some proxies add; the empty string for none."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    return str(getattr(address, "ipv4_mapped", None) or address)

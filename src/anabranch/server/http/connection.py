@@ -200,8 +200,11 @@ class Connection(LimitedConnection):
         return True
 
     def _head(self, method: str, raw_path: str, query: str, headers: dict[str, str]) -> RequestHead:
-        scheme = _forwarded_scheme(headers) if self._is_proxy else "http"
-        return RequestHead.sent(method, raw_path, query, headers, scheme=scheme, client=self._host)
+        scheme, client = "http", self._host
+        if self._is_proxy:
+            scheme = _forwarded_scheme(headers)
+            client = self._limits.client_of(client, headers.get("x-forwarded-for", ""))
+        return RequestHead.sent(method, raw_path, query, headers, scheme=scheme, client=client)
 
     def _hold(self, data: bytes, start: int) -> None:
         """Buffers pipelined bytes until the response to the current request was sent."""

@@ -70,6 +70,10 @@ class ConnectionLimits:
         self._reasons: Counter[str] = Counter()
         self._logged = -LOG_INTERVAL_SECONDS
 
+    def client_of(self, proxy: str, forwarded_for: str) -> str:
+        """Returns the address of the client of a trusted proxy; see `TrustedProxies`."""
+        return self._proxies.client_of(proxy, forwarded_for)
+
     def trust(self, host: str) -> bool:
         """Returns whether an address belongs to a trusted proxy."""
         return self._proxies.trust(host)
