@@ -235,6 +235,8 @@ class Listing:
         """
     def feed_staged(self, rows: Sequence[tuple[bytes, bytes]], last: bool) -> None:
         """Like `feed`, with keys and StagedEntryData records. Raises KernelError."""
+    def replace(self, rows: Sequence[tuple[bytes, Value | None]], has_more: bool) -> None:
+        """Replaces the page's items by these, in order, and `has_more`. The page is done."""
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:
         """Returns the page's items in order; the value of a common prefix is None."""

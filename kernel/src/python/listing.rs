@@ -49,6 +49,10 @@ impl Listing {
         Ok(self.listing.feed(&staged?, last)?)
     }
 
+    fn replace(&mut self, rows: Vec<PyChange<'_>>, has_more: bool) {
+        self.listing.replace(rows.iter().map(parts), has_more);
+    }
+
     fn __len__(&self) -> usize {
         self.listing.len()
     }

@@ -207,6 +207,17 @@ impl Listing {
         self.done = true;
     }
 
+    /// Replaces the items, with those of several pages for example, and whether more follow.
+    pub fn replace<'a>(&mut self, items: impl Iterator<Item = Staged<'a>>, has_more: bool) {
+        self.rows.clear();
+        self.bytes.clear();
+        for (key, value) in items {
+            push_row(&mut self.rows, &mut self.bytes, key, value);
+        }
+        self.has_more = has_more;
+        self.done = true;
+    }
+
     pub fn len(&self) -> usize {
         self.rows.len()
     }

@@ -48,6 +48,10 @@ class Actor:
         image_permission = permission.image_permission
         return image_permission is not None and compiled.allow(image_permission, self.context)
 
+    def statements_naming(self, action: str) -> list[Statement]:
+        """Returns the statements that name an action and whose conditions hold."""
+        return self.granted.naming(action, self.context)
+
     @property
     def is_unlimited(self) -> bool:
         """Whether the user has all permissions, in any context."""

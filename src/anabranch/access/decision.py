@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.access.conditions import NO_CONTEXT, RequestContext
+from anabranch.access.conditions import NO_CONTEXT, RequestContext, applies
 from anabranch.access.permissions import Action, AllBelow, Permission
 from anabranch.access.statements import Effect, Statement, allows, matches_action
 
@@ -90,6 +90,15 @@ class CompiledStatements:
         if rules is None:
             rules = self._compile(permission.action)
         return rules.allow(permission, self._username, context)
+
+    def naming(self, action: str, context: RequestContext) -> list[Statement]:
+        """Returns the statements that name an action and apply in the context."""
+        return [
+            statement
+            for statement in self._statements
+            if matches_action(statement, action, self._username)
+            and applies(statement.condition, context, denies=statement.effect is Effect.DENY)
+        ]
 
     def _compile(self, action: str) -> _Rules:
         named = tuple(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
     prefer_error_from,
@@ -12,6 +14,7 @@ from anabranch.catalog.error_messages import (
     update_errors,
 )
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.readable_changes import readable_changes
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change
@@ -166,19 +169,22 @@ class Branches:
         after: str = "",
         delimiter: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> Page[Change]:
-        """Returns a page of a branch's uncommitted changes."""
+        """Returns a page of a branch's uncommitted changes: of `readable` objects, of all objects
+        if that is None.
+        """
         with self._core.prefetch(("branch", repository), keys.branch(name)):
             stored_repository = self._core.repositories.get(repository)
             branch = self._core.branches.read(stored_repository, name).branch
-        return self._core.differ.uncommitted(
+        read = partial(
+            self._core.differ.uncommitted,
             stored_repository,
             self._core.commits.get(stored_repository, branch.commit_id),
             branch.tokens,
-            prefix=prefix,
-            after=after,
-            delimiter=delimiter,
-            amount=amount,
+        )
+        return readable_changes(
+            read, readable, prefix=prefix, after=after, delimiter=delimiter, amount=amount
         )
 
     def revert(

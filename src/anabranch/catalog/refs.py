@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.catalog.error_messages import prefer_error_from, reference_errors
+from anabranch.catalog.readable_changes import readable_changes
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
@@ -36,10 +39,11 @@ class Refs:
         after: str = "",
         delimiter: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> Page[Change]:
         """Returns a page of the changes that merging `right` into `left` would make; with
         `two_dot`, of the differences of both trees. `right` may be `branch$`, which includes the
-        staged changes of the branch.
+        staged changes of the branch. The page holds `readable` objects, all if that is None.
         """
         core = self._core
         stored_repository = core.repositories.get(repository)
@@ -57,11 +61,13 @@ class Refs:
             core.differ.tree_at(stored_repository, resolved) as theirs,
         ):
             if two_dot:
-                return core.differ.two_dot(ours, theirs, **page, amount=amount)
+                read = partial(core.differ.two_dot, ours, theirs)
+                return readable_changes(read, readable, **page, amount=amount)
             right_commit = core.commits.get(stored_repository, resolved.commit_id)
             base = core.merger.base(stored_repository, left_commit, right_commit)
             with core.differ.tree_at(stored_repository, Resolved(base.id)) as common:
-                return core.differ.three_dot(ours, theirs, common, **page, amount=amount)
+                read = partial(core.differ.three_dot, ours, theirs, common)
+                return readable_changes(read, readable, **page, amount=amount)
 
     def _right_side(self, repository: Repository, right: str) -> Resolved:
         """Returns the resolved right side; it has staged changes only if it ends in `$`."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from anabranch.access.permissions import ANY, Action, Permission
+from anabranch.access.actor import Actor
+from anabranch.access.permissions import ANY, Action, AllBelow, Permission, object_arn
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.records import image_from
 from anabranch.catalog.images.repository import ImageRepository
@@ -95,6 +97,19 @@ class Images:
         if reference and self.find(reference) is not None:
             return permission._replace(image=reference)
         return permission
+
+    def readable_paths(
+        self, actor: Actor, repository: str, reference: str, prefix: str
+    ) -> ReadablePaths | None:
+        """Returns the paths that a user may read from a repository at a reference, None if these
+        are all that have the prefix. Whoever may read an image may read all of its objects.
+        """
+        if actor.is_unlimited:
+            return None
+        everything = Permission(Action.READ_OBJECT, AllBelow(object_arn(repository, prefix)))
+        if actor.may(self.permission_for_reading(everything, repository, reference)):
+            return None
+        return ReadablePaths(actor, repository)
 
     def pinned_commits(self, repository: Repository) -> Mapping[str, Sequence[str]]:
         """Returns the commits of a repository that images reference, with the images' tags."""

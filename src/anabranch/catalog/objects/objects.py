@@ -13,11 +13,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
+from anabranch.catalog.objects.readable_listing import ReadableListing
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
@@ -87,18 +89,23 @@ class Objects:
         after: str = "",
         delimiter: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> ObjectPage:
-        """Returns a page of the objects at a reference."""
+        """Returns a page of the objects at a reference: of those that are `readable`, of all if
+        that is None.
+        """
+        page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with self._core.prefetch(("listing", repository, reference)):
             stored_repository = self._core.repositories.get(repository)
-            listing = self._core.objects.listing(
-                stored_repository,
-                reference,
-                prefix=prefix,
-                after=after,
-                delimiter=delimiter,
-                amount=amount,
-            )
+            resolved = self._core.references.resolve(stored_repository, reference)
+            if readable is None:
+                listing = self._core.objects.listing_at(
+                    stored_repository, resolved, **page, amount=amount
+                )
+            else:
+                listing = ReadableListing(
+                    self._core, stored_repository, resolved, readable
+                ).listing(**page, amount=amount)
         return ObjectPage(listing, stored_repository.storage_namespace, self._blocks)
 
     def upload(

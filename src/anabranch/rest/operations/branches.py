@@ -148,6 +148,7 @@ def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
         after=params.after,
         delimiter=params.delimiter,
         amount=page_amount(params.amount),
+        readable=call.readable_paths(params.branch, params.prefix),
     )
     return uncommitted_list(page)
 

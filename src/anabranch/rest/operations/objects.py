@@ -146,6 +146,7 @@ def list_objects(call: Call[ListObjects, None]) -> Response:
         after=params.after,
         delimiter=params.delimiter,
         amount=page_amount(params.amount),
+        readable=call.readable_paths(params.ref, params.prefix),
     )
     pagination = Pagination(
         has_more=page.has_more,

@@ -125,6 +125,7 @@ def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
         after=params.after,
         delimiter=params.delimiter,
         amount=page_amount(params.amount),
+        readable=call.readable_paths("", params.prefix),
     )
     return diff_list(page, include_right_stats=params.include_right_stats)
 

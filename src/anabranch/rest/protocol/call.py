@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from anabranch.access.actor import Actor
+from anabranch.access.readable_paths import ReadablePaths
+from anabranch.errors import Unauthenticated
 from anabranch.rest.protocol.idempotency import RepeatedRequest
 from anabranch.rest.protocol.services import Services
 from anabranch.signing.request import header_text
@@ -84,6 +86,17 @@ class Call(Generic[ParamsT, BodyT]):
         change to that of the handler.
         """
         return None if self.repetition is None else self.repetition.extra_writes(result)
+
+    def readable_paths(self, reference: str, prefix: str) -> ReadablePaths | None:
+        """Returns the paths of the call's repository that the actor may read at a reference, None
+        if these are all that have the prefix.
+        """
+        if self.actor is None:
+            raise Unauthenticated("error authenticating request")
+        repository = getattr(self.params, "repository", "")
+        return self.services.catalog.images.readable_paths(
+            self.actor, repository, reference, prefix
+        )
 
     @property
     def username(self) -> str:

@@ -197,6 +197,9 @@ def _list_objects(
             after=after[len(root) :] if starts_inside else "",
             delimiter=delimiter,
             amount=limit,
+            readable=call.services.catalog.images.readable_paths(
+                call.actor, call.address.bucket, ref, path
+            ),
         )
     except (NotFound, Invalid) as error:
         if error.kind in {"reference_not_found", "invalid_reference"}:
