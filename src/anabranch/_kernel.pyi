@@ -219,10 +219,8 @@ class Tree:
 
 @final
 class Listing:
-    """A page being filled from a tree with staged changes applied.
-
-    The caller feeds staged changes in pieces, so that only those the page needs are read: while
-    not `done`, feed the changes whose keys are at least `position`.
+    """A page being filled from a tree with staged changes applied. The caller feeds these in pieces,
+    as far as the page needs them: while not `done`, those whose keys are at least `position`.
     """
 
     position: bytes

@@ -45,8 +45,7 @@ class Actor:
         compiled = self.granted
         if compiled.unlimited or compiled.allow(permission, self.context):
             return True
-        image_permission = permission.image_permission
-        return image_permission is not None and compiled.allow(image_permission, self.context)
+        return any(compiled.allow(each, self.context) for each in permission.implied_by)
 
     def statements_naming(self, action: str) -> list[Statement]:
         """Returns the statements that name an action and whose conditions hold."""

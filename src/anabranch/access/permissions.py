@@ -121,11 +121,16 @@ class Permission(NamedTuple):
     image: str = ""
 
     @property
-    def image_permission(self) -> Permission | None:
-        """The permission on an image that implies this one, if there is any."""
+    def implied_by(self) -> tuple[Permission, ...]:
+        """The permissions that imply this one: to read its image, and, of listing a repository, to
+        read it.
+        """
+        if self.action == Action.LIST_REPOSITORIES:
+            return (Permission(Action.READ_REPOSITORY, self.resource),)
         if not self.image:
-            return None
-        return Permission(Action.READ_IMAGE, ANY if self.image == ANY else image_arn(self.image))
+            return ()
+        image = ANY if self.image == ANY else image_arn(self.image)
+        return (Permission(Action.READ_IMAGE, image),)
 
 
 def repository_arn(repository: str) -> str:

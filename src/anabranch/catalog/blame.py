@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from anabranch.access.readable_paths import ReadablePaths
+from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.model.commit import Commit
-from anabranch.model.names import decode_key, encode_path
+from anabranch.model.names import decode_key
 from anabranch.model.page import Page
 from anabranch.versioning.core import Core
+from anabranch.versioning.references import Resolved
 
 __all__ = ["Blame", "LastChange"]
 
@@ -35,23 +38,20 @@ class Blame:
         after: str = "",
         delimiter: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> Page[LastChange]:
         """Returns a page of the objects and common prefixes at the commit of a reference, each with
-        the last commit that changed it. Staged changes are not included.
+        the last commit that changed it. Staged changes are not included. The page holds `readable`
+        objects, all if that is None.
         """
         core = self._core
         with core.prefetch(("commit at", repository, reference)):
             stored_repository = core.repositories.get(repository)
             commit = core.references.commit(stored_repository, reference)
-        tree = core.objects.tree(stored_repository, commit.id)
-        listing = core.trees.read(
-            tree.listing,
-            prefix=encode_path(prefix),
-            after=encode_path(after),
-            delimiter=encode_path(delimiter),
-            amount=amount,
+        page = {"prefix": prefix, "after": after, "delimiter": delimiter}
+        listing = list_objects(
+            core, stored_repository, Resolved(commit.id), readable, **page, amount=amount
         )
-        listing.feed([], last=True)
         rows = [(decode_key(key), value is None) for key, value in listing.rows()]
         objects = [path for path, is_prefix in rows if not is_prefix]
         prefixes = [path for path, is_prefix in rows if is_prefix]

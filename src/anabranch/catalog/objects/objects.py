@@ -19,7 +19,7 @@ from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
-from anabranch.catalog.objects.readable_listing import ReadableListing
+from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
@@ -98,14 +98,9 @@ class Objects:
         with self._core.prefetch(("listing", repository, reference)):
             stored_repository = self._core.repositories.get(repository)
             resolved = self._core.references.resolve(stored_repository, reference)
-            if readable is None:
-                listing = self._core.objects.listing_at(
-                    stored_repository, resolved, **page, amount=amount
-                )
-            else:
-                listing = ReadableListing(
-                    self._core, stored_repository, resolved, readable
-                ).listing(**page, amount=amount)
+            listing = list_objects(
+                self._core, stored_repository, resolved, readable, **page, amount=amount
+            )
         return ObjectPage(listing, stored_repository.storage_namespace, self._blocks)
 
     def upload(

@@ -11,14 +11,37 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value
 from anabranch.versioning.references import Resolved
 
-__all__ = ["ReadableListing"]
+__all__ = ["list_objects"]
 
 _Row = tuple[bytes, Value | None]
 
 
-class ReadableListing(ReadablePager[_Row]):
-    """Lists the readable objects at a resolved reference."""
+def list_objects(
+    core: Core,
+    repository: Repository,
+    resolved: Resolved,
+    readable: ReadablePaths | None,
+    *,
+    prefix: str,
+    after: str,
+    delimiter: str,
+    amount: int,
+) -> kernel.Listing:
+    """Returns a page of the readable objects and common prefixes at a resolved reference, staged
+    changes included; of all objects if `readable` is None.
+    """
+    page = {"prefix": prefix, "after": after, "delimiter": delimiter}
+    if readable is None:
+        return core.objects.listing_at(repository, resolved, **page, amount=amount)
+    rows, has_more = _ReadableListing(core, repository, resolved, readable).page(
+        **page, amount=amount
+    )
+    listing = core.objects.listing_at(repository, resolved, **page, amount=0)
+    listing.replace(rows, has_more)
+    return listing
 
+
+class _ReadableListing(ReadablePager[_Row]):
     def __init__(
         self, core: Core, repository: Repository, resolved: Resolved, readable: ReadablePaths
     ) -> None:
@@ -27,34 +50,10 @@ class ReadableListing(ReadablePager[_Row]):
         self._repository = repository
         self._resolved = resolved
 
-    def listing(self, *, prefix: str, after: str, delimiter: str, amount: int) -> kernel.Listing:
-        """Returns a page of readable objects and common prefixes, staged changes included."""
-        rows, has_more = self.page(prefix=prefix, after=after, delimiter=delimiter, amount=amount)
-        listing = self._listing(prefix, after, delimiter, 0)
-        listing.replace(rows, has_more)
-        return listing
-
     def fetch(
         self, prefix: str, after: str, delimiter: str, amount: int
     ) -> tuple[list[_Row], bool]:
-        """Returns a page of all objects and common prefixes."""
-        listing = self._listing(prefix, after, delimiter, amount)
-        return listing.rows(), listing.has_more
-
-    def path(self, item: _Row) -> str:
-        """Returns the path of a row."""
-        return decode_key(item[0])
-
-    def is_prefix(self, item: _Row) -> bool:
-        """Returns whether a row is a common prefix."""
-        return item[1] is None
-
-    def common_prefix(self, path: str) -> _Row:
-        """Returns the row of a common prefix."""
-        return encode_path(path), None
-
-    def _listing(self, prefix: str, after: str, delimiter: str, amount: int) -> kernel.Listing:
-        return self._core.objects.listing_at(
+        listing = self._core.objects.listing_at(
             self._repository,
             self._resolved,
             prefix=prefix,
@@ -62,3 +61,13 @@ class ReadableListing(ReadablePager[_Row]):
             delimiter=delimiter,
             amount=amount,
         )
+        return listing.rows(), listing.has_more
+
+    def path(self, item: _Row) -> str:
+        return decode_key(item[0])
+
+    def is_prefix(self, item: _Row) -> bool:
+        return item[1] is None
+
+    def common_prefix(self, path: str) -> _Row:
+        return encode_path(path), None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.multipart.errors import upload_not_found
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
@@ -198,9 +199,11 @@ class Uploads:
         after_key: str = "",
         after_id: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> UploadPage:
         """Returns a page of unfinished uploads by key and id. Keys begin with the branch: `main/a`.
-        Without `after_id` the page starts after all uploads of `after_key`.
+        Without `after_id` the page starts after all uploads of `after_key`. The page holds uploads
+        to `readable` paths, all if that is None.
         """
         stored_repository = self._core.repositories.get(repository)
         start: bytes | None = _first_key(prefix, delimiter, after_key, after_id)
@@ -208,8 +211,12 @@ class Uploads:
         while start is not None:
             row_limit = amount - len(rows) + 1
             batch = self._core.uploads.listed(stored_repository, prefix, start, amount=row_limit)
-            start = None if len(batch) < row_limit else b""
+            start = None
+            if len(batch) == row_limit:
+                start = _first_key(prefix, "", *batch[-1])
             for key, upload_id in batch:
+                if readable is not None and key.partition("/")[2] not in readable:
+                    continue
                 if len(rows) == amount:
                     return UploadPage(self._items(rows), rows[-1] if rows else None)
                 group = _common_prefix(key, prefix, delimiter)

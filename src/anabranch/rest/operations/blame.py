@@ -52,6 +52,7 @@ def blame_objects(call: Call[BlameObjects, None]) -> LastChangeList:
         after=params.after,
         delimiter=params.delimiter,
         amount=page_amount(params.amount),
+        readable=call.readable_paths(params.ref, params.prefix),
     )
     results = [
         LastChange(

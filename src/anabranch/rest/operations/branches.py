@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, branch_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.branch import Branch
@@ -69,14 +71,20 @@ class DiffBranch(AtBranch, frozen=True, kw_only=True):
 
 
 def list_branches(call: Call[ListBranches, None]) -> RefList:
-    """Returns a page of branches."""
+    """Returns a page of the branches that the user may read."""
     params = call.params
-    page = call.services.catalog.branches.list(
-        params.repository,
-        prefix=params.prefix,
+    page = visible_items(
+        partial(
+            call.services.catalog.branches.list,
+            params.repository,
+            prefix=params.prefix,
+            show_hidden=params.show_hidden,
+        ),
+        call.actor,
+        lambda branch: branch.id,
+        lambda name: Permission(Action.READ_BRANCH, branch_arn(params.repository, name)),
         after=params.after,
         amount=page_amount(params.amount),
-        show_hidden=params.show_hidden,
     )
     return ref_list(page)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from anabranch.access.groups import Group as ModelGroup
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, group_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.model.page import Page
 from anabranch.rest.operations.policies import PolicyList, to_policies
 from anabranch.rest.protocol.call import Call
@@ -71,9 +74,16 @@ class GroupsOfUser(PageOf, frozen=True, kw_only=True):
 
 
 def list_groups(call: Call[PageOf, None]) -> GroupList:
-    """Returns a page of groups."""
+    """Returns a page of the groups that the user may read."""
     params = call.params
-    page = call.services.access.groups.page(params.prefix, params.after, page_amount(params.amount))
+    page = visible_items(
+        partial(call.services.access.groups.page, params.prefix),
+        call.actor,
+        lambda group: group.id,
+        lambda name: Permission(Action.READ_GROUP, group_arn(name)),
+        after=params.after,
+        amount=page_amount(params.amount),
+    )
     return _groups(page)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.access.permissions import Action
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag
 from anabranch.catalog.objects.object_page import ObjectPage
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.presigning.presigning import Presigned
-from anabranch.errors import AnabranchError, Denied
+from anabranch.errors import AnabranchError
 from anabranch.http.etags import quote_etag
 from anabranch.http.execution import Execution
 from anabranch.http.header_values import header_safe
@@ -163,24 +161,14 @@ def list_objects(call: Call[ListObjects, None]) -> Response:
 
 
 def _presigned_stats(call: Call[ListObjects, None], page: ObjectPage) -> bytes:
-    """Returns a page's items as JSON, with a presigned URL for each that the caller may read."""
-    params = call.params
+    """Returns a page's items as JSON, with a presigned URL for each object."""
     items = []
     for item in page.items:
         if isinstance(item, CommonPrefix):
             items.append(common_prefix(item.path))
             continue
-        arn = object_arn(params.repository, item.path)
-        url = None
-        with suppress(Denied):
-            permission = Permission(Action.READ_OBJECT, arn)
-            images = call.services.catalog.images
-            authorize(
-                call.actor,
-                [images.permission_for_reading(permission, params.repository, params.ref)],
-            )
-            url = _presigned_url(call, item)
-        include_metadata = params.user_metadata and bool(item.entry.metadata)
+        include_metadata = call.params.user_metadata and bool(item.entry.metadata)
+        url = _presigned_url(call, item)
         items.append(object_stats(item, user_metadata=include_metadata, presigned=url))
     return encode(items)
 

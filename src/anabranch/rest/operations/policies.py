@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, policy_arn
 from anabranch.access.policies import Policy as ModelPolicy
 from anabranch.access.policies import encode_policy, encode_resources
 from anabranch.access.policy_documents import check_size, parse_statement
 from anabranch.access.statements import Statement as ModelStatement
+from anabranch.access.visible_items import visible_items
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
 from anabranch.rest.protocol.call import Call
@@ -82,10 +84,15 @@ def to_policies(names: Page[str], policies: list[ModelPolicy | None]) -> PolicyL
 
 
 def list_policies(call: Call[PageOf, None]) -> PolicyList:
-    """Returns a page of policies."""
+    """Returns a page of the policies that the user may read."""
     params = call.params
-    page = call.services.access.policies.page(
-        params.prefix, params.after, page_amount(params.amount)
+    page = visible_items(
+        partial(call.services.access.policies.page, params.prefix),
+        call.actor,
+        lambda policy: policy.id,
+        lambda name: Permission(Action.READ_POLICY, policy_arn(name)),
+        after=params.after,
+        amount=page_amount(params.amount),
     )
     return PolicyList(
         to_pagination(page, max_per_page=0), [_policy(policy) for policy in page.items]

@@ -16,7 +16,12 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import MergeConflictResult
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
-from anabranch.rest.protocol.resources import on_destination_branch, on_ref, on_repository
+from anabranch.rest.protocol.resources import (
+    on_destination_branch,
+    on_logged_paths,
+    on_ref,
+    on_repository,
+)
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
@@ -178,7 +183,10 @@ OPERATIONS = (
         method="GET",
         path=_REFS + "/{ref}/commits",
         summary="get commit log from ref",
-        permission=(Need(Action.READ_BRANCH, on_ref),),
+        permission=(
+            Need(Action.READ_BRANCH, on_ref),
+            Need(Action.READ_OBJECT, on_logged_paths),
+        ),
         params=LogCommits,
         response=CommitList,
         handler=log_commits,

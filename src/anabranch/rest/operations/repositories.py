@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, repository_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import Execution
 from anabranch.model.repository import Repository as ModelRepository
 from anabranch.rest.protocol.call import Call
@@ -87,13 +89,17 @@ class DeleteRepository(InRepository, frozen=True, kw_only=True):
 
 
 def list_repositories(call: Call[ListRepositories, None]) -> RepositoryList:
-    """Returns a page of repositories."""
+    """Returns a page of the repositories that the user may list or read."""
     params = call.params
-    page = call.services.catalog.repositories.list(
-        prefix=params.prefix,
+    page = visible_items(
+        partial(
+            call.services.catalog.repositories.list, prefix=params.prefix, search=params.search
+        ),
+        call.actor,
+        lambda repository: repository.id,
+        lambda name: Permission(Action.LIST_REPOSITORIES, repository_arn(name)),
         after=params.after,
         amount=page_amount(params.amount),
-        search=params.search,
     )
     return RepositoryList(
         pagination=to_pagination(page), results=[_repository(item) for item in page.items]

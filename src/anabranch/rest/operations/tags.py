@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, tag_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import Execution
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -38,11 +41,13 @@ class DeleteTag(AtTag, frozen=True, kw_only=True):
 
 
 def list_tags(call: Call[PageOfRepository, None]) -> RefList:
-    """Returns a page of tags."""
+    """Returns a page of the tags that the user may read."""
     params = call.params
-    page = call.services.catalog.tags.list(
-        params.repository,
-        prefix=params.prefix,
+    page = visible_items(
+        partial(call.services.catalog.tags.list, params.repository, prefix=params.prefix),
+        call.actor,
+        lambda tag: tag.id,
+        lambda name: Permission(Action.READ_TAG, tag_arn(params.repository, name)),
         after=params.after,
         amount=page_amount(params.amount),
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, user_arn
 from anabranch.access.users import User as ModelUser
+from anabranch.access.visible_items import visible_items
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_anything, on_new_user, on_user
@@ -29,9 +32,16 @@ class OfUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_users(call: Call[PageOf, None]) -> UserList:
-    """Returns a page of users."""
+    """Returns a page of the users that the user may read."""
     params = call.params
-    page = call.services.access.users.page(params.prefix, params.after, page_amount(params.amount))
+    page = visible_items(
+        partial(call.services.access.users.page, params.prefix),
+        call.actor,
+        lambda user: user.username,
+        lambda name: Permission(Action.READ_USER, user_arn(name)),
+        after=params.after,
+        amount=page_amount(params.amount),
+    )
     return UserList(to_pagination(page, max_per_page=0), [to_user(user) for user in page.items])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
-from anabranch.errors import AnabranchError, NotFound, NotSupported, OutcomeUnknown
+from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
 from anabranch.http.response import Response
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
@@ -111,9 +111,15 @@ class OperationHandler:
             authorize(actor, required_permissions(self._needs, call))
         if self._handler is None:
             raise NotSupported("Not Implemented", kind="not_implemented")
-        if self.operation.keyed:
-            return self._answer(self._perform_keyed(self._handler, call))
-        return self._answer(self._handler(call))
+        try:
+            if self.operation.keyed:
+                return self._answer(self._perform_keyed(self._handler, call))
+            return self._answer(self._handler(call))
+        except MergeConflict as error:
+            readable = call.readable_paths("", "")
+            if readable is not None:
+                error.paths = tuple(path for path in error.paths if path in readable)
+            raise
 
     def _perform_keyed(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> object:
         """Returns what the handler returns; if the request has an idempotency key, once."""

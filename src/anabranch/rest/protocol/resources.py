@@ -6,6 +6,7 @@ from typing import Any
 
 from anabranch.access.permissions import (
     ANY,
+    AllBelow,
     branch_arn,
     external_principal_arn,
     group_arn,
@@ -28,6 +29,7 @@ __all__ = [
     "on_group",
     "on_image",
     "on_import_sources",
+    "on_logged_paths",
     "on_namespace",
     "on_new_branch",
     "on_new_group",
@@ -97,6 +99,15 @@ def on_pull_destination(call: _Call) -> str:
     repository = call.params.repository
     pull = call.services.catalog.pulls.get(repository, call.params.pull_request)
     return branch_arn(repository, pull.destination)
+
+
+def on_logged_paths(call: _Call) -> list[str]:
+    """The objects and prefixes whose changes a log is limited to, if it is."""
+    repository, params = call.params.repository, call.params
+    return [
+        *(object_arn(repository, path) for path in params.objects),
+        *(AllBelow(object_arn(repository, prefix)) for prefix in params.prefixes),
+    ]
 
 
 def on_tag(call: _Call) -> str:

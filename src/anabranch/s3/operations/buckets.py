@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, repository_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
 from anabranch.model.page import MAX_AMOUNT
@@ -30,8 +32,9 @@ _PAGED = frozenset({"bucket-region", "continuation-token", "max-buckets", "prefi
 
 
 def list_buckets(call: Call) -> Response:
-    """Returns the repositories whose names begin with `prefix`: one page if the request has a
-    paging parameter, else all. The continuation token is the name of the page's last bucket.
+    """Returns the repositories that the user may list or read and whose names begin with `prefix`:
+    one page if the request has a paging parameter, else all. The continuation token is the name of
+    the page's last bucket.
     """
     query = call.query
     limit = None if _PAGED.isdisjoint(query) else _parse_max_buckets(query)
@@ -41,7 +44,14 @@ def list_buckets(call: Call) -> Response:
         has_more = False  # all buckets are in the region of this server
     while has_more and (limit is None or len(buckets) < limit):
         amount = MAX_AMOUNT if limit is None else min(MAX_AMOUNT, limit - len(buckets))
-        page = call.services.catalog.repositories.list(prefix=prefix, after=after, amount=amount)
+        page = visible_items(
+            partial(call.services.catalog.repositories.list, prefix=prefix),
+            call.actor,
+            lambda repository: repository.id,
+            lambda name: Permission(Action.LIST_REPOSITORIES, repository_arn(name)),
+            after=after,
+            amount=amount,
+        )
         buckets += page.items
         after, has_more = page.next_offset, page.has_more
     return Response(

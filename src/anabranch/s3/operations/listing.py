@@ -6,10 +6,12 @@ token is its last key, so a client can continue from any key.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from anabranch.access.permissions import Action
+from anabranch.access.permissions import Action, Permission, branch_arn
+from anabranch.access.visible_items import visible_items
 from anabranch.errors import Invalid, NotFound
 from anabranch.http.response import Response
 from anabranch.model.names import encode_path
@@ -173,8 +175,14 @@ def _list_page(
 def _list_branches(
     call: Call, entry_format: _EntryFormat, prefix: str, after: str, limit: int
 ) -> _Page:
-    page = call.services.catalog.branches.list(
-        call.address.bucket, prefix=prefix, after=after.partition(_SLASH)[0], amount=limit
+    bucket = call.address.bucket
+    page = visible_items(
+        partial(call.services.catalog.branches.list, bucket, prefix=prefix),
+        call.actor,
+        lambda branch: branch.id,
+        lambda name: Permission(Action.READ_BRANCH, branch_arn(bucket, name)),
+        after=after.partition(_SLASH)[0],
+        amount=limit,
     )
     keys = [branch.id + _SLASH for branch in page.items]
     elements = [element("CommonPrefixes", entry_format.key_element("Prefix", key)) for key in keys]

@@ -84,6 +84,9 @@ def list_uploads(call: Call) -> Response:
             after_key=key_marker,
             after_id=id_marker,
             amount=limit,
+            readable=call.services.catalog.images.readable_paths(
+                call.actor, call.address.bucket, "", ""
+            ),
         )
     next_markers = ""
     if page.last:
