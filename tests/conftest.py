@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,6 +153,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def postgres_database(postgres_cluster: Cluster) -> str:
     """The connection string of a new, migrated PostgreSQL database."""
     return new_database(postgres_cluster)
+
+
+@pytest.fixture(scope="session")
+def new_postgres_database(postgres_cluster: Cluster) -> Callable[[], str]:
+    """Makes a migrated PostgreSQL database and returns its connection string."""
+    return partial(new_database, postgres_cluster)
 
 
 @pytest.fixture(scope="session")
