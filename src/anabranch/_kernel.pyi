@@ -219,8 +219,8 @@ class Tree:
 
 @final
 class Listing:
-    """A page being filled from a tree with staged changes applied. The caller feeds these in pieces,
-    as far as the page needs them: while not `done`, those whose keys are at least `position`.
+    """A page being filled from a tree with staged changes applied. The caller feeds the changes in
+    pieces, as far as the page needs them: while not `done`, those of `position` and later keys.
     """
 
     position: bytes

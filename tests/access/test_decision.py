@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,25 +46,35 @@ def test_decision_is_that_of_a_literal_evaluator(statements, action, resource, u
 
 
 @settings(deadline=None)
-@given(st.lists(STATEMENTS, max_size=6), ASKED, RESOURCES, st.booleans())
+@given(
+    st.lists(STATEMENTS, max_size=6),
+    ASKED,
+    RESOURCES,
+    st.booleans(),
+    st.sampled_from(["ada", "a*", "?"]),
+)
 def test_decisions_on_many_resources_are_those_of_the_statements(
-    statements, action, resource, below
+    statements, action, resource, below, username
 ):
     permission = Permission(action, AllBelow(resource) if below else ANY)
-    compiled = CompiledStatements(statements, "ada")
-    assert compiled.allow(permission) is allows(statements, permission, "ada")
+    compiled = CompiledStatements(statements, username)
+    assert compiled.allow(permission) is allows(statements, permission, username)
 
 
-def test_decision_with_fifty_policies_takes_microseconds():
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("pattern", ["raw/*", "raw/*/part-*", "raw/*/?/*"])
+@pytest.mark.parametrize("lake", ["lake-48", "lake-7", "none"])
+def test_decision_with_fifty_policies_takes_microseconds(pattern, below, lake):
     statements = [
-        Statement(Effect.ALLOW, ("fs:Read*", "fs:List*"), (object_arn(f"lake-{number}", "raw/*"),))
+        Statement(Effect.ALLOW, ("fs:Read*", "fs:List*"), (object_arn(f"lake-{number}", pattern),))
         for number in range(49)
     ]
-    statements.append(Statement(Effect.DENY, ("fs:*",), (object_arn("lake-1", "raw/secret/*"),)))
+    secret = object_arn("lake-1", "raw/secret/*/?")
+    statements.append(Statement(Effect.DENY, ("fs:*",), (secret,)))
     compiled = CompiledStatements(statements, "ada")
-    wanted = Permission("fs:ReadObject", object_arn("lake-48", "raw/2026/a.parquet"))
-    assert compiled.allow(wanted)
-    assert not compiled.allow(Permission("fs:ReadObject", object_arn("lake-1", "raw/secret/a")))
+    resource = object_arn(lake, "raw/2026/part-1")
+    wanted = Permission("fs:ReadObject", AllBelow(resource) if below else resource)
+    assert compiled.allow(wanted) is allows(statements, wanted, "ada")
     times = []
     for _ in range(200):
         started = time.thread_time_ns()

@@ -1,73 +1,30 @@
 """Compiled statements: a user's statements, prepared so that permissions are decided quickly.
 
-Statements are sorted by the actions that they name when an action is first decided. For an action,
-resources without wildcards are one set and those with a single `*` at the end one tuple of
-prefixes, so that a decision hardly grows with the number of policies. Results are those of
-`statements.allows`.
+Statements are sorted by the actions that they name when an action is first decided, and by their
+conditions, so that each condition is evaluated once. Results are those of `statements.allows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from anabranch.access.conditions import NO_CONTEXT, RequestContext, applies
-from anabranch.access.permissions import Action, AllBelow, Permission
+from anabranch.access.conditions import NO_CONTEXT, Condition, RequestContext, applies
+from anabranch.access.permissions import ANY, Action, AllBelow, Permission
+from anabranch.access.resource_patterns import RESOURCE_HEADS, ResourcePatterns
 from anabranch.access.statements import Effect, Statement, allows, matches_action
 
 __all__ = ["CompiledStatements"]
 
-_FIELDS = 6  # as in statements.py
-_HEADS = ("arn:lakefs:fs:::", "arn:lakefs:auth:::")
-_WILDCARDS = frozenset("*?")
 _MAX_ACTIONS = 256
 
 
-class _Rules:
-    """The statements that name an action: resources that are allowed or denied whatever the
-    request (`exact`, `prefixes`, by effect), and the statements that need a full comparison.
-    """
+class _Rules(NamedTuple):
+    """What the statements with one condition, empty for none, allow and deny."""
 
-    __slots__ = ("allowed", "allowed_prefixes", "denied", "denied_prefixes", "others", "statements")
-
-    def __init__(self, statements: tuple[Statement, ...]) -> None:
-        self.statements = statements
-        exact: dict[Effect, set[str]] = {effect: set() for effect in Effect}
-        prefixes: dict[Effect, set[str]] = {effect: set() for effect in Effect}
-        others = []
-        for statement in statements:
-            compared = []
-            for pattern in statement.resources:
-                text = _literal(pattern)
-                if text is None or statement.condition:
-                    compared.append(pattern)
-                elif text.endswith("*"):
-                    prefixes[statement.effect].add(text[:-1])
-                else:
-                    exact[statement.effect].add(text)
-            if compared:
-                others.append(
-                    Statement(
-                        statement.effect, statement.actions, tuple(compared), statement.condition
-                    )
-                )
-        self.allowed, self.denied = exact[Effect.ALLOW], exact[Effect.DENY]
-        self.allowed_prefixes = tuple(prefixes[Effect.ALLOW])
-        self.denied_prefixes = tuple(prefixes[Effect.DENY])
-        self.others = tuple(others)
-
-    def allow(self, permission: Permission, username: str, context: RequestContext) -> bool:
-        resource = permission.resource
-        if isinstance(resource, AllBelow) or not resource.startswith(_HEADS):
-            return allows(self.statements, permission, username, context)
-        if resource in self.denied or resource.startswith(self.denied_prefixes):
-            return False
-        allowed = resource in self.allowed or resource.startswith(self.allowed_prefixes)
-        if not self.others:
-            return allowed
-        if allowed:
-            everything = Statement(Effect.ALLOW, ("*",), ("*",))
-            return allows((everything, *self.others), permission, username, context)
-        return allows(self.others, permission, username, context)
+    condition: Condition
+    allowed: ResourcePatterns
+    denied: ResourcePatterns
 
 
 class CompiledStatements:
@@ -82,14 +39,31 @@ class CompiledStatements:
         self.unlimited = _allow_everything(self._statements)
         """Whether every permission is granted, whatever the request is."""
         self._username = username
-        self._by_action: dict[str, _Rules] = {}
+        self._by_action: dict[str, tuple[_Rules, ...]] = {}
 
     def allow(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
         """Returns whether the statements grant the permission, as `statements.allows`."""
-        rules = self._by_action.get(permission.action)
+        action, resource = permission.action, permission.resource
+        rules = self._by_action.get(action)
         if rules is None:
-            rules = self._compile(permission.action)
-        return rules.allow(permission, self._username, context)
+            rules = self._compile(action)
+        if resource == ANY:
+            return _allow_any(rules, context)
+        if not resource.startswith(RESOURCE_HEADS):
+            return allows(self._statements, permission, self._username, context)
+        below = isinstance(resource, AllBelow)
+        allowed = False
+        for condition, allowing, denying in rules:
+            if denying.exist and (not condition or applies(condition, context, denies=True)):
+                denied = denying.match_any_below if below else denying.match
+                if denied(resource):
+                    return False
+            if allowed or not allowing.exist:
+                continue
+            if not condition or applies(condition, context, denies=False):
+                match = allowing.match_all_below if below else allowing.match
+                allowed = match(resource)
+        return allowed
 
     def naming(self, action: str, context: RequestContext) -> list[Statement]:
         """Returns the statements that name an action and apply in the context."""
@@ -100,16 +74,47 @@ class CompiledStatements:
             and applies(statement.condition, context, denies=statement.effect is Effect.DENY)
         ]
 
-    def _compile(self, action: str) -> _Rules:
-        named = tuple(
-            statement
-            for statement in self._statements
-            if matches_action(statement, action, self._username)
+    def _compile(self, action: str) -> tuple[_Rules, ...]:
+        by_condition: dict[object, list[Statement]] = {}
+        for statement in self._statements:
+            if matches_action(statement, action, self._username):
+                by_condition.setdefault(_frozen(statement.condition), []).append(statement)
+        rules = tuple(
+            _Rules(
+                statements[0].condition,
+                self._patterns(statements, Effect.ALLOW),
+                self._patterns(statements, Effect.DENY),
+            )
+            for statements in by_condition.values()
         )
-        rules = _Rules(named)
         if len(self._by_action) < _MAX_ACTIONS:
             self._by_action[action] = rules
         return rules
+
+    def _patterns(self, statements: list[Statement], effect: Effect) -> ResourcePatterns:
+        patterns = (
+            pattern
+            for statement in statements
+            if statement.effect is effect
+            for pattern in statement.resources
+        )
+        return ResourcePatterns(patterns, self._username)
+
+
+def _allow_any(rules: tuple[_Rules, ...], context: RequestContext) -> bool:
+    """Returns whether any resource is allowed and not all are denied."""
+    allowed = False
+    for condition, allowing, denying in rules:
+        if denying.include_any and applies(condition, context, denies=True):
+            return False
+        allowed = allowed or (allowing.exist and applies(condition, context, denies=False))
+    return allowed
+
+
+def _frozen(condition: Condition) -> object:
+    return tuple(
+        (operator, tuple(sorted(fields.items()))) for operator, fields in sorted(condition.items())
+    )
 
 
 def _allow_everything(statements: tuple[Statement, ...]) -> bool:
@@ -118,25 +123,8 @@ def _allow_everything(statements: tuple[Statement, ...]) -> bool:
     actions = {
         action
         for statement in statements
-        if "*" in statement.resources and not statement.condition
+        if ANY in statement.resources and not statement.condition
         for action in statement.actions
     }
     services = {action.partition(":")[0] for action in Action}
     return "*" in actions or all(f"{service}:*" in actions for service in services)
-
-
-def _literal(pattern: str) -> str | None:
-    """Returns a resource without wildcards but for a `*` at its end, the empty prefix for all; None
-    for a pattern that needs a full comparison.
-    """
-    if pattern == "*":
-        return pattern
-    fields = pattern.split(":", _FIELDS - 1)
-    if len(fields) != _FIELDS or "${user}" in fields[5]:
-        return None
-    arn, partition, service, _, account, name = fields
-    head = f"{arn}:{partition}:{service}::{account}:"
-    # fields before the name are compared literally, and a `*` there is no wildcard
-    if head not in _HEADS or not _WILDCARDS.isdisjoint(name[:-1]) or name.endswith("?"):
-        return None
-    return head + name

@@ -12,16 +12,28 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from anabranch.access.conditions import NO_CONTEXT, RequestContext, applies
 from anabranch.access.permissions import ANY, AllBelow, Permission
 
-__all__ = ["ALLOW_ALL", "Effect", "Statement", "allows", "matches_action"]
+__all__ = [
+    "ALLOW_ALL",
+    "Effect",
+    "Statement",
+    "allows",
+    "matches_action",
+    "matches_all_below",
+    "matches_any_below",
+    "name_expression",
+    "name_tokens",
+]
 
 _UNUSED_CHARACTER = "\U0010fffd"
 _FIELDS = 6  # arn : lakefs : service : region : account : resource
+_STAR, _ONE, _USER = "*", "?", "${user}"
 _TOKENS = re.compile(r"(\$\{user\}|[*?])")
 
 
@@ -83,7 +95,7 @@ def matches_action(statement: Statement, action: str, username: str) -> bool:
 
 def _matches_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
     if resource == ANY:
-        return not denies or ANY in statement.resources
+        return ANY in statement.resources if denies else bool(statement.resources)
     if isinstance(resource, AllBelow):
         names = matches_any_below if denies else matches_all_below
         return any(names(pattern, resource, username) for pattern in statement.resources)
@@ -108,34 +120,31 @@ def matches_any_below(pattern: str, prefix: str, username: str) -> bool:
         return False
     if [*wanted[:3], wanted[4]] != [*given[:3], given[4]]:
         return False
-    # a star in a user's name acts as one in the pattern, which can only deny more
-    return _matches_some_continuation(wanted[5].replace("${user}", username), given[5])
+    return _matches_some_continuation(_symbols(wanted[5], username), given[5])
 
 
-def _matches_some_continuation(pattern: str, prefix: str) -> bool:
-    positions = {0}
-    for character in prefix:
-        next_positions = set()
-        for position in _skip_stars(positions, pattern):
-            if position < len(pattern) and pattern[position] == "*":
-                next_positions.add(position)
-            elif position < len(pattern) and pattern[position] in ("?", character):
-                next_positions.add(position + 1)
-        positions = next_positions
-        if not positions:
+class _Symbol(NamedTuple):
+    """A character of a pattern, or a wildcard."""
+
+    text: str
+    is_wildcard: bool
+
+
+def _symbols(pattern: str, username: str) -> list[_Symbol]:
+    symbols = []
+    for part in name_tokens(pattern):
+        text = username if part == _USER else part
+        symbols += [_Symbol(character, part in {_STAR, _ONE}) for character in text]
+    return symbols
+
+
+def _matches_some_continuation(pattern: list[_Symbol], prefix: str) -> bool:
+    for position, (text, is_wildcard) in enumerate(pattern):
+        if position == len(prefix) or (is_wildcard and text == _STAR):
+            return True
+        if not is_wildcard and text != prefix[position]:
             return False
-    return True
-
-
-def _skip_stars(places: set[int], pattern: str) -> set[int]:
-    """Returns positions in a pattern, and those after the stars that follow them."""
-    reached = set(places)
-    for place in places:
-        at = place
-        while at < len(pattern) and pattern[at] == "*":
-            at += 1
-            reached.add(at)
-    return reached
+    return len(prefix) == len(pattern)
 
 
 def _matches_arn(pattern: str, resource: str, username: str) -> bool:
@@ -158,18 +167,28 @@ def _matches(pattern: str, text: str, username: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str, username: str) -> re.Pattern[str]:
+    return re.compile(name_expression(pattern, username), re.DOTALL)
+
+
+def name_tokens(pattern: str) -> list[str]:
+    """Returns the parts of a pattern: `*`, `?`, `${user}` and texts."""
+    return [part for part in _TOKENS.split(pattern) if part]
+
+
+def name_expression(pattern: str, username: str) -> str:
+    """Returns a regular expression that matches what a pattern does; needs re.DOTALL."""
     # Each run after a `*` matches at its first position, without backtracking: the first position
     # leaves the most text for the rest, so that later ones never help and no pattern is slow.
     runs = [""]
-    for part in _TOKENS.split(pattern):
-        if part == "*":
+    for part in name_tokens(pattern):
+        if part == _STAR:
             runs.append("")
-        elif part == "?":
+        elif part == _ONE:
             runs[-1] += "."
         else:
-            runs[-1] += re.escape(username if part == "${user}" else part)
+            runs[-1] += re.escape(username if part == _USER else part)
     first, *others = runs
     if not others:
-        return re.compile(first, re.DOTALL)
+        return first
     middle = "".join(f"(?>.*?{run})" for run in others[:-1])
-    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
+    return f"{first}{middle}.*{others[-1]}"
