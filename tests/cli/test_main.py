@@ -22,7 +22,9 @@ def commands():
     for word in WORDS:
         declared = load(word)
         if isinstance(declared, Group):
-            yield from (([word.name, command.name], command) for command in declared.commands)
+            yield from (
+                ([word.name, *command.name.split()], command) for command in declared.commands
+            )
         else:
             yield [word.name], declared
 

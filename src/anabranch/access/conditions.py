@@ -17,11 +17,32 @@ from functools import lru_cache
 
 import msgspec
 
-__all__ = ["NO_CONTEXT", "Condition", "RequestContext", "applies", "evaluate"]
+__all__ = [
+    "NO_CONTEXT",
+    "OPERATORS",
+    "Condition",
+    "RequestContext",
+    "applies",
+    "check_value",
+    "evaluate",
+]
 
 Condition = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 SOURCE_IP, USERNAME, CURRENT_TIME = "SourceIp", "lakefs:Username", "CurrentTime"
+
+
+OPERATORS: Mapping[str, tuple[str, ...]] = {
+    "IpAddress": (SOURCE_IP,),
+    "NotIpAddress": (SOURCE_IP,),
+    "StringLike": (SOURCE_IP, USERNAME),
+    "StringNotLike": (SOURCE_IP, USERNAME),
+    "StringEquals": (SOURCE_IP, USERNAME),
+    "StringNotEquals": (SOURCE_IP, USERNAME),
+    "DateGreaterThan": (CURRENT_TIME,),
+    "DateLessThan": (CURRENT_TIME,),
+}
+"""The operators, and the fields of a request that each compares."""
 
 
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +81,14 @@ def evaluate(condition: Condition, context: RequestContext) -> bool | None:
     if not results or None in results or not all(condition.values()):
         return None
     return all(results)
+
+
+def check_value(operator: str, value: str) -> None:
+    """Raises ValueError if a field can never be compared with a value."""
+    if operator in {"IpAddress", "NotIpAddress"}:
+        _network(value)
+    elif operator in {"DateGreaterThan", "DateLessThan"}:
+        _timestamp(value)
 
 
 def _compare(

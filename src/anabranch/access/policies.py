@@ -17,7 +17,7 @@ from anabranch.access.record_pages import list_names, scan_names
 from anabranch.access.statements import Effect, Statement
 from anabranch.errors import AlreadyExists, Corrupt, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.page import Page
+from anabranch.model.page import Page, upper_bound
 from anabranch.records import lakefs_pb2 as records
 
 __all__ = [
@@ -79,6 +79,11 @@ class Policies:
             has_more=page.has_more,
             next_offset=page.next_offset,
         )
+
+    def all(self) -> list[Policy]:
+        """Returns all policies, in the order of their names' bytes."""
+        rows = self._store.scan(PARTITION, POLICIES, upper_bound(POLICIES))
+        return [decode_policy(key[len(POLICIES) :].decode(), value) for key, value in rows]
 
     def create(self, policy: Policy) -> None:
         """Adds a policy. Raises Invalid for a bad name, and AlreadyExists."""

@@ -9,20 +9,25 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
+from anabranch.access.conditions import OPERATORS, check_value
 from anabranch.access.permissions import ANY, Action
 from anabranch.access.policies import parse_resource
 from anabranch.access.statements import Effect, Statement
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_DOCUMENT_BYTES", "check_size", "parse_statement"]
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "check_action",
+    "check_resource",
+    "check_size",
+    "parse_statement",
+]
 
 MAX_DOCUMENT_BYTES = 64 * 1024
 
 _ARN = re.compile(r"arn:lakefs:[a-z]+:[^:]*:[^:]*:.+", re.DOTALL)
 _CATALOG_ACTION = re.compile(r"catalog:[A-Z*?][A-Za-z*?]*")
 """lakeFS's actions on tables, which no operation needs here."""
-
-_OPERATORS = {"IpAddress", "NotIpAddress", "StringLike", "StringNotLike"}
 
 
 def parse_statement(
@@ -39,12 +44,10 @@ def parse_statement(
     if not actions:
         raise _invalid(f"{where}: action: empty list")
     for action in actions:
-        if not _is_known(action):
-            raise _invalid(f"{where}: action: no action is called {action!r}")
+        check_action(action, f"{where}: action: ")
     resources = _resources(where, resource)
-    for operator in condition or {}:
-        if operator not in _OPERATORS:
-            raise _invalid(f"{where}: condition: no operator is called {operator!r}")
+    for operator, fields in (condition or {}).items():
+        _check_condition(f"{where}: condition", operator, fields)
     return Statement(
         Effect(effect),
         tuple(actions),
@@ -64,9 +67,36 @@ def _resources(where: str, resource: str) -> tuple[str, ...]:
     if not resources:
         raise _invalid(f"{where}: resource: empty list")
     for name in resources:
-        if name != ANY and not _ARN.fullmatch(name):
-            raise _invalid(f"{where}: resource: malformed name {name!r}")
+        check_resource(name, f"{where}: resource: ")
     return resources
+
+
+def check_action(action: str, where: str = "") -> None:
+    """Raises Invalid unless an action, or any that a pattern stands for, is known. `where` begins
+    the message.
+    """
+    if not _is_known(action):
+        raise _invalid(f"{where}no action is called {action!r}")
+
+
+def check_resource(resource: str, where: str = "") -> None:
+    """Raises Invalid unless a resource is `*` or an ARN. `where` begins the message."""
+    if resource != ANY and not _ARN.fullmatch(resource):
+        raise _invalid(f"{where}malformed name {resource!r}")
+
+
+def _check_condition(where: str, operator: str, fields: dict[str, list[str]]) -> None:
+    if operator not in OPERATORS:
+        raise _invalid(f"{where}: no operator is called {operator!r}")
+    for field, values in fields.items():
+        if field not in OPERATORS[operator]:
+            known = " or ".join(OPERATORS[operator])
+            raise _invalid(f"{where}: {operator}: the field is {known}, not {field!r}")
+        for value in values:
+            try:
+                check_value(operator, value)
+            except ValueError:
+                raise _invalid(f"{where}: {operator}: {field}: malformed value {value!r}") from None
 
 
 def check_size(encoded: bytes) -> None:

@@ -56,6 +56,10 @@ class Relations:
             [name for name, _ in page.items], has_more=page.has_more, next_offset=page.next_offset
         )
 
+    def exists(self, owner: str, target: str) -> bool:
+        """Returns whether an owner has a relation to a target."""
+        return self._store.get(PARTITION, self._prefix(owner) + target.encode()) is not None
+
     def add(self, owner: str, target: str) -> None:
         """Adds a relation. Raises NotFound if the owner or the target does not exist, and
         AlreadyExists if the relation does.

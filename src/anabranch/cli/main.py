@@ -99,9 +99,7 @@ SECTIONS = (
                 "garbage",
                 "Find and remove objects that nothing refers to; retention rules",
             ),
-            CommandEntry(
-                "auth", "auth", "Create a new key pair for an administrator who is locked out"
-            ),
+            CommandEntry("auth", "auth", "Administer users, groups, policies and access keys"),
             CommandEntry("doctor", "doctor", "Check a server's settings, stores and clock"),
             CommandEntry("quickstart", "quickstart", "Start a server with a sample repository"),
         ),

@@ -13,6 +13,7 @@ from anabranch.rest.operations import (
     commits,
     config,
     credentials,
+    explain,
     group_acls,
     groups,
     health,
@@ -85,5 +86,6 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *history_edits.EXTENSIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
+    *explain.OPERATIONS,
 )
 """Operations that the open-source lakeFS does not have."""

@@ -68,7 +68,7 @@ REST: dict[str, str] = {
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
         prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
-        addTombstones; deleteTombstones;
+        addTombstones; deleteTombstones; explainPermission;
     """,
 }
 

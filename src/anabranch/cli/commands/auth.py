@@ -1,10 +1,11 @@
-"""`auth recover`: creates a new key pair for an administrator who has lost theirs."""
+"""`auth`: users, groups, policies and access keys, and the recovery of a lost administrator."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from anabranch.cli.commands import auth_explain, auth_groups, auth_policies, auth_users
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
 
@@ -45,11 +46,15 @@ def _recover(context: CommandContext) -> None:
 
 COMMAND = Group(
     "auth",
-    "Create a new key pair for an administrator who is locked out",
+    "Administer users, groups, policies and access keys",
     (
+        *auth_users.COMMANDS,
+        *auth_groups.COMMANDS,
+        *auth_policies.COMMANDS,
+        *auth_explain.COMMANDS,
         Command(
             "recover",
-            "Replace the administrator's key pair, on the server's machine",
+            "Replace an administrator's key pair, on the server itself",
             _recover,
             options=(
                 Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
@@ -64,9 +69,9 @@ COMMAND = Group(
                 ),
             ),
             details="Run it as the server's user with the server's settings; a server may run "
-            "meanwhile. It shows a new key pair, once. Earlier key pairs stop working: in servers "
-            "that run, after `auth.cache.ttl`. An administrator who was deleted is created again. "
-            "Nothing else changes.",
+            "meanwhile. It shows a new key pair, once. Earlier key pairs of that user stop "
+            "working, in servers that run within two seconds. The user becomes an administrator "
+            "again, and is created again if need be.",
             examples=(
                 "auth recover --data /srv/lake",
                 "auth recover --config /etc/anabranch.toml --json",

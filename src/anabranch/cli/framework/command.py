@@ -101,8 +101,9 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of commands; `default` runs if arguments name none of them, and if there are no
-    arguments but options, if it is also `runs_alone`.
+    """A group of commands, whose names may have several words: "members add". `default` runs if
+    arguments name none of them, and if there are no arguments but options, if it is also
+    `runs_alone`.
     """
 
     name: str
@@ -113,12 +114,18 @@ class Group(NamedTuple):
     runs_alone: bool = False
 
     def find(self, name: str) -> Command | None:
-        """Returns the command of that name, or of a name that stands for it (`ALIASES`); None if
-        there is none.
+        """Returns the command of that name, or of a name whose last word stands for it (`ALIASES`);
+        None if there is none.
         """
-        names = (name, *ALIASES.get(name, ()))
+        first, space, last = name.rpartition(" ")
+        names = (name, *(f"{first}{space}{other}" for other in ALIASES.get(last, ())))
         commands = {command.name: command for command in self.commands}
         return next((commands[each] for each in names if each in commands), None)
+
+    @property
+    def most_words(self) -> int:
+        """The number of words of the longest name of a command."""
+        return max(len(command.name.split()) for command in self.commands)
 
 
 ALIASES = {

@@ -37,19 +37,31 @@ def choose(group: Group, words: Sequence[str]) -> tuple[Command | None, list[str
     help of the group. Raises Usage for an unknown command.
     """
     leading, rest = split_globals(words)
-    command = group.find(rest[0]) if rest else None
-    if command is not None:
-        return command, leading + rest[1:]
+    for count in range(min(group.most_words, len(rest)), 0, -1):
+        command = group.find(" ".join(rest[:count]))
+        if command is not None:
+            return command, leading + rest[count:]
     if rest and group.default:
         return group.find(group.default), list(words)
     if not rest:
         alone = group.runs_alone and _HELP.isdisjoint(leading)
         return (group.find(group.default) if alone else None), leading
-    names = [command.name for command in group.commands]
-    raise Usage(
-        f"{group.name} has no command {rest[0]!r}",
-        hint=closest(rest[0], names) or f"It has {', '.join(names)}.",
-    )
+    raise _unknown(group, rest)
+
+
+def _unknown(group: Group, words: list[str]) -> Usage:
+    """Returns the error of words that begin no command of a group, or only its first words."""
+    begun, names = group.name, [command.name for command in group.commands]
+    while words:
+        longer = [name[len(words[0]) + 1 :] for name in names if name.startswith(f"{words[0]} ")]
+        if not longer:
+            break
+        begun, names, words = f"{begun} {words[0]}", longer, words[1:]
+    names = list(dict.fromkeys(name.split()[0] for name in names))
+    hint = f"It has {', '.join(names)}."
+    if not words or words[0].startswith("-"):
+        return Usage(f"{begun} needs a command", hint=hint)
+    return Usage(f"{begun} has no command {words[0]!r}", hint=closest(words[0], names) or hint)
 
 
 def parse(program: str, command: Command, words: Sequence[str]) -> argparse.Namespace:

@@ -1,0 +1,89 @@
+"""Explanations of what a user may do. lakeFS has no such operation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from anabranch.access.conditions import RequestContext
+from anabranch.access.explain import explain, policies_that_allow
+from anabranch.access.permissions import Action, Permission
+from anabranch.access.policy_documents import check_action, check_resource
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.resources import on_user
+
+__all__ = ["OPERATIONS"]
+
+
+class Explain(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of explainPermission."""
+
+    user_id: str = msgspec.field(name="userId")
+    action: Annotated[str, Meta(min_length=1, description="such as fs:ReadObject")]
+    resource: Annotated[str, Meta(min_length=1, description="an ARN, or `*` for any resource")]
+    source_ip: Annotated[str, Meta(description="the client's address, for conditions")] = ""
+    time: (
+        Annotated[
+            datetime, Meta(tz=True, description="of the request, for conditions; now by default")
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class PermissionExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a user has a permission. `policy` and `statement`, a number from 0, have decided;
+    they are null if no statement names the permission. `groups` are those through which the user
+    has the policy. Each of the policies `allowed_by` would allow it, if nothing denied it.
+    """
+
+    allowed: bool
+    policy: str | None
+    statement: int | None
+    groups: list[str]
+    allowed_by: list[str]
+
+
+def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
+    """Returns why a user has a permission, or does not have it."""
+    params, access = call.params, call.services.access
+    check_action(params.action)
+    check_resource(params.resource)
+    username = access.users.get(params.user_id).username
+    permission = Permission(params.action, params.resource)
+    context = RequestContext(
+        source_ip=params.source_ip or None,
+        username=username,
+        time=call.services.clock() if params.time is UNSET else params.time.timestamp(),
+    )
+    decision = explain(access.effective_policies.of(username), permission, username, context)
+    every = access.policies.all()
+    return PermissionExplanation(
+        allowed=decision.allowed,
+        policy=decision.policy or None,
+        statement=decision.statement,
+        groups=[
+            group
+            for group in access.effective_policies.groups_of(username)
+            if decision.policy and access.group_attachments.exists(group, decision.policy)
+        ],
+        allowed_by=policies_that_allow(every, permission, username, context),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        id="explainPermission",
+        tag="auth",
+        method="GET",
+        path="/auth/users/{userId}/explain",
+        summary="explain why a user has a permission or does not have it",
+        permission=(Need(Action.READ_USER, on_user),),
+        params=Explain,
+        response=PermissionExplanation,
+        handler=explain_permission,
+    ),
+)
