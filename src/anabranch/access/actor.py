@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from anabranch.access.conditions import NO_CONTEXT, RequestContext
 from anabranch.access.decision import CompiledStatements
+from anabranch.access.explain import Explanation, explain
 from anabranch.access.permissions import Permission
+from anabranch.access.policies import Policy
 from anabranch.access.statements import ALLOW_ALL, Statement
 
-__all__ = ["Actor"]
+__all__ = ["Actor", "OnDecision"]
+
+
+OnDecision: TypeAlias = "Callable[[Actor, Permission, bool], None]"
 
 
 class Actor:
     """An authenticated user and the policy statements that apply to the user.
 
-    An actor is cached and serves many requests. `in_context` returns the same user for one request,
-    for conditions on its address and time.
+    An actor is cached and serves many requests. `in_context` returns the same user for one request:
+    for conditions on its address and time, and with a function that is called with each decision.
     """
 
-    __slots__ = ("context", "created_at", "email", "granted", "username")
+    __slots__ = (
+        "context",
+        "created_at",
+        "email",
+        "granted",
+        "on_decision",
+        "policies",
+        "username",
+    )
 
     def __init__(
         self,
@@ -28,12 +42,16 @@ class Actor:
         email: str = "",
         created_at: int = 0,
         statements: Iterable[Statement] = (),
+        policies: tuple[Policy, ...] = (),
     ) -> None:
         self.username = username
         self.email = email
         self.created_at = created_at
-        self.granted = CompiledStatements(statements, username)
+        self.policies = policies
+        own = [statement for policy in policies for statement in policy.statements]
+        self.granted = CompiledStatements([*statements, *own], username)
         self.context = NO_CONTEXT
+        self.on_decision: OnDecision | None = None
 
     @classmethod
     def administrator(cls, username: str, email: str = "", created_at: int = 0) -> Actor:
@@ -61,15 +79,24 @@ class Actor:
         """Whether permissions depend on the request."""
         return self.granted.conditional
 
-    def in_context(self, source_ip: str, time: float) -> Actor:
+    def explain(self, permission: Permission) -> Explanation:
+        """Returns which policy grants the user a permission, or denies it."""
+        if not self.policies and self.granted.unlimited:
+            return Explanation(True)
+        return explain(self.policies, permission, self.username, self.context)
+
+    def in_context(
+        self, source_ip: str, time: float, on_decision: OnDecision | None = None
+    ) -> Actor:
         """Returns the user as the actor of a request from an address, at a time in seconds since
         1970.
         """
-        if not self.granted.conditional:
+        if not self.granted.conditional and on_decision is None:
             return self
         actor = Actor.__new__(Actor)
         actor.username, actor.email, actor.created_at = self.username, self.email, self.created_at
-        actor.granted = self.granted
+        actor.granted, actor.policies = self.granted, self.policies
+        actor.on_decision = on_decision
         actor.context = RequestContext(
             source_ip=source_ip or None, username=self.username, time=time
         )

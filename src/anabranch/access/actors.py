@@ -36,9 +36,5 @@ class Actors:
             username=user.username,
             email=user.email,
             created_at=user.created_at,
-            statements=[
-                statement
-                for policy in self._effective_policies.of(username)
-                for statement in policy.statements
-            ],
+            policies=self._effective_policies.of(username),
         )

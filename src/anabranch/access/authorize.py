@@ -22,10 +22,14 @@ def authorize(actor: Actor | None, permissions: Iterable[Permission]) -> None:
     """
     if actor is None:
         raise Unauthenticated("error authenticating request")
-    if actor.is_unlimited:
+    on_decision = actor.on_decision
+    if actor.is_unlimited and on_decision is None:
         return
     for permission in permissions:
-        if not actor.may(permission):
+        allowed = actor.may(permission)
+        if on_decision is not None:
+            on_decision(actor, permission, allowed)
+        if not allowed:
             raise Denied(
                 "insufficient permissions",
                 kind="insufficient_permissions",

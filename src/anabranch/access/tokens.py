@@ -53,10 +53,11 @@ def parse_session_cookie(cookies: str) -> str | None:
 
 
 class IssuedToken(msgspec.Struct, frozen=True):
-    """A new token; `expires_at` in seconds since 1970."""
+    """A new token of a user; `expires_at` in seconds since 1970."""
 
     token: Secret
     expires_at: int
+    username: str
 
 
 class VerifiedToken(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ class Tokens:
             "exp": expires_at,
         }
         text = jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, self._key)
-        return IssuedToken(Secret(text), expires_at)
+        return IssuedToken(Secret(text), expires_at, username)
 
     def verify(self, token: str) -> VerifiedToken:
         """Returns the claims of a token; raises Unauthenticated unless it was issued by this

@@ -100,6 +100,7 @@ SECTIONS = (
                 "Find and remove objects that nothing refers to; retention rules",
             ),
             CommandEntry("auth", "auth", "Administer users, groups, policies and access keys"),
+            CommandEntry("audit", "audit", "Search and verify the audit log"),
             CommandEntry("doctor", "doctor", "Check a server's settings, stores and clock"),
             CommandEntry("quickstart", "quickstart", "Start a server with a sample repository"),
         ),

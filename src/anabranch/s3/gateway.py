@@ -6,13 +6,15 @@ synchronous and may run on any thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.same_origin import session_authenticates
 from anabranch.access.tokens import parse_session_cookie
+from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
@@ -37,6 +39,7 @@ from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.protocol.presigned_headers import with_presigned_headers
 from anabranch.s3.protocol.xml_reader import MAX_DOCUMENT_BYTES
 from anabranch.s3.services import Services
+from anabranch.s3.signatures.claimed_key import claimed_access_key
 from anabranch.s3.signatures.verified import Verified
 from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import Choice, choose, is_form
@@ -92,14 +95,32 @@ class S3Gateway:
         )
         return S3Request(self, request, request_id, head.client)
 
-    def admit(self, request: Request, carried: Request, choice: Choice, client: str) -> Call:
+    def audit(self, operation: str, client: str, request_id: str) -> RequestAudit | None:
+        """Returns what records a request, None without an audit log."""
+        if self._services.audit is None:
+            return None
+        return RequestAudit(
+            self._services.audit,
+            gateway="s3",
+            operation=operation,
+            source_ip=client,
+            request_id=request_id,
+        )
+
+    def admit(
+        self,
+        request: Request,
+        carried: Request,
+        choice: Choice,
+        client: str,
+        audit: RequestAudit | None,
+    ) -> Call:
         """Returns the call of the operation that a request asks for, once it is authenticated and
         authorized, before any of the body is read. `carried` is the request with the headers of its
         URL, `client` the address of the client. Raises the error that refuses it.
         """
-        actor, verified = self.authenticate(request)
-        if actor.is_conditional:
-            actor = actor.in_context(client, self._services.clock())
+        actor, verified = self.authenticate(request, audit)
+        actor = self._in_context(actor, client, audit)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
@@ -107,7 +128,12 @@ class S3Gateway:
         return call
 
     def admit_form(
-        self, carried: Request, choice: Choice, content: Iterable[bytes], client: str
+        self,
+        carried: Request,
+        choice: Choice,
+        content: Iterable[bytes],
+        client: str,
+        audit: RequestAudit | None,
     ) -> Call:
         """Returns the call that a form makes, once the signer of its policy is authorized, and the
         policy allows it; the body has been read up to the file then. Raises the error that refuses
@@ -115,8 +141,9 @@ class S3Gateway:
         """
         form = read_form(carried.headers.get("content-type", ""), content)
         fields, bucket = form.fields, choice.address.bucket
-        actor = self._holder(self._verifier.verify_policy(fields))
-        actor = actor.in_context(client, self._services.clock())
+        with _recorded(audit, ""):
+            actor = self._holder(self._verifier.verify_policy(fields))
+        actor = self._in_context(actor, client, audit)
         sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
         if "key" not in fields:
             raise S3Error(
@@ -139,14 +166,31 @@ class S3Gateway:
         """Returns the bucket that a host names, the empty string for none."""
         return self._domains.bucket(host) or ""
 
-    def authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
-        """Returns the caller, and what the request's signature covers, if it has one. Raises what
-        refuses it.
+    def authenticate(
+        self, request: Request, audit: RequestAudit | None
+    ) -> tuple[Actor, Verified | None]:
+        """Returns the caller, and what the request's signature covers, if it has one. Raises the
+        error that refuses it, and records it.
         """
+        if audit is None:
+            return self._authenticate(request)
+        with _recorded(audit, claimed_access_key(request)):
+            return self._authenticate(request)
+
+    def _authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
         verified = self._verifier.verify(request)
         if verified is None:
             return self._known(request), None
         return self._holder(verified.access_key_id), verified
+
+    def _in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
+        """Returns the caller as the actor of a request."""
+        if audit is not None:
+            audit.user = actor.username
+            return actor.in_context(client, self._services.clock(), audit.decided)
+        if actor.is_conditional:
+            return actor.in_context(client, self._services.clock())
+        return actor
 
     def _holder(self, access_key_id: str) -> Actor:
         actor = self._authenticator.find_actor_by_key(access_key_id)
@@ -169,10 +213,22 @@ class S3Gateway:
         return None if credential is None else credential.secret
 
 
+@contextmanager
+def _recorded(audit: RequestAudit | None, access_key_id: str) -> Iterator[None]:
+    """Records an error of authentication."""
+    try:
+        yield
+    except AnabranchError as error:
+        if audit is not None:
+            audit.refused(error.kind, access_key_id)
+        raise
+
+
 class S3Request:
     """One request; see `GatewayRequest`. The caller of a `form` is named in its body."""
 
     __slots__ = (
+        "_audit",
         "_call",
         "_carried",
         "_client",
@@ -205,6 +261,7 @@ class S3Request:
         self._cors = gateway.cors.headers(request.headers)
         self._call: Call | None = None
         self._preflight: Response | None = None
+        self._audit: RequestAudit | None = None
         self._wrong: AnabranchError | None = None
         self._refused = False
         try:
@@ -220,6 +277,7 @@ class S3Request:
             self.body = self.choice.operation.body
             self.execution = self.choice.operation.execution
             self.form = self.choice.operation.form
+        self._audit = gateway.audit(self.operation, client, request_id)
 
     @property
     def admits_first(self) -> bool:
@@ -255,10 +313,10 @@ class S3Request:
             try:
                 if self._wrong is None:
                     self._call = self._gateway.admit(
-                        self.request, self._carried, self.choice, self._client
+                        self.request, self._carried, self.choice, self._client, self._audit
                     )
                 elif self._is_authenticated_first(self._wrong):
-                    self._gateway.authenticate(self.request)
+                    self._gateway.authenticate(self.request, self._audit)
             except Exception as error:  # noqa: BLE001  the client gets a response for every error
                 self._wrong = self._to_error(error)
             self._refused = self._wrong is not None
@@ -266,6 +324,13 @@ class S3Request:
 
     def answer(self, content: Iterable[bytes] = ()) -> Response:
         """Returns the response; never raises; `content` is the body, if one is wanted."""
+        response = self._answer(content)
+        audit = self._audit
+        if audit is not None and audit.user and self.request.method not in {"GET", "HEAD"}:
+            audit.changed(response.status)
+        return response
+
+    def _answer(self, content: Iterable[bytes]) -> Response:
         refused = self._admit_form(content) if self.form else self.admit()
         if refused is not None or self._call is None:
             return refused or self.refusal(S3Error("InternalError"))
@@ -281,7 +346,9 @@ class S3Request:
 
     def _admit_form(self, content: Iterable[bytes]) -> Response | None:
         try:
-            self._call = self._gateway.admit_form(self._carried, self.choice, content, self._client)
+            self._call = self._gateway.admit_form(
+                self._carried, self.choice, content, self._client, self._audit
+            )
         except Exception as error:  # noqa: BLE001  as above
             return self.refusal(self._to_error(error))
         return None

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from anabranch.access.access import Access
 from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
+from anabranch.audit.log import AuditLog
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
@@ -27,6 +28,7 @@ from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
 from anabranch.server.installation.shared_settings import require_shared_settings
+from anabranch.server.observability.audit_logs import open_audit
 from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
@@ -52,6 +54,7 @@ class Composition:
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
+        self.audit = open_audit(settings.audit)
         settings, keyvalue = _opened(settings)
         self._settings = settings
         self.lake = Lake(
@@ -63,7 +66,7 @@ class Composition:
             presigned_seconds=presigned_seconds(settings.blockstore),
             images_namespace=settings.images.storage_namespace,
         )
-        self.services = _services(settings, keyvalue, self.lake)
+        self.services = _services(settings, keyvalue, self.lake, self.audit)
         self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
         self._transfers = ThreadPool(
             "transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING
@@ -111,9 +114,13 @@ class Composition:
         self._pool.close()
         self._batch_thread.close()
         self.lake.close()
+        if self.audit is not None:
+            self.audit.close()
 
 
-def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Services:
+def _services(
+    settings: Settings, keyvalue: KeyValueStore, lake: Lake, audit: AuditLog | None
+) -> Services:
     cache = settings.auth.cache
     access = Access(
         keyvalue,
@@ -132,6 +139,7 @@ def _services(settings: Settings, keyvalue: KeyValueStore, lake: Lake) -> Servic
         version=Version(API_VERSION, own_version()),
         clock=time.time,
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
+        audit=audit,
     )
 
 
@@ -144,6 +152,7 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
         region=settings.gateways.s3.region,
         namespace_prefix=settings.blockstore.default_namespace_prefix,
         cors=settings.gateways.s3.cors,
+        audit=services.audit,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from anabranch.errors import Unauthenticated
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.rest.protocol.call import Call
@@ -51,7 +52,17 @@ def get_current_user(call: Call[None, None]) -> CurrentUser:
 def login(call: Call[None, LoginInformation]) -> Response:
     """Returns a token for a key pair, and sets it as the cookie of the web pages."""
     body = call.body
-    issued = call.services.access.authenticator.login(body.access_key_id, body.secret_access_key)
+    audit = call.request.audit
+    try:
+        issued = call.services.access.authenticator.login(
+            body.access_key_id, body.secret_access_key
+        )
+    except Unauthenticated as error:
+        if audit is not None:
+            audit.refused(error.kind, body.access_key_id[:128])
+        raise
+    if audit is not None:
+        audit.logged_in(issued.username)
     token = issued.token.reveal()
     lifetime = max(0, issued.expires_at - int(call.services.clock()))
     return json_response(

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from anabranch.access.actor import Actor
 from anabranch.access.readable_paths import ReadablePaths
+from anabranch.audit.log import RequestAudit
 from anabranch.errors import Unauthenticated
 from anabranch.rest.protocol.idempotency import RepeatedRequest
 from anabranch.rest.protocol.services import Services
@@ -26,10 +27,21 @@ class Request:
     `segments` are the path's parameters in order, `query` is the query string, `headers` are as
     `join_headers` makes them, `body` is a whole body and `content` one that is still being
     received; iterating over it raises Truncated if the connection breaks. `id` is the request's
-    name in logs, `client` the address of the client.
+    name in logs, `client` the address of the client. `audit` records what the request does, if
+    there is an audit log.
     """
 
-    __slots__ = ("body", "client", "content", "headers", "id", "query", "secure", "segments")
+    __slots__ = (
+        "audit",
+        "body",
+        "client",
+        "content",
+        "headers",
+        "id",
+        "query",
+        "secure",
+        "segments",
+    )
 
     def __init__(
         self,
@@ -51,6 +63,7 @@ class Request:
         self.content = content
         self.secure = secure
         self.client = client
+        self.audit: RequestAudit | None = None
 
     def header(self, name: str) -> str:
         """Returns a header's value, the empty string without one."""

@@ -14,6 +14,7 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
+from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
 from anabranch.http.response import Response
 from anabranch.model.uri import IMAGES
@@ -31,7 +32,7 @@ from anabranch.rest.protocol.idempotency import (
 from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.services import Services
-from anabranch.rest.protocol.session import authenticate
+from anabranch.rest.protocol.session import authenticate, named_access_key
 
 __all__ = ["OperationHandler", "not_found", "required_permissions"]
 
@@ -59,10 +60,31 @@ class OperationHandler:
         self._status = operation.status
         self._access = operation.permission if isinstance(operation.permission, Access) else None
         self._needs_actor = self._access is None or self._access is Access.ANY_USER
+        self._is_change = operation.method not in {"GET", "HEAD"}
         self._needs = operation.permission if isinstance(operation.permission, tuple) else ()
 
     def __call__(self, request: Request) -> Response:
         """Returns the response; never raises."""
+        if self._services.audit is None:
+            return self._respond(request)
+        self._audit(request)
+        response = self._respond(request)
+        if request.audit is not None and request.audit.user and self._is_change:
+            request.audit.changed(response.status)
+        return response
+
+    def _audit(self, request: Request) -> None:
+        """Lets the request be recorded, if there is an audit log."""
+        if self._services.audit is not None and request.audit is None:
+            request.audit = RequestAudit(
+                self._services.audit,
+                gateway="rest",
+                operation=self.operation.id,
+                source_ip=request.client,
+                request_id=request.id,
+            )
+
+    def _respond(self, request: Request) -> Response:
         try:
             return self._perform(request)
         except AnabranchError as error:
@@ -93,10 +115,24 @@ class OperationHandler:
         """
         if self._access in _NOT_ASKED:
             return None
-        actor = authenticate(self._services.access.authenticator, request, self.operation.method)
-        if self._needs_actor:
-            authorize(actor, ())
-        if actor is not None and actor.is_conditional:
+        self._audit(request)
+        audit = request.audit
+        try:
+            actor = authenticate(
+                self._services.access.authenticator, request, self.operation.method
+            )
+            if self._needs_actor:
+                authorize(actor, ())
+        except AnabranchError as error:
+            if audit is not None:
+                audit.refused(error.kind, named_access_key(request.header("authorization")))
+            raise
+        if actor is None:
+            return None
+        if audit is not None:
+            audit.user = actor.username
+            return actor.in_context(request.client, self._services.clock(), audit.decided)
+        if actor.is_conditional:
             return actor.in_context(request.client, self._services.clock())
         return actor
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from anabranch.access.access import Access
+from anabranch.audit.log import AuditLog
 from anabranch.catalog.catalog import Catalog
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
@@ -26,7 +27,8 @@ class Version(NamedTuple):
 
 class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the URL
-    at which clients reach presigned URLs of this server, if not that of their requests.
+    at which clients reach presigned URLs of this server, if not that of their requests. Without
+    `audit`, nothing is recorded.
     """
 
     catalog: Catalog
@@ -37,3 +39,4 @@ class Services(NamedTuple):
     version: Version
     clock: Callable[[], float]
     presign_endpoint: str = ""
+    audit: AuditLog | None = None

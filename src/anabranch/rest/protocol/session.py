@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from anabranch.access.actor import Actor
 from anabranch.access.authenticate import Authenticator
 from anabranch.access.same_origin import session_authenticates
@@ -9,7 +11,7 @@ from anabranch.access.tokens import SESSION_COOKIE, parse_session_cookie
 from anabranch.errors import Denied
 from anabranch.rest.protocol.call import Request
 
-__all__ = ["authenticate", "expired_session_cookie", "session_cookie"]
+__all__ = ["authenticate", "expired_session_cookie", "named_access_key", "session_cookie"]
 
 
 def authenticate(authenticator: Authenticator, request: Request, method: str) -> Actor | None:
@@ -29,6 +31,17 @@ def authenticate(authenticator: Authenticator, request: Request, method: str) ->
             hint="Send the token as `Authorization: Bearer`.",
         )
     return actor
+
+
+def named_access_key(authorization: str) -> str:
+    """Returns the access key id in an Authorization header, the empty string without one."""
+    scheme, _, pair = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(pair.strip(), validate=True).decode().partition(":")[0][:128]
+    except ValueError:
+        return ""
 
 
 def session_cookie(token: str, lifetime: int, *, secure: bool) -> tuple[str, str]:

@@ -176,6 +176,27 @@ class Logging(SettingsGroup, frozen=True, kw_only=True):
     ] = "DEBUG"
 
 
+class Audit(SettingsGroup, frozen=True, kw_only=True):
+    """The audit log."""
+
+    file: Annotated[
+        str,
+        SettingDoc(
+            "File of the audit log; `-`: standard output. Without this and `audit.syslog`, there "
+            "is no audit log"
+        ),
+    ] = ""
+    syslog: Annotated[
+        str, SettingDoc("Send the audit log to this syslog socket, `/dev/log`, or `HOST:PORT`")
+    ] = ""
+    max_file_bytes: Annotated[
+        int, SettingDoc("Size in bytes at which a new file of the audit log begins")
+    ] = 100 * 1024 * 1024
+    keep_files: Annotated[
+        int, SettingDoc("Number of older files of the audit log that are kept")
+    ] = 10
+
+
 class LocalCache(SettingsGroup, frozen=True, kw_only=True):
     """The local cache of tables of remote stores."""
 
@@ -223,4 +244,5 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     gateways: Gateways = Gateways()
     http: Http = Http()
     logging: Logging = Logging()
+    audit: Audit = Audit()
     committed: Committed = Committed()

@@ -1,0 +1,164 @@
+"""The audit log of a real server, through REST and S3."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import httpx2
+import pytest
+from botocore.exceptions import ClientError
+from support.eventually import eventually
+
+from anabranch.audit.chain import parse_line
+from anabranch.testing.server import running_server
+
+from .conftest import Team, allow, deny
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one process", "two processes"])
+def workers(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory, workers):
+    return tmp_path_factory.mktemp(f"audit-of-{workers}") / "audit.log"
+
+
+@pytest.fixture(scope="module")
+def audited(workers, file, tmp_path_factory):
+    """A server that writes an audit log."""
+    env = {"ANABRANCH_AUDIT_FILE": str(file), "ANABRANCH_HTTP_TRUSTED_PROXIES": "127.0.0.1"}
+    folder = tmp_path_factory.mktemp("audited")
+    with running_server(folder, env=env, workers=workers) as server:
+        yield Team(server)
+
+
+def records(file, **wanted):
+    """Returns the records with these values, in order."""
+    lines = [parse_line(line) for line in file.read_bytes().splitlines()]
+    return [each for each in lines if all(each.get(key) == wanted[key] for key in wanted)]
+
+
+def audit(*words):
+    command = [sys.executable, "-m", "anabranch", "audit", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_decisions_and_changes_have_user_resource_address_and_request(audited, file):
+    lake = audited.repository("a")
+    resource = f"arn:lakefs:fs:::repository/{lake}/object"
+    member = audited.member(
+        allow("fs:ReadObject", "fs:WriteObject", on=f"{resource}/*"),
+        deny("fs:WriteObject", on=f"{resource}/fixed"),
+    )
+    policy = f"Policy{member.name.removeprefix('user-')}"
+    place = f"/repositories/{lake}/branches/main/objects"
+    headers = {"X-Forwarded-For": "198.51.100.7"}
+    written, refused = (
+        member.api.post(place, params={"path": path}, content=b"x", headers=headers)
+        for path in ("b", "fixed")
+    )
+    assert (written.status_code, refused.status_code) == (201, 401)
+    for response, allowed, statement, path in (
+        (written, True, 0, "b"),
+        (refused, False, 1, "fixed"),
+    ):
+        request_id = response.headers["x-request-id"]
+        eventually(lambda wanted=request_id: records(file, request_id=wanted, event="change"))
+        decision, change = records(file, request_id=request_id)
+        assert (
+            decision.items()
+            >= {
+                "event": "decision",
+                "user": member.name,
+                "action": "fs:WriteObject",
+                "resource": f"{resource}/{path}",
+                "allowed": allowed,
+                "policy": policy,
+                "statement": statement,
+                "gateway": "rest",
+                "operation": "uploadObject",
+                "source_ip": "198.51.100.7",
+            }.items()
+        )
+        assert change.items() >= {"event": "change", "status": response.status_code}.items()
+    member.s3.get_object(Bucket=lake, Key="main/a")
+    with pytest.raises(ClientError):
+        member.s3.list_objects_v2(Bucket=lake, Prefix="main/")
+    eventually(lambda: records(file, user=member.name, operation="ListObjectsV2"))
+    (read,) = records(file, user=member.name, operation="GetObject")
+    assert (read["gateway"], read["allowed"], read["resource"]) == ("s3", True, f"{resource}/a")
+    (listed,) = records(file, user=member.name, operation="ListObjectsV2")
+    assert (listed["allowed"], listed["policy"]) == (False, None)
+
+
+def test_each_deleted_key_is_decided_on_its_own(audited, file):
+    lake = audited.repository("a", "b")
+    member = audited.member(
+        allow("fs:DeleteObject", on=f"arn:lakefs:fs:::repository/{lake}/object/a")
+    )
+    objects = [{"Key": "main/a"}, {"Key": "main/b"}]
+    answer = member.s3.delete_objects(Bucket=lake, Delete={"Objects": objects})
+    assert len(answer["Errors"]) == 1
+    eventually(lambda: len(records(file, user=member.name, event="decision")) == 2)
+    decided = [each["allowed"] for each in records(file, user=member.name, event="decision")]
+    assert decided == [True, False]
+
+
+def test_failed_authentication_names_the_claimed_key(audited, file):
+    url, wrong = audited.server.api, ("AKIAJNOBODYNOBODYNOQ", "wrong-secret-wrong")
+    responses = [
+        httpx2.get(f"{url}/repositories", auth=wrong),
+        httpx2.get(f"{url}/repositories"),
+        httpx2.post(
+            f"{url}/auth/login",
+            json={"access_key_id": wrong[0], "secret_access_key": wrong[1]},
+        ),
+    ]
+    assert [response.status_code for response in responses] == [401] * 3
+    stranger = Team._member(audited, "nobody", wrong)
+    with pytest.raises(ClientError):
+        stranger.s3.list_buckets()
+    eventually(lambda: records(file, event="authentication", operation="ListBuckets"))
+    failed = records(file, event="authentication", allowed=False)
+    by_key = [each["operation"] for each in failed if each.get("access_key_id") == wrong[0]]
+    assert by_key == ["listRepositories", "login", "ListBuckets"]
+    good = dict(zip(("access_key_id", "secret_access_key"), audited.server.auth, strict=True))
+    token = httpx2.post(f"{url}/auth/login", json=good).json()["token"]
+    eventually(lambda: records(file, event="authentication", allowed=True, user="tester"))
+    text = file.read_text()
+    for secret in (wrong[1], audited.server.secret_access_key, token):
+        assert secret not in text
+
+
+def test_commands_search_and_verify(audited, file, tmp_path):
+    member = audited.member(allow("fs:ReadConfig"))
+    response = member.api.get("/config/storage")
+    assert response.status_code == 200
+    eventually(lambda: records(file, user=member.name))
+    shown = audit(file, "--user", member.name)
+    assert (shown.returncode, len(shown.stdout.splitlines())) == (0, 1)
+    assert "fs:ReadConfig" in shown.stdout
+    assert audit("show", file, "--user", member.name, "--denied").stdout == ""
+    assert audit(file, "--request-id", response.headers["x-request-id"]).stdout == shown.stdout
+    assert audit(file, "--user", member.name, "--until", "2026-01-01").stdout == ""
+    # while the server goes on writing, a copy is verified
+    copy = tmp_path / "copy.log"
+    copy.write_bytes(file.read_bytes())
+    verified = audit("verify", copy, "--beginning")
+    assert (verified.returncode, verified.stderr) == (0, "")
+    copy.write_bytes(copy.read_bytes().replace(b'"allowed":false', b'"allowed":true', 1))
+    verified = audit("verify", copy)
+    assert verified.returncode == 1
+    assert "it was altered" in verified.stderr
+
+
+def test_server_with_an_unwritable_audit_log_does_not_start(tmp_path):
+    env = {"ANABRANCH_AUDIT_FILE": "/proc/audit.log"}
+    with (
+        pytest.raises(AssertionError, match=r"/proc/audit\.log cannot be written"),
+        running_server(tmp_path, env=env),
+    ):
+        pass
