@@ -6,6 +6,7 @@
     │   ├── NoChanges         there is nothing to commit or merge
     │   └── DirtyBranch       the branch has uncommitted changes
     ├── Unauthenticated       the caller could not be authenticated
+    ├── Throttled             too many failed logins; later ones may succeed
     ├── Denied                the caller lacks the permission
     │   ├── ProtectedBranch
     │   └── ReadOnlyRepository
@@ -28,6 +29,7 @@ stable; `hint` tells a person what to do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "ReadOnlyRepository",
     "StoreRefused",
+    "Throttled",
     "Truncated",
     "Unauthenticated",
 ]
@@ -103,6 +106,17 @@ class Unauthenticated(AnabranchError):
 
     kind = "unauthenticated"
     hint = "Check the access key and its secret."
+
+
+class Throttled(AnabranchError):
+    """Too many failed logins. `retry_after` is the time in seconds after which one may succeed."""
+
+    kind = "throttled"
+    hint = "Wait, and check the access key and its secret."
+
+    def __init__(self, message: str, *, kind: str | None = None, retry_after: float = 1.0) -> None:
+        super().__init__(message, kind=kind)
+        self.retry_after = max(1, math.ceil(retry_after))
 
 
 class Denied(AnabranchError):

@@ -198,7 +198,8 @@ def test_tasks_on_one_branch_at_once_are_all_carried_out(send, end_of):
 
 def test_the_status_of_an_error_is_that_of_the_synchronous_operation():
     for cls in STATUS_BY_CLASS:
-        if cls in (errors.RangeNotSatisfiable, errors.Unauthenticated, errors.Truncated):
+        early = (errors.RangeNotSatisfiable, errors.Unauthenticated, errors.Throttled)
+        if cls in (*early, errors.Truncated):
             continue  # these are raised before a task starts
         error = cls("message")
         assert http_status(error) == status_for(error)

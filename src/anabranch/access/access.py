@@ -21,6 +21,7 @@ from anabranch.access.credentials import Credentials
 from anabranch.access.effective_policies import EffectivePolicies
 from anabranch.access.group_acls import GroupACLs
 from anabranch.access.groups import Groups
+from anabranch.access.login_throttle import LoginThrottle
 from anabranch.access.memberships import memberships
 from anabranch.access.policies import Policies
 from anabranch.access.recovery import Recovery
@@ -40,7 +41,8 @@ class Access:
     """All parts of access control.
 
     `key` encrypts secrets and signs tokens; all servers of an installation must have the same.
-    `clock` returns seconds since 1970, `ticks` is a monotonic clock in seconds.
+    `clock` returns seconds since 1970, `ticks` is a monotonic clock in seconds. After
+    `failed_logins` within a minute, a key is locked for an address for `lock_seconds` or longer.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class Access:
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
         login_duration: float = WEEK,
         cache_settings: AuthCacheSettings = _DEFAULT_CACHE,
+        failed_logins: int = 10,
+        lock_seconds: float = 30.0,
     ) -> None:
         def new_id() -> str:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
@@ -88,6 +92,7 @@ class Access:
             ticks=ticks,
             random_bytes=random_bytes,
             cache_settings=cache_settings,
+            throttle=LoginThrottle(failed_logins, lock_seconds, ticks),
         )
 
     def changed(self) -> None:

@@ -25,6 +25,7 @@ from anabranch.access.actor import Actor
 from anabranch.access.actors import Actors
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credential, Credentials
+from anabranch.access.login_throttle import LoginThrottle
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.ttl_cache import TTLCache
 from anabranch.errors import AnabranchError, Unauthenticated
@@ -60,7 +61,9 @@ class Authenticator:
         ticks: Callable[[], float],
         random_bytes: Callable[[int], bytes],
         cache_settings: AuthCacheSettings,
+        throttle: LoginThrottle,
     ) -> None:
+        self.throttle = throttle
         self._changes = changes
         self._actors = actors
         self._credentials = credentials
@@ -74,10 +77,12 @@ class Authenticator:
         self._version: bytes | None = None
         self.forget()
 
-    def authenticate(self, authorization: str | None, session: str | None = None) -> Actor | None:
+    def authenticate(
+        self, authorization: str | None, session: str | None = None, address: str = ""
+    ) -> Actor | None:
         """Returns the actor, None for an anonymous request; raises Unauthenticated for invalid
-        credentials. `authorization` is the value of the header, `session` that of the session
-        cookie.
+        credentials, and Throttled after many wrong ones from the client's `address`.
+        `authorization` is the value of the header, `session` that of the session cookie.
 
         A header of another scheme, such as AWS's signatures, is ignored.
         """
@@ -90,7 +95,7 @@ class Authenticator:
             scheme, _, proof = authorization.partition(" ")
             scheme = scheme.lower()
             if scheme == "basic":
-                return self._basic(proof.strip(), digest)
+                return self._basic(proof.strip(), digest, address)
             if scheme == "bearer":
                 return self._bearer(proof.strip(), digest)
         if session:
@@ -98,9 +103,11 @@ class Authenticator:
             return self._header_cache.get(digest) or self._bearer(session, digest)
         return None
 
-    def login(self, access_key_id: str, secret: str) -> IssuedToken:
-        """Returns a token for the pair's user; raises Unauthenticated if the pair is wrong."""
-        actor, _ = self._check(access_key_id, secret)
+    def login(self, access_key_id: str, secret: str, address: str = "") -> IssuedToken:
+        """Returns a token for the pair's user. Raises Unauthenticated if the pair is wrong, and
+        Throttled after many wrong ones from the client's `address`.
+        """
+        actor, _ = self._check(access_key_id, secret, address)
         return self._tokens.issue(actor.username)
 
     def find_credential(self, access_key_id: str) -> Credential | None:
@@ -160,9 +167,9 @@ class Authenticator:
         finally:
             self._polling.release()
 
-    def _basic(self, encoded_pair: str, digest: bytes) -> Actor:
+    def _basic(self, encoded_pair: str, digest: bytes, address: str) -> Actor:
         access_key_id, secret = _decode_pair(encoded_pair)
-        actor, deadline = self._check(access_key_id, secret)
+        actor, deadline = self._check(access_key_id, secret, address)
         self._header_cache.put(digest, actor, deadline)
         return actor
 
@@ -177,16 +184,20 @@ class Authenticator:
         self._header_cache.put(digest, actor, min(deadline, self._ticks() + remaining))
         return actor
 
-    def _check(self, access_key_id: str, secret: str) -> tuple[Actor, float]:
+    def _check(self, access_key_id: str, secret: str, address: str) -> tuple[Actor, float]:
         """Returns the pair's actor and the deadline of its cache entry, in ticks: the earlier one
         of the credential's and the actor's entries, since a revoked key would otherwise work for
         twice the lifetime.
         """
+        self.throttle.check(access_key_id, address)
         known = self._cached_credential(access_key_id)
         expected = "" if known is None else known[0].secret.reveal()
         same = hmac.compare_digest(_encode(secret), _encode(expected))
         if known is None or not same:
+            if known is not None:
+                self.throttle.failed(access_key_id, address)
             raise _unauthenticated()
+        self.throttle.succeeded(access_key_id, address)
         credential, deadline = known
         found = self._cached_actor(credential.username)
         if found is None:

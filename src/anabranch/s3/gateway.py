@@ -119,7 +119,7 @@ class S3Gateway:
         authorized, before any of the body is read. `carried` is the request with the headers of its
         URL, `client` the address of the client. Raises the error that refuses it.
         """
-        actor, verified = self.authenticate(request, audit)
+        actor, verified = self.authenticate(request, client, audit)
         actor = self._in_context(actor, client, audit)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
@@ -167,20 +167,29 @@ class S3Gateway:
         return self._domains.bucket(host) or ""
 
     def authenticate(
-        self, request: Request, audit: RequestAudit | None
+        self, request: Request, client: str, audit: RequestAudit | None
     ) -> tuple[Actor, Verified | None]:
         """Returns the caller, and what the request's signature covers, if it has one. Raises the
         error that refuses it, and records it.
         """
         if audit is None:
-            return self._authenticate(request)
+            return self._authenticate(request, client)
         with _recorded(audit, claimed_access_key(request)):
-            return self._authenticate(request)
+            return self._authenticate(request, client)
 
-    def _authenticate(self, request: Request) -> tuple[Actor, Verified | None]:
-        verified = self._verifier.verify(request)
+    def _authenticate(self, request: Request, client: str) -> tuple[Actor, Verified | None]:
+        throttle = self._authenticator.throttle
+        if throttle.has_failures:
+            throttle.check(claimed_access_key(request), client)
+        try:
+            verified = self._verifier.verify(request)
+        except S3Error as error:
+            if error.code == "SignatureDoesNotMatch":
+                throttle.failed(claimed_access_key(request), client)
+            raise
         if verified is None:
-            return self._known(request), None
+            return self._known(request, client), None
+        throttle.succeeded(verified.access_key_id, client)
         return self._holder(verified.access_key_id), verified
 
     def _in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
@@ -198,12 +207,12 @@ class S3Gateway:
             raise S3Error("InvalidAccessKeyId")
         return actor
 
-    def _known(self, request: Request) -> Actor:
+    def _known(self, request: Request, client: str) -> Actor:
         """Returns the caller by the API's own schemes: Basic, Bearer or the session's cookie."""
         authorization = request.headers.get("authorization")
         session = parse_session_cookie(request.headers.get("cookie", ""))
         counts = not session or session_authenticates(request.method, request.headers)
-        actor = self._authenticator.authenticate(authorization, session if counts else None)
+        actor = self._authenticator.authenticate(authorization, session if counts else None, client)
         if actor is None:
             raise S3Error("AccessDenied", None if counts else _CROSS_SITE)
         return actor
@@ -316,7 +325,7 @@ class S3Request:
                         self.request, self._carried, self.choice, self._client, self._audit
                     )
                 elif self._is_authenticated_first(self._wrong):
-                    self._gateway.authenticate(self.request, self._audit)
+                    self._gateway.authenticate(self.request, self._client, self._audit)
             except Exception as error:  # noqa: BLE001  the client gets a response for every error
                 self._wrong = self._to_error(error)
             self._refused = self._wrong is not None

@@ -129,6 +129,8 @@ def _services(
         cache_settings=AuthCacheSettings(
             size=cache.size, lifetime=cache.ttl if cache.enabled else 0
         ),
+        failed_logins=settings.auth.failed_logins.limit,
+        lock_seconds=settings.auth.failed_logins.lock,
     )
     return Services(
         catalog=lake,

@@ -55,7 +55,7 @@ def login(call: Call[None, LoginInformation]) -> Response:
     audit = call.request.audit
     try:
         issued = call.services.access.authenticator.login(
-            body.access_key_id, body.secret_access_key
+            body.access_key_id, body.secret_access_key, call.request.client
         )
     except Unauthenticated as error:
         if audit is not None:

@@ -11,7 +11,13 @@ import http
 import msgspec
 
 from anabranch import errors
-from anabranch.errors import AnabranchError, MergeConflict, OutcomeUnknown, RangeNotSatisfiable
+from anabranch.errors import (
+    AnabranchError,
+    MergeConflict,
+    OutcomeUnknown,
+    RangeNotSatisfiable,
+    Throttled,
+)
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
 from anabranch.rest.protocol.responses import json_response
@@ -47,6 +53,7 @@ STATUS_BY_CLASS = {
     errors.NotSupported: http.HTTPStatus.NOT_IMPLEMENTED,
     errors.Busy: http.HTTPStatus.SERVICE_UNAVAILABLE,
     errors.StoreRefused: http.HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.Throttled: http.HTTPStatus.TOO_MANY_REQUESTS,
     errors.Corrupt: http.HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """Statuses of error classes; a subclass has that of its nearest listed base class."""
@@ -92,6 +99,8 @@ def error_response(error: AnabranchError) -> Response:
     # clients retry by Retry-After, but the change may have been made
     if status == http.HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, OutcomeUnknown):
         headers.append(("Retry-After", RETRY_AFTER_SECONDS))
+    if isinstance(error, Throttled):
+        headers.append(("Retry-After", str(error.retry_after)))
     if isinstance(error, RangeNotSatisfiable):
         headers.append(("Content-Range", f"bytes */{error.size}"))
     body: object = Error(error.message)

@@ -16,13 +16,14 @@ __all__ = ["authenticate", "expired_session_cookie", "named_access_key", "sessio
 
 def authenticate(authenticator: Authenticator, request: Request, method: str) -> Actor | None:
     """Returns the actor, None for an anonymous request. Raises Unauthenticated for invalid
-    credentials, and Denied for the cookie of a request that another site may have caused.
+    credentials, Throttled after many of them, and Denied for the cookie of a request that another
+    site may have caused.
     """
     authorization = request.header("authorization") or None
     session = parse_session_cookie(request.headers.get("cookie", ""))
     if not session or session_authenticates(method, request.headers):
-        return authenticator.authenticate(authorization, session)
-    actor = authenticator.authenticate(authorization)
+        return authenticator.authenticate(authorization, session, request.client)
+    actor = authenticator.authenticate(authorization, address=request.client)
     if actor is None:
         authenticator.authenticate(None, session)  # an invalid session raises Unauthenticated
         raise Denied(

@@ -51,6 +51,7 @@ CODE_BY_CLASS = {
     errors.NotFound: "NoSuchKey",
     errors.Invalid: "InvalidArgument",
     errors.Unauthenticated: "AccessDenied",
+    errors.Throttled: "SlowDown",
     errors.Denied: "AccessDenied",
     errors.Conflict: "OperationAborted",
     errors.PreconditionFailed: "PreconditionFailed",

@@ -84,11 +84,27 @@ class AuthCache(SettingsGroup, frozen=True, kw_only=True):
     ] = Seconds(20)
 
 
+class FailedLogins(SettingsGroup, frozen=True, kw_only=True):
+    """Throttling of failed logins."""
+
+    limit: Annotated[
+        int,
+        SettingDoc(
+            "Wrong secrets for an access key from one address, within a minute, after which the "
+            "key is locked for that address; `0`: no limit"
+        ),
+    ] = 10
+    lock: Annotated[
+        Seconds, SettingDoc("How long it is locked; twice as long each time, up to 15 minutes")
+    ] = Seconds(30)
+
+
 class Auth(SettingsGroup, frozen=True, kw_only=True):
     """Authentication."""
 
     encrypt: Encrypt = Encrypt()
     cache: AuthCache = AuthCache()
+    failed_logins: FailedLogins = FailedLogins()
     login_duration: Annotated[Seconds, SettingDoc("How long a login lasts")] = Seconds(168 * 3600)
     logout_redirect_url: Annotated[
         str, SettingDoc("URL to which browsers are redirected after logging out")
