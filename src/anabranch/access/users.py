@@ -123,33 +123,37 @@ class Users:
         """Adds a user. Raises Invalid for a bad name, and AlreadyExists for one in use, or if
         another user has the same identity elsewhere.
         """
+        self._changes.apply(lambda: self.creation(user))
+
+    def creation(self, user: User) -> list[Write]:
+        """Returns the writes that add a user, for a change of which they are a part; raises as
+        `create` does.
+        """
         check_username(user.username)
-
-        def plan() -> list[Write]:
-            if self.find(user.username) is not None:
-                raise AlreadyExists("Already exists", kind="user_exists")
-            return [
-                Write(PARTITION, user_key(user.username), _encode(user)),
-                *self._index_external_id(user),
-            ]
-
-        self._changes.apply(plan)
+        if self.find(user.username) is not None:
+            raise AlreadyExists("Already exists", kind="user_exists")
+        return [
+            Write(PARTITION, user_key(user.username), _encode(user)),
+            *self._index_external_id(user),
+        ]
 
     def replace(self, user: User) -> None:
         """Replaces the record of a user of that name. Raises NotFound, and AlreadyExists if another
         user has the same identity elsewhere.
         """
+        self._changes.apply(lambda: self.replacement(user))
 
-        def plan() -> list[Write]:
-            former = self.get(user.username)
-            writes = self._index_external_id(user)
-            if former.external_id and former.external_id != user.external_id:
-                writes.append(Write(OWN_PARTITION, external_id_key(former.external_id), None))
-            if self.is_setup_user(user.username):
-                return [write_setup_user(user), *writes]
-            return [Write(PARTITION, user_key(user.username), _encode(user)), *writes]
-
-        self._changes.apply(plan)
+    def replacement(self, user: User) -> list[Write]:
+        """Returns the writes that replace the record of a user, for a change of which they are a
+        part; raises as `replace` does.
+        """
+        former = self.get(user.username)
+        writes = self._index_external_id(user)
+        if former.external_id and former.external_id != user.external_id:
+            writes.append(Write(OWN_PARTITION, external_id_key(former.external_id), None))
+        if self.is_setup_user(user.username):
+            return [write_setup_user(user), *writes]
+        return [Write(PARTITION, user_key(user.username), _encode(user)), *writes]
 
     def delete(self, username: str) -> None:
         """Removes a user with the user's key pairs, memberships and attachments, so that a later

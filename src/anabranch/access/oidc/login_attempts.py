@@ -1,0 +1,136 @@
+"""Attempts to log in: what connects a provider's response with the browser that began the login.
+
+A browser gets a cookie with a random id, the page to return to and an expiry, authenticated with a
+key of the installation (HMAC-SHA256). State, nonce and PKCE's verifier are derived from the id with
+that key, so that the cookie holds none of them and the server stores nothing before the response.
+
+An attempt is redeemed once, on any of several servers: its state's digest is recorded until the
+attempt has expired. The keys of these records begin with the expiry, so that expired ones are found
+without reading others.
+
+    access  logins/EXPIRY/DIGEST   empty; EXPIRY in seconds since 1970, twelve digits
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from anabranch.access.layout import OWN_PARTITION
+from anabranch.access.oidc.login_errors import no_login_attempt
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.secret import Secret
+
+__all__ = ["LIFETIME", "LoginAttempt", "LoginAttempts"]
+
+LIFETIME = 600
+"""The time that a user has to log in at the provider, in seconds."""
+
+_PREFIX = b"logins/"
+_MAX_COOKIE_LENGTH = 4096
+_MAX_REMOVED = 100
+_ID_BYTES = 32
+
+
+class LoginAttempt(NamedTuple):
+    """An attempt to log in, and the value of its cookie. `next_path` is the page to return to."""
+
+    cookie: str
+    state: str
+    nonce: str
+    verifier: str
+    next_path: str
+    expires_at: int
+
+    @property
+    def challenge(self) -> str:
+        """PKCE's challenge of method S256 (RFC 7636, section 4.2)."""
+        return _base64url(hashlib.sha256(self.verifier.encode()).digest())
+
+
+class _Content(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The content of a cookie."""
+
+    id: str
+    next_path: str
+    expires_at: int
+
+
+class LoginAttempts:
+    """Begins attempts and redeems them. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        store: KeyValueStore,
+        key: Secret,
+        clock: Callable[[], float],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._store = store
+        self._key = hmac.digest(key.reveal().encode(), b"anabranch oidc login", "sha256")
+        self._clock = clock
+        self._random_bytes = random_bytes
+
+    def begin(self, next_path: str) -> LoginAttempt:
+        """Returns a new attempt."""
+        login_id = _base64url(self._random_bytes(_ID_BYTES))
+        content = _Content(login_id, next_path, int(self._clock()) + LIFETIME)
+        text = _base64url(msgspec.json.encode(content))
+        return self._attempt(content, f"{text}.{self._derive('cookie', text)}")
+
+    def redeem(self, cookie: str | None, state: str) -> LoginAttempt:
+        """Returns the attempt of a cookie, and makes it unusable. Raises Invalid (kind login_state)
+        unless the cookie is valid, is that of the state, and is redeemed for the first time.
+        """
+        attempt = self._parse(cookie)
+        if not hmac.compare_digest(attempt.state.encode(), state.encode()):
+            raise no_login_attempt("another login was begun since, or in another browser")
+        if self._clock() >= attempt.expires_at:
+            raise no_login_attempt("it took too long")
+        digest = hashlib.sha256(state.encode()).hexdigest()
+        key = b"%b%012d/%b" % (_PREFIX, attempt.expires_at, digest.encode())
+        writes = [*self._expired(), Write(OWN_PARTITION, key, b"")]
+        if not self._store.apply(writes, [Expect(OWN_PARTITION, key, None)]):
+            raise no_login_attempt("it was used before")
+        return attempt
+
+    def _parse(self, cookie: str | None) -> LoginAttempt:
+        if not cookie:
+            raise no_login_attempt("the browser sent no cookie of a login")
+        text, _, mac = cookie.partition(".")
+        if len(cookie) > _MAX_COOKIE_LENGTH or not hmac.compare_digest(
+            mac.encode("utf-8", "surrogatepass"), self._derive("cookie", text).encode()
+        ):
+            raise no_login_attempt("the cookie of the login is damaged")
+        padding = "=" * (-len(text) % 4)
+        content = msgspec.json.decode(base64.urlsafe_b64decode(text + padding), type=_Content)
+        return self._attempt(content, cookie)
+
+    def _attempt(self, content: _Content, cookie: str) -> LoginAttempt:
+        return LoginAttempt(
+            cookie=cookie,
+            state=self._derive("state", content.id),
+            nonce=self._derive("nonce", content.id),
+            verifier=self._derive("verifier", content.id),
+            next_path=content.next_path,
+            expires_at=content.expires_at,
+        )
+
+    def _derive(self, purpose: str, text: str) -> str:
+        message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
+        return _base64url(hmac.digest(self._key, message, "sha256"))
+
+    def _expired(self) -> list[Write]:
+        """Returns the writes that remove some of the expired records."""
+        end = b"%b%012d" % (_PREFIX, int(self._clock()))
+        rows = self._store.scan(OWN_PARTITION, _PREFIX, end, limit=_MAX_REMOVED)
+        return [Write(OWN_PARTITION, key, None) for key, _ in rows]
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
