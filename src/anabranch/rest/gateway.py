@@ -15,6 +15,7 @@ from anabranch.http.fixed_request import FixedRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
 from anabranch.rest.operations.presigned_blocks import SIGNED_OPERATIONS
+from anabranch.rest.operations.single_sign_on import PAGES
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.errors import error_response
 from anabranch.rest.protocol.operation_handler import OperationHandler, not_found
@@ -24,7 +25,9 @@ from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
 
 __all__ = ["ALL_OPERATIONS", "RestGateway", "RestRequest"]
 
-ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *SIGNED_OPERATIONS)
+_OUTSIDE_BASE_PATH = (*SIGNED_OPERATIONS, *PAGES)
+
+ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *_OUTSIDE_BASE_PATH)
 """Every operation that the gateway takes requests of."""
 
 _MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
@@ -39,7 +42,7 @@ class RestGateway:
         self._router = CompiledRouter()
         by_path: dict[str, dict[str, OperationHandler]] = {}
         for operation in ALL_OPERATIONS:
-            base = "" if operation in SIGNED_OPERATIONS else BASE_PATH
+            base = "" if operation in _OUTSIDE_BASE_PATH else BASE_PATH
             path, names = _by_place(base + operation.path)
             handler = OperationHandler(operation, services, names)
             by_path.setdefault(path, {})[operation.method] = handler

@@ -28,6 +28,7 @@ from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
 from anabranch.server.installation.shared_settings import require_shared_settings
+from anabranch.server.installation.single_sign_on import logout_url, open_single_sign_on
 from anabranch.server.observability.audit_logs import open_audit
 from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
@@ -76,7 +77,7 @@ class Composition:
         self.dispatcher = Dispatcher(
             RestGateway(self.services),
             S3Gateway(_s3_services(settings, self.services)),
-            Pages(logout_url=settings.auth.logout_redirect_url, metrics=metrics.text),
+            Pages(logout_url=logout_url(settings.auth), metrics=metrics.text),
             Executors(self._pool, self._transfers, self._batch_thread),
             StoreCapabilities(
                 local_keyvalue=is_on_this_machine(settings.database),
@@ -142,6 +143,7 @@ def _services(
         clock=time.time,
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
         audit=audit,
+        single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
     )
 
 

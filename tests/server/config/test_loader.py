@@ -78,7 +78,7 @@ def test_the_environment_names_every_setting(tmp_path):
         "Path": "/somewhere",
         "int": "3",
         "Seconds": "7s",
-        "tuple": "a,b",
+        "tuple": "a=1,b=2",
         "Address": "h:1",
         "Secret": SECRET,
     }
@@ -89,6 +89,8 @@ def test_the_environment_names_every_setting(tmp_path):
         kind = getattr(setting.type, "__name__", "Literal")
         other = str(not setting.default).lower() if kind == "bool" else samples.get(kind)
         environment[variable(name)] = other or setting.type.__args__[-1]
+    for name in ("URL", "CALLBACK_BASE_URL"):
+        environment[f"ANABRANCH_AUTH_OIDC_{name}"] = "https://example.com"
     loaded = load(tmp_path, environment=environment)
     assert set(loaded.places) == set(declared())
     for name, setting in declared().items():
@@ -156,6 +158,7 @@ def test_a_file_of_lakefs(tmp_path, monkeypatch):
     assert settings.blockstore.local.allowed_external_prefixes == ("/mnt/a", "/mnt/b")
     assert settings.logging.format == "json"
     assert settings.auth.encrypt.secret_key.reveal().startswith("10a718")
+    assert settings.auth.oidc.validate_id_token_claims == (("department", "R&D"),)
     assert settings.gateways.s3.domain_name == ("s3.example.com",)
     assert settings.gateways.s3.region == "us-east-1"
     assert loaded.warnings == tuple(
@@ -163,7 +166,6 @@ def test_a_file_of_lakefs(tmp_path, monkeypatch):
         for name in (
             "database.local.prefetch_size",
             "logging.output",
-            "auth.oidc.validate_id_token_claims.department",
             "stats.enabled",
         )
     )

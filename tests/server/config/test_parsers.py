@@ -13,6 +13,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.field import declared
 from anabranch.server.config.parsers import read_value
 from anabranch.server.config.settings import Address, Seconds
+from anabranch.server.config.types import Pairs
 
 LIST = tuple[str, ...]
 LEVEL = Literal["INFO", "WARN"]
@@ -42,6 +43,12 @@ LEVEL = Literal["INFO", "WARN"]
         (LIST, "", ()),
         (LIST, [], ()),
         (LEVEL, "warn", "WARN"),
+        (Pairs, "a=b, c=d=e,,f=", (("a", "b"), ("c", "d=e"), ("f", ""))),
+        (
+            Pairs,
+            {"CN=x,DC=y": ["A", "B"], "z": "A"},
+            (("CN=x,DC=y", "A"), ("CN=x,DC=y", "B"), ("z", "A")),
+        ),
         (Address, "0.0.0.0:8000", Address("0.0.0.0", 8000)),  # noqa: S104  only read
         (Address, ":80", Address("", 80)),
         (Address, "localhost:0", Address("localhost", 0)),
@@ -58,6 +65,10 @@ def test_what_is_read(kind, raw, value):
     [
         (str, 7, "is not a text"),
         (str, True, "is not a text"),
+        (Pairs, "a", "not a list such as"),
+        (Pairs, "=a", "not a list such as"),
+        (Pairs, {"a": 7}, "is not a text"),
+        (Pairs, ["a"], "not a table"),
         (str, ["a"], "is not a text"),
         (Path, "", "is not a path"),
         (Path, "a\0b", "is not a path"),

@@ -71,7 +71,8 @@ class FinishedLogin(NamedTuple):
 
 class SingleSignOn:
     """Logins at one provider. `key` is the key of the installation; `clock` returns seconds since
-    1970, `ticks` is a monotonic clock in seconds.
+    1970, `ticks` is a monotonic clock in seconds. `is_default` is whether login pages redirect to
+    the provider, `is_secure` whether browsers use TLS.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class SingleSignOn:
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.is_default = configuration.is_default
+        self.is_secure = configuration.client.redirect_uri.startswith("https:")
         self._configuration = configuration
         self._clock = clock
         self._tokens = access.tokens

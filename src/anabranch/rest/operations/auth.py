@@ -77,10 +77,6 @@ def get_auth_capabilities(_: Call[None, None]) -> AuthCapabilities:
     return AuthCapabilities(invite_user=False)
 
 
-def oauth_callback(_: Call[None, None]) -> None:
-    """Does nothing: there are no external logins."""
-
-
 OPERATIONS = (
     Operation(
         id="getCurrentUser",
@@ -103,16 +99,6 @@ OPERATIONS = (
         body=LoginInformation,
         response=AuthenticationToken,
         handler=login,
-    ),
-    Operation(
-        id="oauthCallback",
-        tag="auth",
-        method="GET",
-        path="/oidc/callback",
-        summary="come back from a login elsewhere, which does not exist here",
-        permission=Access.NO_AUTH,
-        execution=Execution.INLINE,
-        handler=oauth_callback,
     ),
     Operation(
         id="getAuthCapabilities",

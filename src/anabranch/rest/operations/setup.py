@@ -11,6 +11,7 @@ from anabranch.access.credentials import KeyPair
 from anabranch.access.tokens import SESSION_COOKIE
 from anabranch.http.execution import Execution
 from anabranch.model.secret import Secret
+from anabranch.rest.operations.single_sign_on import LOGIN_PATH
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.schemas.credentials import CredentialsWithSecret, credentials_with_secret
@@ -64,7 +65,17 @@ class SetupState(msgspec.Struct, frozen=True, kw_only=True):
 def get_setup_state(call: Call[None, None]) -> SetupState:
     """Returns whether the installation was set up."""
     done = call.services.access.setup.is_done()
-    return SetupState(state="initialized" if done else "not_initialized")
+    return SetupState(
+        state="initialized" if done else "not_initialized", login_config=_login_config(call)
+    )
+
+
+def _login_config(call: Call[None, None]) -> LoginConfig:
+    single_sign_on = call.services.single_sign_on
+    if single_sign_on is None:
+        return LoginConfig()
+    method: Literal["redirect", "select"] = "redirect" if single_sign_on.is_default else "select"
+    return LoginConfig(login_url=LOGIN_PATH, login_url_method=method)
 
 
 def setup(call: Call[None, Setup]) -> CredentialsWithSecret:

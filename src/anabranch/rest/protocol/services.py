@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from anabranch.access.access import Access
+from anabranch.access.oidc.single_sign_on import SingleSignOn
 from anabranch.audit.log import AuditLog
 from anabranch.catalog.catalog import Catalog
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
@@ -28,7 +29,7 @@ class Version(NamedTuple):
 class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the URL
     at which clients reach presigned URLs of this server, if not that of their requests. Without
-    `audit`, nothing is recorded.
+    `audit`, nothing is recorded; `single_sign_on` is None where it is not enabled.
     """
 
     catalog: Catalog
@@ -40,3 +41,4 @@ class Services(NamedTuple):
     clock: Callable[[], float]
     presign_endpoint: str = ""
     audit: AuditLog | None = None
+    single_sign_on: SingleSignOn | None = None

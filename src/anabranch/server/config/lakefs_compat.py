@@ -16,7 +16,7 @@ _NAMES = (
     "auth.cookie_auth_verification",
     "auth.cookie_domain",
     "auth.login_max_duration",
-    "auth.oidc",
+    "auth.oidc.callback_base_urls",
     "auth.remote_authenticator",
     "auth.ui_config",
     "blockstore.azure.china_cloud",

@@ -16,6 +16,7 @@ from anabranch.did_you_mean import closest_setting
 from anabranch.errors import Invalid
 from anabranch.server.config.field import PREFIX, build, declared, variable
 from anabranch.server.config.lakefs_compat import is_known_to_lakefs
+from anabranch.server.config.oidc import oidc_problems
 from anabranch.server.config.parsers import read_value
 from anabranch.server.config.settings import Settings
 from anabranch.server.config.sources import (
@@ -70,6 +71,7 @@ def load_settings(
         values[given.name] = value
         places[given.name] = given.place
     problems += _half_an_administrator(values, places)
+    problems += oidc_problems(values, places)
     if problems:
         raise Invalid(
             "\n".join(problems), kind="invalid_settings", hint="docs/settings.md lists them all."

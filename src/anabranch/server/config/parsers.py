@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from anabranch.did_you_mean import closest_setting
 from anabranch.model.secret import Secret
 from anabranch.server.config.settings import Address, Seconds
+from anabranch.server.config.types import Pairs
 
 __all__ = ["read_value"]
 
@@ -94,6 +95,21 @@ def _list(raw: object) -> tuple[str, ...]:
     return tuple(part.strip() for part in _text(raw).split(",") if part.strip())
 
 
+def _pairs(raw: object) -> Pairs:
+    if isinstance(raw, dict):
+        return tuple(
+            (str(name), _text(value))
+            for name, values in raw.items()
+            for value in (values if isinstance(values, list) else [values])
+        )
+    if not isinstance(raw, str):
+        raise ValueError("is not a table of names and values")  # noqa: TRY004  as above
+    pairs = [part.strip().partition("=") for part in raw.split(",") if part.strip()]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise ValueError(f"is {raw!r}, not a list such as name=value,other=value")
+    return tuple((name.strip(), value.strip()) for name, _, value in pairs)
+
+
 def _address(raw: object) -> Address:
     text = _text(raw)
     host, colon, port = text.rpartition(":")
@@ -113,4 +129,5 @@ _READERS: dict[Any, Callable[[object], Any]] = {
     Seconds: _seconds,
     tuple[str, ...]: _list,
     Address: _address,
+    Pairs: _pairs,
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 from anabranch.model.secret import Secret
 from anabranch.server.config.field import Setting, declared, variable
 from anabranch.server.config.settings import Address, Seconds
+from anabranch.server.config.types import Pairs
 
 __all__ = ["BEGIN", "END", "main", "settings_table", "with_table"]
 
@@ -26,6 +27,7 @@ _KINDS = {
     Seconds: "duration",
     tuple[str, ...]: "list",
     Address: "host:port",
+    Pairs: "names and values",
 }
 _UNITS = ((3600, "h"), (60, "m"), (1, "s"))
 
@@ -77,7 +79,7 @@ def _default(setting: Setting) -> str:
         return f"`{int(value / size)}{unit}`"
     if setting.type == tuple[str, ...]:
         value = ",".join(value)
-    return f"`{value}`" if value not in ("", Secret("")) else "none"
+    return f"`{value}`" if value not in ("", (), Secret("")) else "none"
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from anabranch.model.secret import Secret
 from anabranch.server.config.blockstore import Blockstore
+from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
 
 __all__ = ["Address", "Seconds", "SettingDoc", "Settings"]
@@ -109,6 +110,7 @@ class Auth(SettingsGroup, frozen=True, kw_only=True):
     logout_redirect_url: Annotated[
         str, SettingDoc("URL to which browsers are redirected after logging out")
     ] = "/auth/login"
+    oidc: OpenIDConnect = OpenIDConnect()
 
 
 class S3Gateway(SettingsGroup, frozen=True, kw_only=True):

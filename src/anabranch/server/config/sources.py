@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from anabranch.errors import Invalid
 from anabranch.server.config.field import PREFIX, declared, variable
+from anabranch.server.config.types import Pairs
 
 __all__ = ["GivenSetting", "from_environment", "from_file", "from_flags", "is_lakefs_file"]
 
@@ -91,7 +92,8 @@ def _yaml(path: Path, text: str) -> dict[Any, Any]:
 def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[GivenSetting]:
     for key, value in content.items():
         name = prefix + (str(key).lower() if is_lakefs_file(path) else str(key))
-        if isinstance(value, dict):
+        is_table = name in declared() and declared()[name].type == Pairs
+        if isinstance(value, dict) and not is_table:
             yield from _flat(value, name + ".", path)
         elif value is not None:
             yield GivenSetting(name, value, f"{path}:{name}")

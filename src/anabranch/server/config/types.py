@@ -6,7 +6,12 @@ from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Address", "Seconds", "SettingDoc", "SettingsGroup"]
+__all__ = ["Address", "Pairs", "Seconds", "SettingDoc", "SettingsGroup"]
+
+Pairs = tuple[tuple[str, str], ...]
+"""Names and values: a table of a file, or text as in `name=value,other=value`. A name that has a
+list of values occurs once with each.
+"""
 
 
 class SettingDoc(NamedTuple):

@@ -1,0 +1,68 @@
+"""Single sign-on as the settings configure it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit
+
+from anabranch.access.access import Access
+from anabranch.access.oidc.configuration import ClaimNames, Client, Configuration, GroupRules
+from anabranch.access.oidc.single_sign_on import SingleSignOn
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.rest.table import BASE_PATH
+from anabranch.server.config.oidc import OpenIDConnect
+from anabranch.server.config.settings import Auth
+
+__all__ = ["logout_url", "open_single_sign_on"]
+
+_CALLBACK = f"{BASE_PATH}/oidc/callback"
+_SCOPES = ("openid", "profile")
+
+
+def open_single_sign_on(
+    settings: Auth, keyvalue: KeyValueStore, access: Access
+) -> SingleSignOn | None:
+    """Returns the single sign-on of a server, None where it is not enabled."""
+    oidc = settings.oidc
+    if not oidc.enabled:
+        return None
+    return SingleSignOn(_configuration(oidc), keyvalue, settings.encrypt.secret_key, access)
+
+
+def logout_url(settings: Auth) -> str:
+    """Returns the URL to which browsers are redirected after logging out, with the parameters with
+    which a provider's logout page expects it.
+    """
+    url, oidc = settings.logout_redirect_url, settings.oidc
+    if not oidc.enabled:
+        return url
+    names, values = (oidc.logout_endpoint_query_parameters[start::2] for start in (0, 1))
+    parameters = list(zip(names, values, strict=True))
+    if oidc.logout_client_id_query_parameter:
+        parameters.insert(0, (oidc.logout_client_id_query_parameter, oidc.client_id))
+    if not parameters:
+        return url
+    return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(parameters)}"
+
+
+def _configuration(oidc: OpenIDConnect) -> Configuration:
+    return Configuration(
+        client=Client(
+            issuer=oidc.url,
+            id=oidc.client_id,
+            secret=oidc.client_secret,
+            redirect_uri=oidc.callback_base_url.rstrip("/") + _CALLBACK,
+            scopes=(*_SCOPES, *oidc.additional_scope_claims),
+            authorization_parameters=oidc.authorize_endpoint_query_parameters,
+        ),
+        claims=ClaimNames(
+            usernames=oidc.username_claim_names,
+            friendly_name=oidc.friendly_name_claim_name,
+            initial_groups=oidc.initial_groups_claim_name,
+            groups=oidc.groups_claim_name,
+            required=oidc.validate_id_token_claims,
+        ),
+        groups=GroupRules(initial=oidc.default_initial_groups, mapping=oidc.group_mapping),
+        updates_friendly_names=oidc.persist_friendly_name,
+        is_default=oidc.is_default_login,
+        request_timeout=oidc.request_timeout,
+    )
