@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -47,8 +48,9 @@ def lake(tmp_path_factory, provider) -> Iterator[Server]:
     }
     env = {f"ANABRANCH_AUTH_OIDC_{name}": value for name, value in settings.items()}
     env["ANABRANCH_AUTH_LOGOUT_REDIRECT_URL"] = f"{provider.issuer}/logout?x=y"
-    env["ANABRANCH_LOGGING_LEVEL"] = "TRACE"
     folder = tmp_path_factory.mktemp("lake")
+    env["ANABRANCH_LOGGING_LEVEL"] = "TRACE"
+    env["ANABRANCH_AUDIT_FILE"] = str(folder / "audit.jsonl")
     with running_server(folder, listen=f"127.0.0.1:{port}", env=env) as server:
         yield server
 
@@ -249,6 +251,26 @@ def test_logging_out_ends_the_session_here_and_at_the_provider(lake, browser, pr
 def test_keys_work_beside_single_sign_on(lake):
     body = {"access_key_id": lake.auth[0], "secret_access_key": lake.auth[1]}
     assert httpx2.post(f"{lake.api}/auth/login", json=body).status_code == 200
+
+
+def test_logins_are_recorded_in_the_audit_log(
+    lake, browser, provider, eventually, tmp_path_factory
+):
+    file = next(tmp_path_factory.getbasetemp().glob("lake*/audit.jsonl"))
+
+    def recorded() -> list[tuple[str, str]]:
+        records = map(json.loads, file.read_text().splitlines())
+        return [
+            (record["user"], record.get("reason", ""))
+            for record in records
+            if record.get("operation") == "oauthCallback"
+        ]
+
+    before = len(recorded())
+    browser.go(f"{lake.url}/oidc/login")
+    provider.claims = {"sub": "1", "aud": "another"}
+    browser.go(f"{lake.url}/oidc/login")
+    eventually(lambda: recorded()[before:] == [("jane", ""), ("", "invalid_id_token")])
 
 
 def test_secrets_of_logins_are_not_logged(lake, browser):

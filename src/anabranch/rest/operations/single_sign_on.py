@@ -76,7 +76,7 @@ def finish_login(call: Call[CallbackParams, None]) -> Response | None:
         return None  # as in lakeFS
     secure = single_sign_on.is_secure
     expired = login_cookie("", secure=secure)
-    params = call.params
+    params, audit = call.params, call.request.audit
     try:
         finished = single_sign_on.finish(
             read_login_cookie(call.request),
@@ -85,7 +85,11 @@ def finish_login(call: Call[CallbackParams, None]) -> Response | None:
             ),
         )
     except AnabranchError as error:
+        if audit is not None:
+            audit.refused(error.kind)
         return _error(call, error, [expired])
+    if audit is not None:
+        audit.logged_in(finished.username)
     lifetime = max(0, finished.token.expires_at - int(call.services.clock()))
     session = session_cookie(finished.token.token.reveal(), lifetime, secure=secure)
     return _redirect(finished.next_path, [expired, session])
