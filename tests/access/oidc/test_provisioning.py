@@ -159,7 +159,6 @@ def test_changed_addresses_and_names_follow_the_provider(installation, provider)
         (["Developers", "no such group", "a/b", "", 7, "\ud800"], {"Developers"}),
         ({"Developers": 1}, set()),
     ],
-    ids=str,
 )
 def test_new_users_join_initial_groups_once(installation, provider, claim, groups):
     claims = ClaimNames(initial_groups="initial")
