@@ -21,6 +21,7 @@ from anabranch.access.credentials import Credentials
 from anabranch.access.effective_policies import EffectivePolicies
 from anabranch.access.group_acls import GroupACLs
 from anabranch.access.groups import Groups
+from anabranch.access.key_rotation import KeyRotation
 from anabranch.access.login_throttle import LoginThrottle
 from anabranch.access.memberships import memberships
 from anabranch.access.policies import Policies
@@ -40,7 +41,8 @@ _DEFAULT_CACHE = AuthCacheSettings()
 class Access:
     """All parts of access control.
 
-    `key` encrypts secrets and signs tokens; all servers of an installation must have the same.
+    `key` encrypts secrets and signs tokens; all servers of an installation must have the same. What
+    was encrypted or signed with the `other_key` is accepted while keys are rotated.
     `clock` returns seconds since 1970, `ticks` is a monotonic clock in seconds. After
     `failed_logins` within a minute, a key is locked for an address for `lock_seconds` or longer.
     """
@@ -55,12 +57,14 @@ class Access:
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
         login_duration: float = WEEK,
         cache_settings: AuthCacheSettings = _DEFAULT_CACHE,
+        other_key: Secret = Secret(""),  # noqa: B008  immutable
         failed_logins: int = 10,
         lock_seconds: float = 30.0,
     ) -> None:
         def new_id() -> str:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
+        cipher = SecretCipher(key, random_bytes, other_key)
         self.changes = AccessChanges(keyvalue, require_administrator_after, self.changed)
         self.users = Users(keyvalue, self.changes)
         self.policies = Policies(keyvalue, self.changes)
@@ -76,11 +80,12 @@ class Access:
             keyvalue,
             self.changes,
             self.users,
-            SecretCipher(key, random_bytes),
+            cipher,
             clock,
             random_bytes,
         )
-        self.tokens = Tokens(key, clock, new_id, login_duration)
+        self.key_rotation = KeyRotation(keyvalue, cipher)
+        self.tokens = Tokens(key, clock, new_id, login_duration, other_key)
         self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
         self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock)
         self.authenticator = Authenticator(

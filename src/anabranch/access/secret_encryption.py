@@ -24,30 +24,52 @@ _NONCE = SecretBox.NONCE_SIZE
 
 
 class SecretCipher:
-    """Encrypts and decrypts secrets with the installation's key."""
+    """Encrypts and decrypts secrets with the installation's key. While keys are rotated, those that
+    were encrypted with the `other_key` are decrypted, too; an empty one is none.
+    """
 
-    def __init__(self, key: Secret, random_bytes: Callable[[int], bytes]) -> None:
+    def __init__(
+        self,
+        key: Secret,
+        random_bytes: Callable[[int], bytes],
+        other_key: Secret = Secret(""),  # noqa: B008  immutable
+    ) -> None:
         self._key = key
+        self._other_key = other_key
         self._random_bytes = random_bytes
 
     def encrypt(self, secret: Secret) -> bytes:
         """Returns the encrypted secret, different each time. Takes about a millisecond."""
         salt = self._random_bytes(_SALT)
         nonce = self._random_bytes(_NONCE)
-        return salt + bytes(self._box(salt).encrypt(secret.reveal().encode(), nonce))
+        box = _box(self._key, salt)
+        return salt + bytes(box.encrypt(secret.reveal().encode(), nonce))
 
     def decrypt(self, stored: bytes) -> Secret:
-        """Returns the secret; raises Corrupt if the bytes were not encrypted with this key."""
-        salt, box = stored[:_SALT], stored[_SALT:]
-        try:
-            return Secret(self._box(salt).decrypt(box).decode())
-        except (CryptoError, ValueError):
+        """Returns the secret; raises Corrupt if the bytes were not encrypted with these keys."""
+        secret = _decrypt(self._key, stored)
+        if secret is None and self._other_key:
+            secret = _decrypt(self._other_key, stored)
+        if secret is None:
             raise Corrupt(
                 "a stored secret access key cannot be decrypted",
                 kind="secret_does_not_open",
                 hint="Check whether auth.encrypt.secret_key was changed since the key was created.",
-            ) from None
+            )
+        return secret
 
-    def _box(self, salt: bytes) -> SecretBox:
-        key = self._key.reveal().encode()
-        return SecretBox(hashlib.scrypt(key, salt=salt, n=512, r=8, p=1, dklen=32))
+    def is_current(self, stored: bytes) -> bool:
+        """Returns whether a secret was encrypted with the key itself, not with the other one."""
+        return _decrypt(self._key, stored) is not None
+
+
+def _decrypt(key: Secret, stored: bytes) -> Secret | None:
+    salt, box = stored[:_SALT], stored[_SALT:]
+    try:
+        return Secret(_box(key, salt).decrypt(box).decode())
+    except (CryptoError, ValueError):
+        return None
+
+
+def _box(key: Secret, salt: bytes) -> SecretBox:
+    return SecretBox(hashlib.scrypt(key.reveal().encode(), salt=salt, n=512, r=8, p=1, dklen=32))

@@ -78,7 +78,9 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tokens:
-    """Issues tokens and verifies them; `duration` in seconds."""
+    """Issues tokens and verifies them; `duration` in seconds. Tokens that were issued with the
+    `other_key` are valid, too; an empty one is none.
+    """
 
     def __init__(
         self,
@@ -86,10 +88,14 @@ class Tokens:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         duration: float = WEEK,
+        other_key: Secret = Secret(""),  # noqa: B008  immutable
     ) -> None:
         with warnings.catch_warnings():  # a short key is the operator's choice, as in lakeFS
             warnings.simplefilter("ignore", SecurityWarning)
-            self._key = OctKey.import_key(key.reveal().encode())
+            self._key, *others = (
+                OctKey.import_key(each.reveal().encode()) for each in (key, other_key) if each
+            )
+        self._keys = (self._key, *others)
         self._clock = clock
         self._new_id = new_id
         self._duration = duration
@@ -113,10 +119,11 @@ class Tokens:
         """Returns the claims of a token; raises Unauthenticated unless it was issued by this
         installation, is for logins and has not expired. Takes about 50 microseconds.
         """
-        if len(token) <= _MAX_TOKEN_LENGTH and token.isascii():
+        keys = self._keys if len(token) <= _MAX_TOKEN_LENGTH and token.isascii() else ()
+        for key in keys:
             with contextlib.suppress(JoseError, ValueError, RecursionError):
                 msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
-                claims = jwt.decode(token, self._key, algorithms=_ALGORITHMS).claims
+                claims = jwt.decode(token, key, algorithms=_ALGORITHMS).claims
                 if self._holds(claims):
                     return VerifiedToken(claims["sub"], claims["exp"], claims.get("iat", 0))
         raise Unauthenticated("error authenticating request")

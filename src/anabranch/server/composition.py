@@ -126,6 +126,7 @@ def _services(
     access = Access(
         keyvalue,
         settings.auth.encrypt.secret_key,
+        other_key=settings.auth.encrypt.other_secret_key,
         login_duration=settings.auth.login_duration,
         cache_settings=AuthCacheSettings(
             size=cache.size, lifetime=cache.ttl if cache.enabled else 0

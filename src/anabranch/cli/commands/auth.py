@@ -44,6 +44,35 @@ def _recover(context: CommandContext) -> None:
     context.output.note("The secret is not shown again. Earlier key pairs no longer work.")
 
 
+def _rotate(context: CommandContext) -> int:
+    from anabranch.server.config.loader import load_settings  # noqa: PLC0415  as above
+    from anabranch.server.installation.recovery import rotate_key  # noqa: PLC0415
+
+    given = context.arguments
+    config = None if given.config is None else Path(given.config)
+    loaded = load_settings({"data": given.data}, os.environ, config)
+    for warning in loaded.warnings:
+        context.output.note(warning)
+    result = rotate_key(loaded.settings)
+    context.output.done(
+        f"Encrypted {result.rotated:,} secrets with the current key, which had encrypted "
+        f"{result.current:,} before",
+        {
+            "rotated": result.rotated,
+            "current": result.current,
+            "unreadable": result.unreadable,
+        },
+    )
+    for access_key_id in result.unreadable:
+        context.output.note(f"neither key decrypts the secret of {access_key_id}: delete it")
+    return 1 if result.unreadable else 0
+
+
+_SERVER_OPTIONS = (
+    Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+    Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
+)
+
 COMMAND = Group(
     "auth",
     "Administer users, groups, policies and access keys",
@@ -57,15 +86,12 @@ COMMAND = Group(
             "Replace an administrator's key pair, on the server itself",
             _recover,
             options=(
-                Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+                *_SERVER_OPTIONS,
                 Option(
                     "--user",
                     "Name of the administrator; needed only to create one [default: admin]",
                     "NAME",
                     default="",
-                ),
-                Option(
-                    "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
                 ),
             ),
             details="Run it as the server's user with the server's settings; a server may run "
@@ -76,6 +102,17 @@ COMMAND = Group(
                 "auth recover --data /srv/lake",
                 "auth recover --config /etc/anabranch.toml --json",
             ),
+            connects=False,
+        ),
+        Command(
+            "rotate-key",
+            "Encrypt all secrets with a new key of the installation",
+            _rotate,
+            options=_SERVER_OPTIONS,
+            details="Run it with the server's settings: auth.encrypt.secret_key is the new key, "
+            "auth.encrypt.other_secret_key the earlier one. Servers with both keys may run "
+            "meanwhile. docs/security.md has all steps.",
+            examples=("auth rotate-key --data /srv/lake",),
             connects=False,
         ),
     ),

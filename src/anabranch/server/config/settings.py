@@ -68,7 +68,12 @@ class Encrypt(SettingsGroup, frozen=True, kw_only=True):
             "Encrypts secret access keys and signs login tokens; a change locks all users out",
             under_data="keys/encrypt",
             shared=True,
+            instead="auth.encrypt.other_secret_key",
         ),
+    ] = Secret("")
+    other_secret_key: Annotated[
+        Secret,
+        SettingDoc("While the key is rotated: the earlier or later one, which is accepted as well"),
     ] = Secret("")
 
 

@@ -16,12 +16,14 @@ list of values occurs once with each.
 
 class SettingDoc(NamedTuple):
     """The description of a setting. `under_data` is its default path in the data folder; a `shared`
-    setting must have the same value on all servers of one database.
+    setting must have the same value on all servers of one database, or the setting named `instead`
+    must have that value.
     """
 
     meaning: str
     under_data: str = ""
     shared: bool = False
+    instead: str = ""
 
 
 class Address(NamedTuple):

@@ -26,6 +26,7 @@ from anabranch.server.stores.keyvalue_stores import is_on_this_machine
 __all__ = [
     "adopt_settings",
     "compare_settings",
+    "record_current_key",
     "recorded_names",
     "require_shared_settings",
 ]
@@ -106,8 +107,16 @@ def _differences(recorded: _Record, settings: Settings) -> list[str]:
         if value.startswith(_SECRET)
         else f"{name} is {value!r} here and {recorded.values[name]!r} in the database"
         for name, value in _values(settings, recorded.salt).items()
-        if recorded.values.get(name, value) != value
+        if recorded.values.get(name, value) not in {value, _instead(settings, recorded.salt, name)}
     ]
+
+
+def record_current_key(
+    settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
+) -> None:
+    """Records the shared settings after a rotation of the key: the earlier one is refused."""
+    require_shared_settings(settings, store, random_bytes)
+    adopt_settings(settings, store, random_bytes)
 
 
 def _values(settings: Settings, salt: str) -> dict[str, str]:
@@ -121,13 +130,23 @@ def _values(settings: Settings, salt: str) -> dict[str, str]:
         if not setting.doc.shared or name.startswith(unused):
             continue
         if isinstance(value, Secret):
-            digest = hashlib.sha256(f"{salt}{value.reveal()}".encode()).hexdigest()
-            values[name] = _SECRET + digest
+            values[name] = _digest(salt, value)
         elif not isinstance(value, Path):
             values[name] = str(value)
         elif not is_local:  # a local installation may be moved as a whole
             values[name] = str(value.resolve())
     return values
+
+
+def _instead(settings: Settings, salt: str, name: str) -> str | None:
+    """Returns the value of the setting that may have a setting's value instead."""
+    other = declared()[name].doc.instead
+    value = value_of(settings, other) if other else None
+    return _digest(salt, value) if isinstance(value, Secret) and value else None
+
+
+def _digest(salt: str, secret: Secret) -> str:
+    return _SECRET + hashlib.sha256(f"{salt}{secret.reveal()}".encode()).hexdigest()
 
 
 def _write(store: KeyValueStore, record: _Record, before: bytes | None) -> bool:
