@@ -80,6 +80,18 @@ def test_groups_have_members_and_policies(ana, user):
     assert group not in column(ana.ok("auth", "groups", "list"))
 
 
+def test_roles_of_aws_belong_to_a_user(ana, user):
+    role = f"arn:aws:sts::1234:assumed-role/{user}"
+    principal = ("--principal-id", role)
+    ran = ana.ok("auth", "users", "aws-iam", "attach", "--id", user, *principal)
+    assert ran.out == f"{role} logs in as the user {user}\n"
+    assert column(ana.ok("auth", "users", "aws-iam", "list", "--id", user)) == [role]
+    assert user in ana.ok("auth", "users", "aws-iam", "lookup", *principal).out
+    assert ana("auth", "users", "aws-iam", "attach", *principal).code == 1
+    ana.ok("auth", "users", "aws-iam", "detach", "--id", user, *principal)
+    assert ana("auth", "users", "aws-iam", "lookup", *principal).code == 1
+
+
 def test_policy_is_created_from_a_document_and_explained(ana, user, tmp_path):
     policy, file = f"sales-{user}", tmp_path / "policy.json"
     place = "arn:lakefs:fs:::repository/sales/object"

@@ -149,6 +149,7 @@ def test_the_last_administrator_cannot_be_deleted(api, server):
 def test_what_is_left_to_an_authorization_server(stranger):
     assert stranger.get("/auth/capabilities").text == '{"invite_user":false}\n'
     assert stranger.get("/oidc/callback").status_code == 200
+    identity = {"identityRequest": {"identity_token": "x"}}
     for path in ("/auth/external/principal/login", "/sts/login"):
-        answer = stranger.post(path, json={})
+        answer = stranger.post(path, json=identity)
         assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})

@@ -19,6 +19,7 @@ from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credentials
 from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.external_principals import ExternalPrincipals
 from anabranch.access.group_acls import GroupACLs
 from anabranch.access.groups import Groups
 from anabranch.access.key_rotation import KeyRotation
@@ -67,6 +68,7 @@ class Access:
         cipher = SecretCipher(key, random_bytes, other_key)
         self.changes = AccessChanges(keyvalue, require_administrator_after, self.changed)
         self.users = Users(keyvalue, self.changes)
+        self.external_principals = ExternalPrincipals(keyvalue, self.changes, self.users)
         self.policies = Policies(keyvalue, self.changes)
         self.groups = Groups(keyvalue, self.changes)
         self.memberships = memberships(keyvalue, self.changes, self.groups, self.users)

@@ -100,10 +100,12 @@ class Tokens:
         self._new_id = new_id
         self._duration = duration
 
-    def issue(self, username: str) -> IssuedToken:
-        """Returns a token for a user, valid from now on for the duration."""
+    def issue(self, username: str, duration: float | None = None) -> IssuedToken:
+        """Returns a token for a user, valid from now on for the duration, by default that of
+        logins, in seconds.
+        """
         now = int(self._clock())
-        expires_at = now + int(self._duration)
+        expires_at = now + int(self._duration if duration is None else duration)
         claims = {
             "jti": self._new_id(),
             "iss": _ISSUER,

@@ -28,7 +28,11 @@ from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
 from anabranch.server.installation.shared_settings import require_shared_settings
-from anabranch.server.installation.single_sign_on import logout_url, open_single_sign_on
+from anabranch.server.installation.single_sign_on import (
+    logout_url,
+    open_aws_identities,
+    open_single_sign_on,
+)
 from anabranch.server.observability.audit_logs import open_audit
 from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
@@ -145,6 +149,7 @@ def _services(
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
         audit=audit,
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
+        aws_identities=open_aws_identities(settings.auth, time.time),
     )
 
 

@@ -121,6 +121,45 @@ def _delete_key(context: CommandContext) -> None:
     context.output.done(f"Deleted the access key {key}")
 
 
+def _attach_principal(context: CommandContext) -> None:
+    user, principal = _user(context), context.arguments.principal_id
+    place = ("auth", "users", user, "external", "principals")
+    context.connection.send("POST", *place, body={}, principalId=principal)
+    context.output.done(f"{principal} logs in as the user {user}")
+
+
+def _detach_principal(context: CommandContext) -> None:
+    user, principal = _user(context), context.arguments.principal_id
+    place = ("auth", "users", user, "external", "principals")
+    context.connection.send("DELETE", *place, principalId=principal)
+    context.output.done(f"{principal} no longer logs in as the user {user}")
+
+
+def _principals(context: CommandContext) -> None:
+    options = context.arguments
+    pages = context.connection.pages(
+        *("auth", "users", _user(context), "external", "principals", "ls"),
+        amount=options.amount,
+        after=options.after or None,
+        prefix=options.prefix or None,
+    )
+    context.output.rows((Column("PRINCIPAL", "id"),), pages, lambda item: (item["id"],))
+    context.output.more(pages.next_offset)
+
+
+def _lookup_principal(context: CommandContext) -> None:
+    principal = context.arguments.principal_id
+    item = context.connection.get("auth", "external", "principals", principalId=principal)
+    context.output.details(
+        [("principal", item["id"], "id"), ("user", item["user_id"], "name")], item
+    )
+
+
+_EXAMPLE_ROLE = "arn:aws:sts::1234:assumed-role/etl"
+_PRINCIPAL = Option(
+    "--principal-id", "The role, such as arn:aws:sts::1234:assumed-role/NAME", "ARN", required=True
+)
+
 COMMANDS = (
     Command(
         "users list",
@@ -195,5 +234,33 @@ COMMANDS = (
         _delete_key,
         options=(_OWN_ID, _KEY, YES),
         examples=("auth users credentials delete --access-key-id AKIAJEXAMPLEQ",),
+    ),
+    Command(
+        "users aws-iam attach",
+        "Let a role of AWS log in as a user",
+        _attach_principal,
+        options=(_OWN_ID, _PRINCIPAL),
+        examples=(f"auth users aws-iam attach --id etl --principal-id {_EXAMPLE_ROLE}",),
+    ),
+    Command(
+        "users aws-iam detach",
+        "Let a role of AWS log in no longer",
+        _detach_principal,
+        options=(_OWN_ID, _PRINCIPAL),
+        examples=(f"auth users aws-iam detach --id etl --principal-id {_EXAMPLE_ROLE}",),
+    ),
+    Command(
+        "users aws-iam list",
+        "List the roles of AWS that log in as a user",
+        _principals,
+        options=(_OWN_ID, *listing_options("principals")),
+        examples=("auth users aws-iam list --id jane",),
+    ),
+    Command(
+        "users aws-iam lookup",
+        "Show the user of a role of AWS",
+        _lookup_principal,
+        options=(_PRINCIPAL,),
+        examples=(f"auth users aws-iam lookup --principal-id {_EXAMPLE_ROLE}",),
     ),
 )

@@ -11,6 +11,7 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.session import session_cookie
+from anabranch.rest.schemas.tokens import AuthenticationToken
 from anabranch.rest.schemas.users import User, to_user
 
 __all__ = ["OPERATIONS"]
@@ -27,13 +28,6 @@ class LoginInformation(msgspec.Struct, frozen=True, kw_only=True):
 
     access_key_id: str
     secret_access_key: str
-
-
-class AuthenticationToken(msgspec.Struct, frozen=True):
-    """A token; `token_expiration` in seconds since 1970."""
-
-    token: str
-    token_expiration: int
 
 
 class AuthCapabilities(msgspec.Struct, frozen=True):

@@ -22,14 +22,6 @@ from anabranch.rest.protocol.operation import Access, Method, Need, Operation
 __all__ = ["OPERATIONS"]
 
 _TABLE = """
-external /auth/external/principal anything
-    externalPrincipalLogin POST  /login                                -
-external /auth/external/principals anything
-    getExternalPrincipal  GET    -                                     auth:ReadExternalPrincipal
-external /auth/users/{userId}/external/principals user
-    createUserExternalPrincipal POST   -       auth:CreateUserExternalPrincipal
-    deleteUserExternalPrincipal DELETE -       auth:DeleteUserExternalPrincipal
-    listUserExternalPrincipals  GET    /ls     auth:ReadUser
 experimental /sts anything
     stsLogin              POST   /login                                -
 actions /repositories/{repository}/actions/runs repository

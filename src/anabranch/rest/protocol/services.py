@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from anabranch.access.access import Access
+from anabranch.access.aws_identity import AwsIdentities
 from anabranch.access.oidc.single_sign_on import SingleSignOn
 from anabranch.audit.log import AuditLog
 from anabranch.catalog.catalog import Catalog
@@ -41,4 +42,5 @@ class Services(NamedTuple):
     clock: Callable[[], float]
     presign_endpoint: str = ""
     audit: AuditLog | None = None
+    aws_identities: AwsIdentities | None = None
     single_sign_on: SingleSignOn | None = None

@@ -14,6 +14,7 @@ import msgspec
 
 from anabranch.did_you_mean import closest_setting
 from anabranch.errors import Invalid
+from anabranch.server.config.aws import aws_problems
 from anabranch.server.config.field import PREFIX, build, declared, variable
 from anabranch.server.config.lakefs_compat import is_known_to_lakefs
 from anabranch.server.config.oidc import oidc_problems
@@ -72,6 +73,7 @@ def load_settings(
         places[given.name] = given.place
     problems += _half_an_administrator(values, places)
     problems += oidc_problems(values, places)
+    problems += aws_problems(values, places)
     if problems:
         raise Invalid(
             "\n".join(problems), kind="invalid_settings", hint="docs/settings.md lists them all."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from anabranch.model.secret import Secret
+from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
@@ -116,6 +117,7 @@ class Auth(SettingsGroup, frozen=True, kw_only=True):
         str, SettingDoc("URL to which browsers are redirected after logging out")
     ] = "/auth/login"
     oidc: OpenIDConnect = OpenIDConnect()
+    external_aws_auth: AwsLogins = AwsLogins()
 
 
 class S3Gateway(SettingsGroup, frozen=True, kw_only=True):

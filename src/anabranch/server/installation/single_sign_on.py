@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from anabranch.access.access import Access
+from anabranch.access.aws_identity import AwsIdentities, AwsIdentitySettings
 from anabranch.access.oidc.configuration import ClaimNames, Client, Configuration, GroupRules
 from anabranch.access.oidc.single_sign_on import SingleSignOn
 from anabranch.keyvalue.contract import KeyValueStore
@@ -12,7 +14,7 @@ from anabranch.rest.table import BASE_PATH
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.settings import Auth
 
-__all__ = ["logout_url", "open_single_sign_on"]
+__all__ = ["logout_url", "open_aws_identities", "open_single_sign_on"]
 
 _CALLBACK = f"{BASE_PATH}/oidc/callback"
 _SCOPES = ("openid", "profile")
@@ -26,6 +28,23 @@ def open_single_sign_on(
     if not oidc.enabled:
         return None
     return SingleSignOn(_configuration(oidc), keyvalue, settings.encrypt.secret_key, access)
+
+
+def open_aws_identities(settings: Auth, clock: Callable[[], float]) -> AwsIdentities | None:
+    """Returns the verification of identities of AWS, None where these do not log in."""
+    aws = settings.external_aws_auth
+    if not aws.enabled:
+        return None
+    return AwsIdentities(
+        AwsIdentitySettings(
+            hosts=aws.valid_sts_hosts,
+            required_headers=aws.required_headers,
+            endpoint=aws.endpoint.rstrip("/"),
+            max_age=aws.get_caller_identity_max_age,
+            timeout=aws.request_timeout,
+        ),
+        clock,
+    )
 
 
 def logout_url(settings: Auth) -> str:
