@@ -15,6 +15,7 @@
                externalIds/ID                              the name of the user with that identity
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
                logins/EXPIRY/DIGEST                        a login at a provider that was used
+               logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
 
 The keys of `basicAuth` and `auth` are lakeFS's; the partition `access` is our own. Names occur in
 keys as they are, so a name with a slash, which would make two relations share a key, is invalid.

@@ -10,6 +10,7 @@ from anabranch.rest.operations import (
     branch_protection,
     branch_tasks,
     branches,
+    command_line_login,
     commits,
     config,
     credentials,
@@ -91,5 +92,6 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,
+    *command_line_login.OPERATIONS,
 )
 """Operations that the open-source lakeFS does not have."""

@@ -22,7 +22,7 @@ def expected(table: dict[str, str], group: str) -> set[str]:
 REST: dict[str, str] = {
     "anyone": """
         healthCheck; getSetupState; setup; setupCommPrefs; getCurrentUser; login; oauthCallback;
-        getAuthCapabilities; externalPrincipalLogin; stsLogin;
+        getAuthCapabilities; externalPrincipalLogin; stsLogin; exchangeLoginCode;
     """,
     "users": """
         getConfig; getLakeFSVersion; getGarbageCollectionConfig; postStatsEvents;

@@ -4,11 +4,7 @@ A browser gets a cookie with a random id, the page to return to and an expiry, a
 key of the installation (HMAC-SHA256). State, nonce and PKCE's verifier are derived from the id with
 that key, so that the cookie holds none of them and the server stores nothing before the response.
 
-An attempt is redeemed once, on any of several servers: its state's digest is recorded until the
-attempt has expired. The keys of these records begin with the expiry, so that expired ones are found
-without reading others.
-
-    access  logins/EXPIRY/DIGEST   empty; EXPIRY in seconds since 1970, twelve digits
+An attempt is redeemed once, on any of several servers; see `SingleUse`.
 """
 
 from __future__ import annotations
@@ -21,9 +17,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.access.layout import OWN_PARTITION
 from anabranch.access.oidc.login_errors import no_login_attempt
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.access.single_use import SingleUse
+from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret
 
 __all__ = ["LIFETIME", "LoginAttempt", "LoginAttempts"]
@@ -31,9 +27,7 @@ __all__ = ["LIFETIME", "LoginAttempt", "LoginAttempts"]
 LIFETIME = 600
 """The time that a user has to log in at the provider, in seconds."""
 
-_PREFIX = b"logins/"
 _MAX_COOKIE_LENGTH = 4096
-_MAX_REMOVED = 100
 _ID_BYTES = 32
 
 
@@ -71,7 +65,7 @@ class LoginAttempts:
         clock: Callable[[], float],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        self._store = store
+        self._single_use = SingleUse(store, clock)
         self._key = hmac.digest(key.reveal().encode(), b"anabranch oidc login", "sha256")
         self._clock = clock
         self._random_bytes = random_bytes
@@ -92,10 +86,7 @@ class LoginAttempts:
             raise no_login_attempt("another login was begun since, or in another browser")
         if self._clock() >= attempt.expires_at:
             raise no_login_attempt("it took too long")
-        digest = hashlib.sha256(state.encode()).hexdigest()
-        key = b"%b%012d/%b" % (_PREFIX, attempt.expires_at, digest.encode())
-        writes = [*self._expired(), Write(OWN_PARTITION, key, b"")]
-        if not self._store.apply(writes, [Expect(OWN_PARTITION, key, None)]):
+        if not self._single_use.use(state, attempt.expires_at):
             raise no_login_attempt("it was used before")
         return attempt
 
@@ -124,12 +115,6 @@ class LoginAttempts:
     def _derive(self, purpose: str, text: str) -> str:
         message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
         return _base64url(hmac.digest(self._key, message, "sha256"))
-
-    def _expired(self) -> list[Write]:
-        """Returns the writes that remove some of the expired records."""
-        end = b"%b%012d" % (_PREFIX, int(self._clock()))
-        rows = self._store.scan(OWN_PARTITION, _PREFIX, end, limit=_MAX_REMOVED)
-        return [Write(OWN_PARTITION, key, None) for key, _ in rows]
 
 
 def _base64url(content: bytes) -> str:

@@ -1,0 +1,150 @@
+"""Logins of the command line through a browser, as RFC 8252 has them for native applications.
+
+    command line   listens on a port of its machine, and opens a page of the server in the browser
+    browser        is logged in, or logs in; the user allows it; the server redirects to the port,
+                   with a code
+    command line   exchanges the code for a token, with the verifier of the challenge that it began
+                   with
+
+A code says whose token it is for, is valid for a minute, and is redeemed once. Whoever intercepts
+one cannot redeem it, for lack of the verifier. What the user allows is confirmed by a text that
+only the page has that asks the user, so no other site can allow anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+
+import msgspec
+
+from anabranch.access.single_use import SingleUse
+from anabranch.access.tokens import IssuedToken, Tokens
+from anabranch.access.users import Users
+from anabranch.errors import Invalid
+from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.model.secret import Secret
+
+__all__ = ["CommandLineLogin", "CommandLineLogins"]
+
+CODE_LIFETIME = 60
+CONFIRMATION_LIFETIME = 600
+"""How long codes and confirmations are valid, in seconds."""
+
+_MAX_CODE_LENGTH = 4096
+_NONCE_BYTES = 16
+
+
+class CommandLineLogin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command line asks for: the `port` of this machine to return to, a `state` that it
+    recognizes, and PKCE's challenge (S256).
+    """
+
+    port: int
+    state: str
+    challenge: str
+
+    @property
+    def shown_code(self) -> str:
+        """What command line and page show, so that the user sees that they belong together."""
+        text = hashlib.sha256(self.challenge.encode()).hexdigest()[:8].upper()
+        return f"{text[:4]}-{text[4:]}"
+
+
+class _Code(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    nonce: str
+    username: str
+    issued_at: int
+    challenge: str
+
+
+class CommandLineLogins:
+    """Confirms and grants logins. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        store: KeyValueStore,
+        key: Secret,
+        users: Users,
+        tokens: Tokens,
+        clock: Callable[[], float],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._key = hmac.digest(key.reveal().encode(), b"anabranch command line", "sha256")
+        self._single_use = SingleUse(store, clock)
+        self._users = users
+        self._tokens = tokens
+        self._clock = clock
+        self._random_bytes = random_bytes
+
+    def confirmation(self, username: str, login: CommandLineLogin) -> str:
+        """Returns the text that confirms that the user was asked."""
+        expires_at = int(self._clock()) + CONFIRMATION_LIFETIME
+        return f"{expires_at}.{self._confirm(username, login, expires_at)}"
+
+    def grant(self, username: str, login: CommandLineLogin, confirmation: str) -> str:
+        """Returns the code for a login that a user allows. Raises Invalid if the user was not asked
+        for exactly that, or too long ago.
+        """
+        time, _, mac = confirmation.partition(".")
+        expires_at = int(time) if time.isascii() and time.isdigit() and len(time) < 13 else 0  # noqa: PLR2004
+        expected = self._confirm(username, login, expires_at)
+        if not _equal(mac, expected) or self._clock() >= expires_at:
+            raise Invalid(
+                "this was not confirmed, or too long ago",
+                kind="login_not_confirmed",
+                hint="Run `anabranch login --browser` again.",
+            )
+        nonce = _base64url(self._random_bytes(_NONCE_BYTES))
+        content = _Code(nonce, username, int(self._clock()), login.challenge)
+        text = _base64url(msgspec.json.encode(content))
+        return f"{text}.{self._mac('code', text)}"
+
+    def redeem(self, code: str, verifier: str) -> tuple[str, IssuedToken]:
+        """Returns the name of the user who granted a code, and a token. Raises Invalid
+        unless the code is valid, fits the verifier and is redeemed for the first time.
+        """
+        content = self._parse(code)
+        digest = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+        expires_at = content.issued_at + CODE_LIFETIME
+        if not _equal(content.challenge, _base64url(digest)) or self._clock() >= expires_at:
+            raise _refused()
+        if not self._single_use.use(code, expires_at):
+            raise _refused()
+        user = self._users.find(content.username)
+        if user is None or content.issued_at < user.created_at:
+            raise _refused()
+        return user.username, self._tokens.issue(user.username)
+
+    def _parse(self, code: str) -> _Code:
+        text, _, mac = code.partition(".")
+        if len(code) > _MAX_CODE_LENGTH or not _equal(mac, self._mac("code", text)):
+            raise _refused()
+        decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return msgspec.json.decode(decoded, type=_Code)
+
+    def _confirm(self, username: str, login: CommandLineLogin, expires_at: int) -> str:
+        fields = [username, login.port, login.state, login.challenge, expires_at]
+        return self._mac("confirmation", msgspec.json.encode(fields).decode())
+
+    def _mac(self, purpose: str, text: str) -> str:
+        message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
+        return _base64url(hmac.digest(self._key, message, "sha256"))
+
+
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _refused() -> Invalid:
+    return Invalid(
+        "the code of this login is not valid, or was used before",
+        kind="login_code",
+        hint="Run `anabranch login --browser` again.",
+    )
