@@ -165,3 +165,37 @@ def test_login_refuses_what_cannot_be_written(environment):
     with pytest.raises(Usage, match="access_key_id"):
         write_settings(path, Settings("https://lake", "a\nb", "s", {}))
     assert not path.exists()
+
+
+def test_a_token_in_place_of_a_pair(environment):
+    write_toml(environment, 'server = "http://toml:1"\ntoken = "a-token"\n')
+    settings = resolve(environment)
+    assert (settings.access_key_id, settings.token) == ("", "a-token")
+    assert settings.sources["token"] == str(client_file(environment))
+    environment["ANABRANCH_TOKEN"] = "another-token"
+    assert resolve(environment).token == "another-token"
+    environment |= VARIABLES
+    assert resolve(environment)[1:3] == ("env-key", "env-secret")
+    assert resolve(environment).token == ""
+
+
+def test_a_token_of_a_lower_source_does_not_join_a_pair(environment, tmp_path):
+    write_yaml(tmp_path)
+    environment["ANABRANCH_TOKEN"] = "a-token"
+    settings = resolve(environment)
+    assert settings[:3] == ("http://yaml:8000", "", "")
+    assert settings.token == "a-token"
+
+
+def test_a_token_that_others_can_read_is_refused(environment):
+    write_toml(environment, 'token = "a-token"\n', mode=0o644)
+    with pytest.raises(Usage) as error:
+        resolve(environment)
+    assert error.value.kind == "insecure_file"
+
+
+def test_a_token_is_written_without_a_pair(environment):
+    path = client_file(environment)
+    write_settings(path, Settings("http://a:1", "", "", {}, "a-token"))
+    assert path.read_text() == 'server = "http://a:1"\ntoken = "a-token"\n'
+    assert resolve(environment).token == "a-token"

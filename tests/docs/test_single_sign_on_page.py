@@ -48,7 +48,7 @@ def test_named_settings_exist():
 
 def test_named_errors_are_raised():
     source = "".join(
-        path.read_text("utf-8") for path in (PROJECT / "src/anabranch/access/oidc").glob("*.py")
+        path.read_text("utf-8") for path in (PROJECT / "src/anabranch/access").rglob("*.py")
     )
     table = PAGE.partition("## Errors")[2].partition("## What")[0]
     kinds = re.findall(r"`([a-z_]+)`(?=[^|]*\| \d)", table)

@@ -12,6 +12,7 @@ from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.client.error_responses import ErrorResponse
 from anabranch.client.rest_client import Body, Request, RestClient, basic_authorization
 from anabranch.client.transport import TransportError
+from anabranch.model.secret import Secret
 
 __all__ = ["Connection"]
 
@@ -27,6 +28,8 @@ class Connection(RestClient):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         authorization = basic_authorization(settings.access_key_id, settings.secret_access_key)
+        if settings.token:
+            authorization = Secret(f"Bearer {settings.token}")
         try:
             super().__init__(settings.server, authorization, environment=environment, sleep=sleep)
         except ValueError as error:

@@ -1,10 +1,10 @@
 """The settings of the connection: the server's address and the credentials.
 
-Sources, in order of precedence: the flags; `ANABRANCH_*` in the environment; the file that
-`anabranch login` writes (`~/.config/anabranch/client.toml`); and the settings of lakectl:
-`LAKECTL_*`, then `~/.lakectl.yaml`. A key and its secret always come from one source, because
-halves of two pairs never match. Files are opened only if the sources before them leave something
-out.
+Credentials are a key pair or a token. Sources, in order of precedence: the flags; `ANABRANCH_*` in
+the environment; the file that `anabranch login` writes (`~/.config/anabranch/client.toml`); and the
+settings of lakectl: `LAKECTL_*`, then `~/.lakectl.yaml`. Credentials always come from one source,
+because halves of two pairs never match; where one has a pair and a token, the pair counts. Files
+are opened only if the sources before them leave something out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from anabranch.did_you_mean import closest
 __all__ = ["DEFAULT_SERVER", "Settings", "client_file", "resolve", "server_url"]
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
-NAMES = ("server", "access_key_id", "secret_access_key")
+PAIR = ("access_key_id", "secret_access_key")
+NAMES = ("server", *PAIR, "token")
 
 _Found = Mapping[str, tuple[str, str]]
 """The settings of one source: the name of each, its value and its exact location."""
@@ -39,6 +40,7 @@ class Settings(NamedTuple):
     access_key_id: str
     secret_access_key: str
     sources: Mapping[str, str]
+    token: str = ""
 
 
 def resolve(
@@ -55,19 +57,20 @@ def resolve(
     ]
     values: dict[str, tuple[str, str]] = {}
     for source in sources:
-        if len(values) == len(NAMES):
+        if "server" in values and len(values) > 1:
             break
         found = source()
         if "server" in found:
             values.setdefault("server", found["server"])
-        if "access_key_id" not in values:
-            values |= _pair(found)
+        if not values.keys() - {"server"}:
+            values |= _credentials(found)
     url, origin = values.get("server", (DEFAULT_SERVER, "default"))
     return Settings(
         server_url(url, origin),
         values.get("access_key_id", ("", ""))[0],
         values.get("secret_access_key", ("", ""))[0],
         {"server": origin} | {name: where for name, (_, where) in values.items()},
+        values.get("token", ("", ""))[0],
     )
 
 
@@ -93,11 +96,13 @@ def server_url(text: str, origin: str) -> str:
     return url
 
 
-def _pair(found: _Found) -> _Found:
-    pair = {name: found[name] for name in NAMES[1:] if name in found}
+def _credentials(found: _Found) -> _Found:
+    pair = {name: found[name] for name in PAIR if name in found}
+    if not pair and "token" in found:
+        return {"token": found["token"]}
     if len(pair) == 1:
         (present,) = pair
-        missing = next(name for name in NAMES[1:] if name != present)
+        missing = next(name for name in PAIR if name != present)
         raise Usage(
             f"{present} is set, but {missing} is not",
             where=pair[present][1],
@@ -141,7 +146,10 @@ def _from_file(environment: Mapping[str, str], config: str | None) -> _Found:
                 where=str(path),
                 hint=closest(name, NAMES) or f"The settings are {', '.join(NAMES)}.",
             )
-    if "secret_access_key" in content and path.stat().st_mode & 0o077:
+    if (
+        not content.keys().isdisjoint({"secret_access_key", "token"})
+        and path.stat().st_mode & 0o077
+    ):
         raise Usage(
             f"{path} contains a secret and is readable by other users",
             kind="insecure_file",
@@ -158,7 +166,7 @@ def _from_lakectl(environment: Mapping[str, str]) -> _Found:
             found[name] = (environment[variable], variable)
     named = environment.get("LAKECTL_CONFIG_FILE")
     path = Path(named).expanduser() if named else _home(environment) / ".lakectl.yaml"
-    if len(found) < len(NAMES) and path.is_file():
+    if len(found) < len(_LAKECTL) and path.is_file():
         found = {**_read_lakectl(path), **found}
     return found
 

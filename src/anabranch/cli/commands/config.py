@@ -19,6 +19,8 @@ def _show(context: CommandContext) -> None:
         "access_key_id": settings.access_key_id,
         "secret_access_key": _mask(settings.secret_access_key),
     }
+    if settings.token:
+        values = {"server": settings.server, "token": _mask(settings.token)}
     items = [
         {"setting": name, "value": value, "from": settings.sources.get(name, "not set")}
         for name, value in values.items()
@@ -44,9 +46,10 @@ COMMAND = Group(
             "Show the settings of the connection and where each comes from",
             _show,
             details="""Settings come from, in this order: the flags --server and --config;
-ANABRANCH_SERVER, ANABRANCH_ACCESS_KEY_ID and ANABRANCH_SECRET_ACCESS_KEY in the environment; the
-file ~/.config/anabranch/client.toml, which `anabranch login` writes; LAKECTL_SERVER_ENDPOINT_URL,
-LAKECTL_CREDENTIALS_ACCESS_KEY_ID and LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY; ~/.lakectl.yaml.
+ANABRANCH_SERVER, ANABRANCH_ACCESS_KEY_ID and ANABRANCH_SECRET_ACCESS_KEY, or ANABRANCH_TOKEN, in
+the environment; the file ~/.config/anabranch/client.toml, which `anabranch login` writes;
+LAKECTL_SERVER_ENDPOINT_URL, LAKECTL_CREDENTIALS_ACCESS_KEY_ID and
+LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY; ~/.lakectl.yaml.
 Without any, the server is http://127.0.0.1:8000. A key and its secret come from the same place.""",
             examples=("config show",),
         ),

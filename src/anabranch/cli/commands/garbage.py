@@ -107,6 +107,11 @@ def _requests(context: CommandContext) -> ServerRequests | None:
     from anabranch.spark.sources.server_source import Server  # noqa: PLC0415
 
     found = resolve(context.environment, server=context.arguments.through)
+    if found.token:
+        raise Usage(
+            "--through needs an access key, not a token",
+            hint="Set ANABRANCH_ACCESS_KEY_ID and ANABRANCH_SECRET_ACCESS_KEY.",
+        )
     return Server(found.server, found.access_key_id, found.secret_access_key).client
 
 

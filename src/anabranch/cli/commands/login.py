@@ -5,8 +5,11 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+import webbrowser
+from datetime import UTC, datetime
 from pathlib import Path
 
+from anabranch.cli.client.browser_login import BrowserLogin
 from anabranch.cli.client.connection import Connection
 from anabranch.cli.client.settings import DEFAULT_SERVER, Settings, client_file, server_url
 from anabranch.cli.errors import Failure, Usage
@@ -24,6 +27,9 @@ def _login(context: CommandContext) -> None:
     asking = sys.stdin.isatty()
     server = options.server or (_ask(f"Server [{DEFAULT_SERVER}]: ") if asking else "")
     url = server_url(server or DEFAULT_SERVER, "--server")
+    if options.browser:
+        _login_in_browser(context, path, url)
+        return
     key = options.access_key_id or (_ask("Access key id: ") if asking else "")
     if not key:
         raise Usage("the access key id is missing", hint="Add --access-key-id ID.")
@@ -37,6 +43,30 @@ def _login(context: CommandContext) -> None:
         _check(context, settings)
     write_settings(path, settings)
     context.output.done(f"Wrote {path}", {"file": str(path), "server": url, "access_key_id": key})
+
+
+def _login_in_browser(context: CommandContext, path: Path, url: str) -> None:
+    with BrowserLogin(url) as login:
+        sys.stderr.write(f"Open this page, unless it opens by itself: {login.url}\n")
+        sys.stderr.write(f"It must show the code {login.shown_code}.\n")
+        sys.stderr.flush()
+        if not context.arguments.no_open:
+            webbrowser.open(login.url)
+        code = login.wait()
+    connection = Connection(Settings(url, "", "", {}), context.environment)
+    try:
+        body = {"code": code.code, "verifier": code.verifier}
+        issued = connection.send("POST", "auth", "cli", "token", body=body)
+    finally:
+        connection.close()
+    settings = Settings(url, "", "", {}, issued["token"])
+    _check(context, settings)
+    write_settings(path, settings)
+    expires_at = datetime.fromtimestamp(issued["token_expiration"], UTC).isoformat()
+    context.output.done(
+        f"Wrote {path}; the login lasts until {expires_at}",
+        {"file": str(path), "server": url, "expires_at": expires_at},
+    )
 
 
 def _ask(question: str) -> str:
@@ -68,7 +98,12 @@ def write_settings(path: Path, settings: Settings) -> None:
         "server": settings.server,
         "access_key_id": settings.access_key_id,
         "secret_access_key": settings.secret_access_key,
+        "token": settings.token,
     }
+    if settings.token:
+        del values["access_key_id"], values["secret_access_key"]
+    else:
+        del values["token"]
     text = "".join(f"{name} = {_quoted(name, value)}\n" for name, value in values.items())
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -95,13 +130,18 @@ COMMAND = Command(
             "--access-key-id", "The access key id; prompted for on a terminal", "ID", default=""
         ),
         Option("--no-check", "Do not check the credentials"),
+        Option("--browser", "Log in in a browser, by single sign-on, and save a token"),
+        Option("--no-open", "With --browser, only print the address of the page to open"),
     ),
     details="""Writes ~/.config/anabranch/client.toml, readable by you alone, after the server has
             accepted the credentials. The secret is never an option, because other users can see
             command lines: it is prompted for on a terminal, or read from standard input.
+            With --browser, the server's page asks in a browser on this machine; what is saved is a
+            token, which expires when the server's logins do.
             """,
     examples=(
         "login",
         "login --server https://lake.example.com --access-key-id AKIAIOSFODNN7EXAMPLE < secret",
+        "login --server https://lake.example.com --browser",
     ),
 )

@@ -16,7 +16,9 @@ from anabranch.server.config.types import Pairs
 
 __all__ = ["GivenSetting", "from_environment", "from_file", "from_flags", "is_lakefs_file"]
 
-_OTHERS = frozenset({"SERVER", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "CONFIG_FILE", "FIXTURES"})
+_OTHERS = frozenset(
+    {"SERVER", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "TOKEN", "CONFIG_FILE", "FIXTURES"}
+)
 """Variables that are not settings of the server: those of client commands and of tests."""
 
 
