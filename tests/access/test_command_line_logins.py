@@ -7,6 +7,7 @@ import hashlib
 
 import pytest
 
+from anabranch.access.access import Access
 from anabranch.access.command_line_logins import (
     CODE_LIFETIME,
     CONFIRMATION_LIFETIME,
@@ -14,7 +15,9 @@ from anabranch.access.command_line_logins import (
 )
 from anabranch.access.users import User
 from anabranch.errors import Invalid
+from anabranch.model.secret import Secret
 
+KEY = Secret("THIS_MUST_BE_CHANGED_IN_PRODUCTION")
 VERIFIER = "v" * 64
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=")
 LOGIN = CommandLineLogin(port=4242, state="s" * 32, challenge=CHALLENGE.decode())
@@ -128,3 +131,15 @@ def test_a_confirmation_is_of_one_user_and_expires(lake):
     lake.now += CONFIRMATION_LIFETIME
     with pytest.raises(Invalid):
         logins.grant("joe", LOGIN, confirmation)
+
+
+def test_codes_are_redeemed_while_the_key_of_the_installation_is_replaced(lake):
+    code = granted(lake)
+    old, new = KEY, Secret("the new key of the installation")
+    for key, other_key, accepts in ((new, Secret(""), False), (new, old, True)):
+        server = Access(lake.store, key, other_key=other_key, clock=lambda: lake.now)
+        if accepts:
+            assert server.command_line_logins.redeem(code, VERIFIER)[0] == "jane"
+        else:
+            with pytest.raises(Invalid):
+                server.command_line_logins.redeem(code, VERIFIER)

@@ -19,6 +19,7 @@ from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.changes import AccessChanges
 from anabranch.access.command_line_logins import CommandLineLogins
 from anabranch.access.credentials import Credentials
+from anabranch.access.derived_keys import DerivedKeys
 from anabranch.access.effective_policies import EffectivePolicies
 from anabranch.access.external_principals import ExternalPrincipals
 from anabranch.access.group_acls import GroupACLs
@@ -90,7 +91,12 @@ class Access:
         self.key_rotation = KeyRotation(keyvalue, cipher)
         self.tokens = Tokens(key, clock, new_id, login_duration, other_key)
         self.command_line_logins = CommandLineLogins(
-            keyvalue, key, self.users, self.tokens, clock, random_bytes
+            keyvalue,
+            DerivedKeys(key, other_key, "command line"),
+            self.users,
+            self.tokens,
+            clock,
+            random_bytes,
         )
         self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
         self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock)

@@ -13,19 +13,18 @@ only the page has that asks the user, so no other site can allow anything.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 from collections.abc import Callable
 
 import msgspec
 
+from anabranch.access.derived_keys import DerivedKeys, decode_base64url, encode_base64url
 from anabranch.access.single_use import SingleUse
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.users import Users
 from anabranch.errors import Invalid
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.model.secret import Secret
 
 __all__ = ["CommandLineLogin", "CommandLineLogins"]
 
@@ -33,6 +32,7 @@ CODE_LIFETIME = 60
 CONFIRMATION_LIFETIME = 600
 """How long codes and confirmations are valid, in seconds."""
 
+_CODE, _CONFIRMATION = "code", "confirmation"
 _MAX_CODE_LENGTH = 4096
 _NONCE_BYTES = 16
 
@@ -66,13 +66,13 @@ class CommandLineLogins:
     def __init__(
         self,
         store: KeyValueStore,
-        key: Secret,
+        keys: DerivedKeys,
         users: Users,
         tokens: Tokens,
         clock: Callable[[], float],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        self._key = hmac.digest(key.reveal().encode(), b"anabranch command line", "sha256")
+        self._keys = keys
         self._single_use = SingleUse(store, clock)
         self._users = users
         self._tokens = tokens
@@ -82,7 +82,8 @@ class CommandLineLogins:
     def confirmation(self, username: str, login: CommandLineLogin) -> str:
         """Returns the text that confirms that the user was asked."""
         expires_at = int(self._clock()) + CONFIRMATION_LIFETIME
-        return f"{expires_at}.{self._confirm(username, login, expires_at)}"
+        asked = _asked(username, login, expires_at)
+        return f"{expires_at}.{self._keys.current.derive(_CONFIRMATION, asked)}"
 
     def grant(self, username: str, login: CommandLineLogin, confirmation: str) -> str:
         """Returns the code for a login that a user allows. Raises Invalid if the user was not asked
@@ -90,26 +91,27 @@ class CommandLineLogins:
         """
         time, _, mac = confirmation.partition(".")
         expires_at = int(time) if time.isascii() and time.isdigit() and len(time) < 13 else 0  # noqa: PLR2004
-        expected = self._confirm(username, login, expires_at)
-        if not _equal(mac, expected) or self._clock() >= expires_at:
+        key = self._keys.find(_CONFIRMATION, _asked(username, login, expires_at), mac)
+        if key is None or self._clock() >= expires_at:
             raise Invalid(
                 "this was not confirmed, or too long ago",
                 kind="login_not_confirmed",
                 hint="Run `anabranch login --browser` again.",
             )
-        nonce = _base64url(self._random_bytes(_NONCE_BYTES))
+        nonce = encode_base64url(self._random_bytes(_NONCE_BYTES))
         content = _Code(nonce, username, int(self._clock()), login.challenge)
-        text = _base64url(msgspec.json.encode(content))
-        return f"{text}.{self._mac('code', text)}"
+        text = encode_base64url(msgspec.json.encode(content))
+        return f"{text}.{self._keys.current.derive(_CODE, text)}"
 
     def redeem(self, code: str, verifier: str) -> tuple[str, IssuedToken]:
-        """Returns the name of the user who granted a code, and a token. Raises Invalid
-        unless the code is valid, fits the verifier and is redeemed for the first time.
+        """Returns the name of the user who granted a code, and a token. Raises Invalid unless
+        the code is valid, fits the verifier and is redeemed for the first time.
         """
         content = self._parse(code)
         digest = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+        fits = hmac.compare_digest(content.challenge, encode_base64url(digest))
         expires_at = content.issued_at + CODE_LIFETIME
-        if not _equal(content.challenge, _base64url(digest)) or self._clock() >= expires_at:
+        if not fits or self._clock() >= expires_at:
             raise _refused()
         if not self._single_use.use(code, expires_at):
             raise _refused()
@@ -120,26 +122,14 @@ class CommandLineLogins:
 
     def _parse(self, code: str) -> _Code:
         text, _, mac = code.partition(".")
-        if len(code) > _MAX_CODE_LENGTH or not _equal(mac, self._mac("code", text)):
+        if len(code) > _MAX_CODE_LENGTH or self._keys.find(_CODE, text, mac) is None:
             raise _refused()
-        decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return msgspec.json.decode(decoded, type=_Code)
-
-    def _confirm(self, username: str, login: CommandLineLogin, expires_at: int) -> str:
-        fields = [username, login.port, login.state, login.challenge, expires_at]
-        return self._mac("confirmation", msgspec.json.encode(fields).decode())
-
-    def _mac(self, purpose: str, text: str) -> str:
-        message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
-        return _base64url(hmac.digest(self._key, message, "sha256"))
+        return msgspec.json.decode(decode_base64url(text), type=_Code)
 
 
-def _equal(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
-
-
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+def _asked(username: str, login: CommandLineLogin, expires_at: int) -> str:
+    fields = [username, login.port, login.state, login.challenge, expires_at]
+    return msgspec.json.encode(fields).decode()
 
 
 def _refused() -> Invalid:

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from anabranch.access.derived_keys import DerivedKeys
 from anabranch.access.oidc.login_attempts import LIFETIME, LoginAttempts
 from anabranch.errors import Invalid
 from anabranch.keyvalue.memory import MemoryStore
@@ -22,8 +23,9 @@ class Servers:
         self.now = 1_700_000_000.0
         self.store = MemoryStore()
 
-    def server(self, key: str = "key") -> LoginAttempts:
-        return LoginAttempts(self.store, Secret(key), lambda: self.now, random.randbytes)
+    def server(self, key: str = "key", other_key: str = "") -> LoginAttempts:
+        keys = DerivedKeys(Secret(key), Secret(other_key), "oidc login")
+        return LoginAttempts(self.store, keys, lambda: self.now, random.randbytes)
 
 
 @pytest.fixture
@@ -108,6 +110,13 @@ def test_a_changed_cookie_is_refused(servers):
 def test_the_cookie_of_an_installation_with_another_key_is_refused(servers):
     begun = servers.server("another key").begin("/")
     refused(servers.server(), begun.cookie, begun.state, "damaged")
+
+
+def test_an_attempt_is_redeemed_while_the_key_of_the_installation_is_replaced(servers):
+    begun = servers.server("old").begin("/")
+    refused(servers.server("new"), begun.cookie, begun.state, "damaged")
+    assert servers.server("new", "old").redeem(begun.cookie, begun.state) == begun
+    refused(servers.server("old", "new"), begun.cookie, begun.state, "used before")
 
 
 def test_an_attempt_expires(servers):

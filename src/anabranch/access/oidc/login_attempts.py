@@ -1,15 +1,15 @@
 """Attempts to log in: what connects a provider's response with the browser that began the login.
 
 A browser gets a cookie with a random id, the page to return to and an expiry, authenticated with a
-key of the installation (HMAC-SHA256). State, nonce and PKCE's verifier are derived from the id with
-that key, so that the cookie holds none of them and the server stores nothing before the response.
+key that is derived from that of the installation. State, nonce and PKCE's verifier are derived from
+the id with that key, so that the cookie holds none of them, and the server stores nothing before
+the response.
 
 An attempt is redeemed once, on any of several servers; see `SingleUse`.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 from collections.abc import Callable
@@ -17,10 +17,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from anabranch.access.derived_keys import (
+    DerivedKey,
+    DerivedKeys,
+    decode_base64url,
+    encode_base64url,
+)
 from anabranch.access.oidc.login_errors import no_login_attempt
 from anabranch.access.single_use import SingleUse
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.model.secret import Secret
 
 __all__ = ["LIFETIME", "LoginAttempt", "LoginAttempts"]
 
@@ -44,7 +49,7 @@ class LoginAttempt(NamedTuple):
     @property
     def challenge(self) -> str:
         """PKCE's challenge of method S256 (RFC 7636, section 4.2)."""
-        return _base64url(hashlib.sha256(self.verifier.encode()).digest())
+        return encode_base64url(hashlib.sha256(self.verifier.encode()).digest())
 
 
 class _Content(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -61,21 +66,22 @@ class LoginAttempts:
     def __init__(
         self,
         store: KeyValueStore,
-        key: Secret,
+        keys: DerivedKeys,
         clock: Callable[[], float],
         random_bytes: Callable[[int], bytes],
     ) -> None:
         self._single_use = SingleUse(store, clock)
-        self._key = hmac.digest(key.reveal().encode(), b"anabranch oidc login", "sha256")
+        self._keys = keys
         self._clock = clock
         self._random_bytes = random_bytes
 
     def begin(self, next_path: str) -> LoginAttempt:
         """Returns a new attempt."""
-        login_id = _base64url(self._random_bytes(_ID_BYTES))
+        login_id = encode_base64url(self._random_bytes(_ID_BYTES))
         content = _Content(login_id, next_path, int(self._clock()) + LIFETIME)
-        text = _base64url(msgspec.json.encode(content))
-        return self._attempt(content, f"{text}.{self._derive('cookie', text)}")
+        text = encode_base64url(msgspec.json.encode(content))
+        key = self._keys.current
+        return _attempt(content, key, f"{text}.{key.derive('cookie', text)}")
 
     def redeem(self, cookie: str | None, state: str) -> LoginAttempt:
         """Returns the attempt of a cookie, and makes it unusable. Raises Invalid (kind login_state)
@@ -94,28 +100,21 @@ class LoginAttempts:
         if not cookie:
             raise no_login_attempt("the browser sent no cookie of a login")
         text, _, mac = cookie.partition(".")
-        if len(cookie) > _MAX_COOKIE_LENGTH or not hmac.compare_digest(
-            mac.encode("utf-8", "surrogatepass"), self._derive("cookie", text).encode()
-        ):
+        key = None
+        if len(cookie) <= _MAX_COOKIE_LENGTH:
+            key = self._keys.find("cookie", text, mac)
+        if key is None:
             raise no_login_attempt("the cookie of the login is damaged")
-        padding = "=" * (-len(text) % 4)
-        content = msgspec.json.decode(base64.urlsafe_b64decode(text + padding), type=_Content)
-        return self._attempt(content, cookie)
-
-    def _attempt(self, content: _Content, cookie: str) -> LoginAttempt:
-        return LoginAttempt(
-            cookie=cookie,
-            state=self._derive("state", content.id),
-            nonce=self._derive("nonce", content.id),
-            verifier=self._derive("verifier", content.id),
-            next_path=content.next_path,
-            expires_at=content.expires_at,
-        )
-
-    def _derive(self, purpose: str, text: str) -> str:
-        message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
-        return _base64url(hmac.digest(self._key, message, "sha256"))
+        content = msgspec.json.decode(decode_base64url(text), type=_Content)
+        return _attempt(content, key, cookie)
 
 
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+def _attempt(content: _Content, key: DerivedKey, cookie: str) -> LoginAttempt:
+    return LoginAttempt(
+        cookie=cookie,
+        state=key.derive("state", content.id),
+        nonce=key.derive("nonce", content.id),
+        verifier=key.derive("verifier", content.id),
+        next_path=content.next_path,
+        expires_at=content.expires_at,
+    )

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.access.access import Access
+from anabranch.access.derived_keys import DerivedKeys
 from anabranch.access.oidc.configuration import Configuration
 from anabranch.access.oidc.identity import (
     Identity,
@@ -70,7 +71,8 @@ class FinishedLogin(NamedTuple):
 
 
 class SingleSignOn:
-    """Logins at one provider. `key` is the key of the installation; `clock` returns seconds since
+    """Logins at one provider. `key` is the key of the installation; logins that began with
+    `other_key` are finished, too. `clock` returns seconds since
     1970, `ticks` is a monotonic clock in seconds. `is_default` is whether login pages redirect to
     the provider, `is_secure` whether browsers use TLS.
     """
@@ -82,6 +84,7 @@ class SingleSignOn:
         key: Secret,
         access: Access,
         *,
+        other_key: Secret = Secret(""),  # noqa: B008  immutable
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
@@ -91,7 +94,9 @@ class SingleSignOn:
         self._configuration = configuration
         self._clock = clock
         self._tokens = access.tokens
-        self._attempts = LoginAttempts(keyvalue, key, clock, random_bytes)
+        self._attempts = LoginAttempts(
+            keyvalue, DerivedKeys(key, other_key, "oidc login"), clock, random_bytes
+        )
         requests = ProviderRequests(configuration.request_timeout)
         self._provider = Provider(configuration.client, requests, ticks=ticks)
         self._provisioning = Provisioning(

@@ -27,7 +27,13 @@ def open_single_sign_on(
     oidc = settings.oidc
     if not oidc.enabled:
         return None
-    return SingleSignOn(_configuration(oidc), keyvalue, settings.encrypt.secret_key, access)
+    return SingleSignOn(
+        _configuration(oidc),
+        keyvalue,
+        settings.encrypt.secret_key,
+        access,
+        other_key=settings.encrypt.other_secret_key,
+    )
 
 
 def open_aws_identities(settings: Auth, clock: Callable[[], float]) -> AwsIdentities | None:
