@@ -14,7 +14,6 @@
                keys/KEY                                    the name of the key's user
                externalIds/ID                              the name of the user with that identity
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
-               logins/EXPIRY/DIGEST                        a login at a provider that was used
                logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
 
 The keys of `basicAuth` and `auth` are lakeFS's; the partition `access` is our own. Names occur in

@@ -13,11 +13,11 @@ from anabranch.access.actor import Actor
 from anabranch.access.command_line_logins import CommandLineLogin
 from anabranch.errors import Invalid, Unauthenticated
 from anabranch.http.response import Response
-from anabranch.rest.operations.auth import AuthenticationToken
 from anabranch.rest.operations.single_sign_on import LOGIN_PATH
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.session import authenticate
+from anabranch.rest.schemas.tokens import AuthenticationToken
 
 __all__ = ["OPERATIONS", "PAGES"]
 
