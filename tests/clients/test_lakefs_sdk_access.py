@@ -1,4 +1,4 @@
-"""Groups, policies and their relations, by lakefs-sdk."""
+"""Users, access keys, groups, policies and their relations, by lakefs-sdk."""
 
 from __future__ import annotations
 
@@ -156,3 +156,101 @@ def test_invalid_name_is_refused(api, refused, name):
         api.create_group(group_creation=lakefs_sdk.GroupCreation(id=name))
     with refused(400):
         api.create_policy(lakefs_sdk.Policy(id=name, statement=[statement()]))
+
+
+@pytest.fixture
+def user(api):
+    name = f"user-{next(_numbers)} é"
+    api.create_user(user_creation=lakefs_sdk.UserCreation(id=name))
+    yield name
+    if name in [each.id for each in api.list_users(prefix="user-").results]:
+        api.delete_user(name)
+
+
+def test_created_user_is_returned_and_deleted_once(api, user, refused):
+    found = api.get_user(user)
+    assert found.id == user
+    assert found.creation_date > 0
+    with refused(409, "Already exists"):
+        api.create_user(user_creation=lakefs_sdk.UserCreation(id=user))
+    api.delete_user(user)
+    for call in (api.get_user, api.delete_user, api.list_user_credentials, api.list_user_groups):
+        with refused(404, "user not found"):
+            call(user)
+
+
+def test_users_are_listed_in_pages(api):
+    names = [f"paged-{number}" for number in range(5)]
+    for name in names:
+        api.create_user(user_creation=lakefs_sdk.UserCreation(id=name))
+    found, after = [], ""
+    while True:
+        page = api.list_users(prefix="paged-", after=after, amount=2)
+        found += ids(page)
+        if not page.pagination.has_more:
+            break
+        after = page.pagination.next_offset
+    assert found == names
+    for name in names:
+        api.delete_user(name)
+
+
+def test_user_has_several_keys_whose_secrets_are_shown_once(api, make_sdk, user, refused):
+    keys = [api.create_credentials(user) for _ in range(3)]
+    listed = api.list_user_credentials(user).results
+    assert sorted(each.access_key_id for each in listed) == sorted(
+        each.access_key_id for each in keys
+    )
+    assert not any(hasattr(each, "secret_access_key") for each in listed)
+    first, second, third = keys
+    found = api.get_credentials(user, first.access_key_id)
+    assert found.creation_date == first.creation_date
+    for key in keys:
+        client = make_sdk(username=key.access_key_id, password=key.secret_access_key)
+        assert client.auth_api.get_current_user().user.id == user
+    api.delete_credentials(user, first.access_key_id)
+    with refused(404, "credentials not found"):
+        api.get_credentials(user, first.access_key_id)
+    with refused(404, "credentials not found"):
+        api.delete_credentials(USER, second.access_key_id)
+    gone = make_sdk(username=first.access_key_id, password=first.secret_access_key)
+    with refused(401):
+        gone.auth_api.get_current_user()
+    api.delete_user(user)
+    api.create_user(user_creation=lakefs_sdk.UserCreation(id=user))
+    assert api.list_user_credentials(user).results == []
+    again = make_sdk(username=third.access_key_id, password=third.secret_access_key)
+    with refused(401):
+        again.auth_api.get_current_user()
+
+
+def test_user_may_do_what_policies_of_groups_allow(api, make_sdk, user, refused):
+    key = api.create_credentials(user)
+    client = make_sdk(username=key.access_key_id, password=key.secret_access_key)
+    with refused(401):
+        client.repositories_api.list_repositories()
+    api.add_group_membership("Viewers", user)
+    client.repositories_api.list_repositories()
+    with refused(401):
+        client.auth_api.list_users()
+    with refused(401):
+        client.auth_api.add_group_membership("Admins", user)
+    names = ids(api.list_user_policies(user, effective=True))
+    assert names == ["AuthManageOwnCredentials", "FSReadAll"]
+    api.delete_group_membership("Viewers", user)
+    with refused(401):
+        client.repositories_api.list_repositories()
+
+
+def test_external_principals_of_a_user(sdk, user, refused):
+    api, principal = sdk.external_api, f"arn:aws:sts::1:assumed-role/role-{next(_numbers)}"
+    settings = lakefs_sdk.ExternalPrincipalCreation(settings=[{"a": "b"}])
+    api.create_user_external_principal(user, principal, external_principal_creation=settings)
+    found = api.get_external_principal(principal)
+    assert (found.id, found.user_id, found.settings) == (principal, user, [{"a": "b"}])
+    assert ids(api.list_user_external_principals(user)) == [principal]
+    with refused(409):
+        api.create_user_external_principal(USER, principal)
+    api.delete_user_external_principal(user, principal)
+    with refused(404):
+        api.get_external_principal(principal)

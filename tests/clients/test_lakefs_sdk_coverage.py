@@ -11,12 +11,7 @@ import lakefs_sdk
 from anabranch.rest.table import OPERATIONS
 
 TESTED_ELSEWHERE = {
-    "create_credentials": "tests/rest/test_config_and_auth.py: one user has one key",
-    "create_user": "tests/rest/test_config_and_auth.py: the one user exists already",
-    "delete_user": "tests/rest/test_config_and_auth.py: the one user is shared by all tests",
-    "get_credentials": "tests/rest/test_config_and_auth.py",
-    "get_user": "tests/rest/test_config_and_auth.py",
-    "list_users": "tests/rest/test_config_and_auth.py",
+    "external_principal_login": "tests/server/access/test_external_principals.py: needs AWS",
 }
 """Operations that tests call without the package, with the reason."""
 

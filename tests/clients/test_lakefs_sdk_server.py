@@ -111,4 +111,4 @@ def test_events_are_taken_and_dropped(sdk):
 
 def test_what_is_not_built_says_so(sdk, refused):
     with refused(501):
-        sdk.auth_api.list_user_credentials("tester")
+        sdk.actions_api.list_repository_runs("lake")

@@ -17,14 +17,18 @@ _MAX_ATTEMPTS = 10
 
 
 class StallWatch:
-    """Measures, while it is entered, for how long the machine let no thread of this process run:
-    `longest`, in seconds.
-    """
+    """Measures, while it is entered, for how long the machine let no thread of this process run."""
 
     def __init__(self) -> None:
-        self.longest = 0.0
+        self._longest = 0.0
+        self._before = time.monotonic()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    @property
+    def longest(self) -> float:
+        """The longest stall until now, in seconds, also one that the watch has not noticed yet."""
+        return max(self._longest, time.monotonic() - self._before - _INTERVAL_SECONDS)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -35,11 +39,11 @@ class StallWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        before = time.monotonic()
+        self._before = time.monotonic()
         while not self._done.wait(_INTERVAL_SECONDS):
             now = time.monotonic()
-            self.longest = max(self.longest, now - before - _INTERVAL_SECONDS)
-            before = now
+            self._longest = max(self._longest, now - self._before - _INTERVAL_SECONDS)
+            self._before = now
 
 
 def repeated_after_stalls(
