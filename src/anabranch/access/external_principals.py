@@ -8,7 +8,8 @@ A principal belongs to one user. Both records are one change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,10 +21,14 @@ from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.page import Page, upper_bound
 
-__all__ = ["ExternalPrincipal", "ExternalPrincipals"]
+__all__ = ["ExternalPrincipal", "ExternalPrincipals", "Settings"]
 
 _MAX_LENGTH = 2048
 _MAX_SETTINGS_BYTES = 16 * 1024
+
+
+Settings: TypeAlias = list[dict[str, str]] | dict[str, Any]
+"""A list in lakeFS's Python client, an object in lakectl."""
 
 
 class ExternalPrincipal(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +36,12 @@ class ExternalPrincipal(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     username: str
-    settings: tuple[Mapping[str, str], ...] = ()
+    settings: Settings | None = None
 
 
 class _Record(msgspec.Struct, frozen=True):
     username: str
-    settings: tuple[dict[str, str], ...] = ()
+    settings: Settings | None = None
 
 
 class ExternalPrincipals:
@@ -77,15 +82,13 @@ class ExternalPrincipals:
             next_offset=page.next_offset,
         )
 
-    def add(
-        self, username: str, principal: str, settings: Sequence[Mapping[str, str]] = ()
-    ) -> None:
+    def add(self, username: str, principal: str, settings: Settings | None = None) -> None:
         """Gives a user a principal. Raises NotFound for an unknown user, Invalid for a bad name or
         too many settings, and AlreadyExists if the principal belongs to a user.
         """
         if not principal or len(principal) > _MAX_LENGTH or not principal.isprintable():
             raise Invalid("invalid external principal", kind="invalid_external_principal")
-        record = msgspec.json.encode(_Record(username, tuple(map(dict, settings))))
+        record = msgspec.json.encode(_Record(username, settings))
         if len(record) > _MAX_SETTINGS_BYTES:
             raise Invalid(
                 f"the settings are longer than {_MAX_SETTINGS_BYTES} bytes",

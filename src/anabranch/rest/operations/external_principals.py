@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from anabranch.access.aws_identity import identity_token, principals_of
 from anabranch.access.external_principals import ExternalPrincipal as ModelPrincipal
+from anabranch.access.external_principals import Settings
 from anabranch.access.permissions import Action
 from anabranch.errors import AnabranchError, NotSupported, Unauthenticated
 from anabranch.rest.protocol.call import Call
@@ -30,11 +32,11 @@ class ExternalLoginInformation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalPrincipal(msgspec.Struct, frozen=True):
-    """A principal and its user."""
+    """A principal and its user; `settings` as they were given."""
 
     id: str
     user_id: str
-    settings: list[dict[str, str]]
+    settings: Settings | UnsetType = UNSET
 
 
 class ExternalPrincipalList(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ class ExternalPrincipalList(msgspec.Struct, frozen=True):
 class ExternalPrincipalCreation(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a new principal."""
 
-    settings: list[dict[str, str]] = []
+    settings: Settings | None = None
 
 
 class OfPrincipal(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +104,7 @@ def create_user_external_principal(
 ) -> None:
     """Gives a user a principal."""
     params = call.params
-    settings = call.body.settings if call.body else []
+    settings = call.body.settings if call.body else None
     call.services.access.external_principals.add(params.user_id, params.principal_id, settings)
 
 
@@ -124,9 +126,7 @@ def list_user_external_principals(call: Call[PageOfUser, None]) -> ExternalPrinc
 
 
 def _principal(principal: ModelPrincipal) -> ExternalPrincipal:
-    return ExternalPrincipal(
-        principal.id, principal.username, [dict(each) for each in principal.settings]
-    )
+    return ExternalPrincipal(principal.id, principal.username, principal.settings or UNSET)
 
 
 _PRINCIPALS = "/auth/users/{userId}/external/principals"
