@@ -62,6 +62,9 @@ class SigningKeys:
     def __init__(self, documents: Iterable[object]) -> None:
         self._keys = [key for key in map(_import_key, list(documents)[:_MAX_KEYS]) if key]
 
+    def __len__(self) -> int:
+        return len(self._keys)
+
     def find(self, header: TokenHeader) -> Key | None:
         """Returns the key of a header; without a key id the only key of its type, None if there is
         none or more than one.

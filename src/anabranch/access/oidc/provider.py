@@ -159,6 +159,10 @@ class Provider:
         )
         return claims
 
+    def count_keys(self) -> int:
+        """Returns the number of published keys that may sign ID tokens. Raises Busy."""
+        return len(self._keys.get())
+
     def userinfo(self, access_token: str, subject: str) -> dict[str, Any]:
         """Returns the claims of the userinfo endpoint for the subject of an ID token, none if there
         is no such endpoint. Raises Unauthenticated if they are of another subject, and Busy.

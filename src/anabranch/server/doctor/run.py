@@ -16,6 +16,7 @@ from anabranch.server.doctor.address import check_address
 from anabranch.server.doctor.blocks import check_blocks, places_of
 from anabranch.server.doctor.check_result import CheckResult, State, collected
 from anabranch.server.doctor.disk_space import check_folders, written_folders
+from anabranch.server.doctor.identity_provider import check_identity_provider
 from anabranch.server.doctor.keys import check_keys
 from anabranch.server.doctor.modes import check_modes
 from anabranch.server.doctor.sqlite import check_sqlite
@@ -38,6 +39,7 @@ def run_checks(
     yield from check_versions(own_version())
     yield from check_address(settings.listen_address)
     yield from check_keys(settings)
+    yield from check_identity_provider(settings)
     folders = check_folders(written_folders(settings))
     yield from folders
     yield from check_modes(settings)

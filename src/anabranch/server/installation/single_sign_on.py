@@ -14,7 +14,7 @@ from anabranch.rest.table import BASE_PATH
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.settings import Auth
 
-__all__ = ["logout_url", "open_aws_identities", "open_single_sign_on"]
+__all__ = ["logout_url", "open_aws_identities", "open_single_sign_on", "to_client"]
 
 _CALLBACK = f"{BASE_PATH}/oidc/callback"
 _SCOPES = ("openid", "profile")
@@ -69,16 +69,21 @@ def logout_url(settings: Auth) -> str:
     return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(parameters)}"
 
 
+def to_client(oidc: OpenIDConnect) -> Client:
+    """Returns the client as it is registered at the provider."""
+    return Client(
+        issuer=oidc.url,
+        id=oidc.client_id,
+        secret=oidc.client_secret,
+        redirect_uri=oidc.callback_base_url.rstrip("/") + _CALLBACK,
+        scopes=(*_SCOPES, *oidc.additional_scope_claims),
+        authorization_parameters=oidc.authorize_endpoint_query_parameters,
+    )
+
+
 def _configuration(oidc: OpenIDConnect) -> Configuration:
     return Configuration(
-        client=Client(
-            issuer=oidc.url,
-            id=oidc.client_id,
-            secret=oidc.client_secret,
-            redirect_uri=oidc.callback_base_url.rstrip("/") + _CALLBACK,
-            scopes=(*_SCOPES, *oidc.additional_scope_claims),
-            authorization_parameters=oidc.authorize_endpoint_query_parameters,
-        ),
+        client=to_client(oidc),
         claims=ClaimNames(
             usernames=oidc.username_claim_names,
             friendly_name=oidc.friendly_name_claim_name,
