@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
@@ -18,6 +21,7 @@ from support.services.scripted_provider import (
     running_provider,
 )
 
+from anabranch.access.oidc.provider_requests import MAX_REQUESTS
 from anabranch.testing.server import Server, running_server
 
 
@@ -226,6 +230,42 @@ def test_a_deleted_user_has_no_session_and_no_rights_of_before(lake, api, browse
     assert browser.username() == "joe"
     groups = api.get("/auth/users/joe/groups").json()["results"]
     assert [group["id"] for group in groups] == ["Viewers"]
+
+
+def test_logins_at_a_slow_provider_hold_up_no_other_requests(lake, api, provider, eventually):
+    provider.claims = {"sub": "1", "preferred_username": "jane"}
+    statuses: list[int] = []
+
+    def finish(browser: Browser, place: str) -> None:
+        statuses.append(browser.get(place).status_code)
+
+    with ExitStack() as stack:
+        threads = []
+        for _ in range(MAX_REQUESTS + 4):
+            browser = stack.enter_context(Browser(lake.url))
+            begun = browser.get(f"{lake.url}/oidc/login")
+            place = browser.send(begun.next_request).headers["location"]
+            threads.append(threading.Thread(target=finish, args=(browser, place)))
+        provider.stall("/token")
+        try:
+            for thread in threads:
+                thread.start()
+            eventually(lambda: statuses == [503] * 4)
+            began = time.monotonic()
+            assert api.get("/repositories").status_code == 200
+            assert api.get("/auth/users").status_code == 200
+            assert time.monotonic() - began < 2
+            assert len(statuses) == 4
+        finally:
+            provider.stalled.set()
+            for thread in threads:
+                thread.join()
+            provider.restore("/token")
+            provider.stalled.clear()
+    assert statuses == [503] * len(threads)
+    with Browser(lake.url) as browser:
+        browser.go(f"{lake.url}/oidc/login")
+        assert browser.username() == "jane"
 
 
 def test_clients_learn_how_to_log_in(lake):
