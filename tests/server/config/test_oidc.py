@@ -74,3 +74,55 @@ def test_a_logout_parameter_without_a_value_is_an_error(tmp_path):
 def test_the_client_secret_is_not_shown(tmp_path):
     settings = load(tmp_path, client_secret="sesame-open")
     assert "sesame-open" not in repr(settings)
+
+
+PROVIDERS = """
+auth:
+  oidc:
+    default_initial_groups: [Developers]
+    validate_id_token_claims: {department: R&D}
+  providers:
+    oidc:
+      URL: https://id.example.com/
+      client_id: lake
+      client_secret: sesame
+      callback_base_url: https://lake.example.com
+      authorize_endpoint_query_parameters: {Audience: a, prompt: login}
+      logout_endpoint_query_parameters: [returnTo, https://lake.example.com]
+      post_login_redirect_url: /
+    saml:
+      sp_root_url: https://lake.example.com
+"""
+
+
+def test_a_file_of_a_newer_lakefs_enables_single_sign_on(tmp_path):
+    path = tmp_path / "lakefs.yaml"
+    path.write_text(PROVIDERS)
+    loaded = load_settings({}, {}, path, folder=tmp_path)
+    oidc = loaded.settings.auth.oidc
+    assert (oidc.enabled, oidc.url, oidc.client_id) == (True, "https://id.example.com/", "lake")
+    assert oidc.authorize_endpoint_query_parameters == (("Audience", "a"), ("prompt", "login"))
+    assert oidc.default_initial_groups == ("Developers",)
+    assert oidc.validate_id_token_claims == (("department", "R&D"),)
+    assert [warning.partition(" is ")[0].partition(":")[2] for warning in loaded.warnings] == [
+        "auth.providers.oidc.post_login_redirect_url",
+        "auth.providers.saml.sp_root_url",
+    ]
+    given = load_settings({}, {"ANABRANCH_AUTH_OIDC_ENABLED": "no"}, path, folder=tmp_path)
+    assert not given.settings.auth.oidc.enabled
+
+
+def test_an_error_names_the_setting_as_it_was_given(tmp_path):
+    path = tmp_path / "lakefs.yaml"
+    path.write_text(PROVIDERS.replace("client_id: lake", "client_id: 7"))
+    with pytest.raises(
+        Invalid, match=r"lakefs.yaml:auth\.providers\.oidc\.client_id is not a text"
+    ):
+        load_settings({}, {}, path, folder=tmp_path)
+
+
+def test_the_names_of_a_newer_lakefs_are_known_in_its_files_only(tmp_path):
+    path = tmp_path / "anabranch.toml"
+    path.write_text('[auth.providers.oidc]\nurl = "https://id.example.com"')
+    with pytest.raises(Invalid, match="a setting of lakeFS that has no effect here"):
+        load_settings({}, {}, folder=tmp_path)

@@ -17,6 +17,8 @@ _NAMES = (
     "auth.cookie_domain",
     "auth.login_max_duration",
     "auth.oidc.callback_base_urls",
+    "auth.oidc.post_login_redirect_url",
+    "auth.providers",
     "auth.remote_authenticator",
     "auth.ui_config",
     "blockstore.azure.china_cloud",

@@ -22,6 +22,10 @@ _OTHERS = frozenset(
 """Variables that are not settings of the server: those of client commands and of tests."""
 
 
+_MOVED, _MOVED_TO = "auth.providers.oidc.", "auth.oidc."
+"""Newer versions of lakeFS have these settings elsewhere, where giving any of them enables them."""
+
+
 class GivenSetting(NamedTuple):
     """An unparsed setting of a source: its dotted name (or an unknown name), its value and its
     location.
@@ -60,8 +64,12 @@ def from_file(path: Path) -> list[GivenSetting]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise Invalid(f"{path}: cannot be read: {reason}", kind="bad_settings_file") from None
-    content = _yaml(path, text) if is_lakefs_file(path) else _toml(path, text)
-    return list(_flat(content, "", path))
+    if not is_lakefs_file(path):
+        return list(_flat(_toml(path, text), "", path))
+    given = [_moved(setting) for setting in _flat(_yaml(path, text), "", path)]
+    places = [setting.place for setting in given if f":{_MOVED}" in setting.place]
+    enabled = [GivenSetting(f"{_MOVED_TO}enabled", raw=True, place=place) for place in places[:1]]
+    return [*enabled, *given]
 
 
 def is_lakefs_file(path: Path) -> bool:
@@ -94,8 +102,17 @@ def _yaml(path: Path, text: str) -> dict[Any, Any]:
 def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[GivenSetting]:
     for key, value in content.items():
         name = prefix + (str(key).lower() if is_lakefs_file(path) else str(key))
-        is_table = name in declared() and declared()[name].type == Pairs
+        declared_name = _moved_name(name)
+        is_table = declared_name in declared() and declared()[declared_name].type == Pairs
         if isinstance(value, dict) and not is_table:
             yield from _flat(value, name + ".", path)
         elif value is not None:
             yield GivenSetting(name, value, f"{path}:{name}")
+
+
+def _moved(setting: GivenSetting) -> GivenSetting:
+    return setting._replace(name=_moved_name(setting.name))
+
+
+def _moved_name(name: str) -> str:
+    return _MOVED_TO + name.removeprefix(_MOVED) if name.startswith(_MOVED) else name
