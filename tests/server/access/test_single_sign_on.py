@@ -254,7 +254,7 @@ def test_logins_at_a_slow_provider_hold_up_no_other_requests(lake, api, provider
             began = time.monotonic()
             assert api.get("/repositories").status_code == 200
             assert api.get("/auth/users").status_code == 200
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 5  # the time limit of the provider is 10 s
             assert len(statuses) == 4
         finally:
             provider.stalled.set()
