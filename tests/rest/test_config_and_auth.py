@@ -111,7 +111,7 @@ def test_current_user(api, stranger):
         "id": "tester",
     }
     assert api.get("/auth/users/tester").json() == user
-    assert api.get("/auth/users").json() == {
+    assert api.get("/auth/users", params={"prefix": "tester"}).json() == {
         "pagination": {"has_more": False, "max_per_page": 0, "next_offset": "", "results": 1},
         "results": [user],
     }
