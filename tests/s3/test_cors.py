@@ -49,7 +49,7 @@ def test_an_origin_is_allowed_by_a_rule(rule, allowed, refused):
 def test_without_origins_nothing_is_said_and_nothing_is_allowed():
     cors = Cors()
     assert cors.headers({"origin": APP}) == ()
-    assert not cors.takes(ASKED)
+    assert not cors.is_preflight(ASKED)
     assert refusal(cors, ASKED) == "AccessForbidden"
 
 

@@ -59,7 +59,7 @@ def visit(lake):
         headers = {name.lower(): value for name, value in sent.headers.items()}
         path = urlsplit(form["url"]).path
         head = RequestHead.sent("POST", path, "", headers, scheme="http", client="127.0.0.1")
-        return gateway.request(head, "1").answer([sent.body])
+        return gateway.request(head, "1").respond([sent.body])
 
     return send
 

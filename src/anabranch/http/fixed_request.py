@@ -39,11 +39,11 @@ class FixedRequest:
         """Returns None: every caller may proceed."""
         return None
 
-    def answer(self, _: Iterable[bytes]) -> Response:
+    def respond(self, _: Iterable[bytes]) -> Response:
         """Returns the response."""
         return self._make()
 
-    def refusal(self, _: AnabranchError) -> Response:
+    def respond_to_error(self, _: AnabranchError) -> Response:
         """Returns the response all the same, where no thread is free."""
         return self._make()
 

@@ -56,10 +56,10 @@ class GatewayRequest(Protocol):
     def admit(self) -> Response | None:
         """Returns the response that refuses the caller; None for a caller that may proceed."""
 
-    def answer(self, content: Iterable[bytes]) -> Response:
+    def respond(self, content: Iterable[bytes]) -> Response:
         """Returns the response to the request with that body."""
 
-    def refusal(self, error: AnabranchError) -> Response:
+    def respond_to_error(self, error: AnabranchError) -> Response:
         """Returns the response that reports an error."""
 
     def headers(self, response: Response) -> Headers:

@@ -1,4 +1,4 @@
-"""The gateway of the REST API: from the head of a request to the operation that it asks for."""
+"""The gateway of the REST API: from the head of a request to its operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["ALL_OPERATIONS", "RestGateway", "RestRequest"]
 _OUTSIDE_BASE_PATH = (*SIGNED_OPERATIONS, *single_sign_on.PAGES, *command_line_login.PAGES)
 
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *_OUTSIDE_BASE_PATH)
-"""Every operation that the gateway takes requests of."""
+"""All operations of the gateway."""
 
 _MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 _PARAMETER = re.compile(r"\{(\w+)\}(:\w+)?")
@@ -36,7 +36,7 @@ _NOT_GUESSED = ("x-content-type-options", "nosniff")
 
 
 class RestGateway:
-    """Takes the requests of the API, and those below presigned URLs of its block store."""
+    """Selects the operations of requests of the API, and of presigned URLs of its block store."""
 
     def __init__(self, services: Services) -> None:
         self._router = CompiledRouter()
@@ -113,7 +113,7 @@ class RestRequest:
             return error_response(error)
         return None
 
-    def answer(self, content: Iterable[bytes]) -> Response:
+    def respond(self, content: Iterable[bytes]) -> Response:
         """Returns the response to the request with that body."""
         if self.body is BodyKind.STREAM:
             self._request.content = content
@@ -121,7 +121,7 @@ class RestRequest:
             self._request.body = b"".join(content)
         return self._handler(self._request)
 
-    def refusal(self, error: AnabranchError) -> Response:
+    def respond_to_error(self, error: AnabranchError) -> Response:
         """Returns the response that reports an error."""
         return error_response(error)
 

@@ -51,13 +51,13 @@ PREFLIGHT = "OPTIONS"
 """The method by which browsers ask whether a page may send a request."""
 
 _LONGEST_HEADERS = 16 * 1024
-"""What the values of all headers may have together, in bytes; S3 takes 8 KB."""
+"""The longest values of all headers together, in bytes; S3 accepts 8 KB."""
 
 XML = "application/xml"
 _EXPECT = "expect"
-"""The header of a client that waits with its body until it is asked for it."""
+"""The header of a client that sends its body only after `100 Continue`."""
 _FRAMING = 1 << 20
-"""What chunks may add to a document, in bytes."""
+"""The most bytes that chunked encoding may add to a document."""
 
 _BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
 """Errors that are reported whatever the signature, which S3 checks after reading the head."""
@@ -66,7 +66,7 @@ _CROSS_SITE = "The session cookie does not authenticate a change that another si
 
 
 class S3Gateway:
-    """Takes in requests of S3."""
+    """Selects, authenticates and authorizes the operations of requests."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -75,21 +75,21 @@ class S3Gateway:
         self._authenticator = services.access.authenticator
         self._verifier = Verifier(self._secret, services.clock)
 
-    def takes(self, headers: Mapping[str, str], query: str) -> bool:
+    def matches(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is for this gateway."""
-        return self._domains.takes(headers, query)
+        return self._domains.matches(headers, query)
 
-    def takes_unknown(self, method: str, headers: Mapping[str, str]) -> bool:
-        """Returns whether a request to an unknown path is for this gateway all the same: it is a
-        form with a file, which a page sends that got it from `generate_presigned_post`, or a
-        preflight request of a browser.
+    def matches_unknown_path(self, method: str, headers: Mapping[str, str]) -> bool:
+        """Returns whether a request to an unknown path is for this gateway: a form with a file, as
+        pages send it with the fields of `generate_presigned_post`, or a browser's preflight
+        request.
         """
         if method == PREFLIGHT:
-            return self.cors.takes(headers)
+            return self.cors.is_preflight(headers)
         return method == "POST" and is_form(headers)
 
     def request(self, head: RequestHead, request_id: str) -> S3Request:
-        """Returns the request, understood as far as its head says."""
+        """Returns the request, with the operation that its head selects."""
         request = Request(
             method=head.method, path=head.raw_path, query=head.query, headers=head.headers
         )
@@ -142,7 +142,7 @@ class S3Gateway:
         form = read_form(carried.headers.get("content-type", ""), content)
         fields, bucket = form.fields, choice.address.bucket
         with _recorded(audit, ""):
-            actor = self._holder(self._verifier.verify_policy(fields))
+            actor = self._actor_of_key(self._verifier.verify_policy(fields))
         actor = self._in_context(actor, client, audit)
         sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
         if "key" not in fields:
@@ -169,7 +169,7 @@ class S3Gateway:
     def authenticate(
         self, request: Request, client: str, audit: RequestAudit | None
     ) -> tuple[Actor, Verified | None]:
-        """Returns the caller, and what the request's signature covers, if it has one. Raises the
+        """Returns the actor, and what the request's signature covers, if it has one. Raises the
         error that refuses it, and records it.
         """
         if audit is None:
@@ -188,12 +188,12 @@ class S3Gateway:
                 throttle.failed(claimed_access_key(request), client)
             raise
         if verified is None:
-            return self._known(request, client), None
+            return self._actor_by_credentials(request, client), None
         throttle.succeeded(verified.access_key_id, client)
-        return self._holder(verified.access_key_id), verified
+        return self._actor_of_key(verified.access_key_id), verified
 
     def _in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
-        """Returns the caller as the actor of a request."""
+        """Returns the actor of a request: with its context, and recorded."""
         if audit is not None:
             audit.user = actor.username
             return actor.in_context(client, self._services.clock(), audit.decided)
@@ -201,14 +201,14 @@ class S3Gateway:
             return actor.in_context(client, self._services.clock())
         return actor
 
-    def _holder(self, access_key_id: str) -> Actor:
+    def _actor_of_key(self, access_key_id: str) -> Actor:
         actor = self._authenticator.find_actor_by_key(access_key_id)
         if actor is None:
             raise S3Error("InvalidAccessKeyId")
         return actor
 
-    def _known(self, request: Request, client: str) -> Actor:
-        """Returns the caller by the API's own schemes: Basic, Bearer or the session's cookie."""
+    def _actor_by_credentials(self, request: Request, client: str) -> Actor:
+        """Returns the actor by the API's own schemes: Basic, Bearer or the session's cookie."""
         authorization = request.headers.get("authorization")
         session = parse_session_cookie(request.headers.get("cookie", ""))
         counts = not session or session_authenticates(request.method, request.headers)
@@ -234,7 +234,7 @@ def _recorded(audit: RequestAudit | None, access_key_id: str) -> Iterator[None]:
 
 
 class S3Request:
-    """One request; see `GatewayRequest`. The caller of a `form` is named in its body."""
+    """One request; see `GatewayRequest`. A `form` has its credentials in its body."""
 
     __slots__ = (
         "_audit",
@@ -242,11 +242,11 @@ class S3Request:
         "_carried",
         "_client",
         "_cors",
+        "_error",
         "_gateway",
         "_preflight",
         "_refused",
         "_request_id",
-        "_wrong",
         "body",
         "choice",
         "execution",
@@ -271,16 +271,16 @@ class S3Request:
         self._call: Call | None = None
         self._preflight: Response | None = None
         self._audit: RequestAudit | None = None
-        self._wrong: AnabranchError | None = None
+        self._error: AnabranchError | None = None
         self._refused = False
         try:
             if request.method == PREFLIGHT:
                 self.operation, self.execution = "Preflight", Execution.INLINE
                 self._preflight = gateway.cors.preflight(request.headers)
                 return
-            self._carried, self.choice = self._understood(request)
+            self._carried, self.choice = self._choose(request)
         except AnabranchError as error:
-            self._wrong = error
+            self._error = error
         else:
             self.operation = self.choice.operation.id
             self.body = self.choice.operation.body
@@ -312,43 +312,43 @@ class S3Request:
         return headers
 
     def admit(self) -> Response | None:
-        """Returns None if the request may be answered, else the answer that refuses it, or that
-        to a preflight request; asked before any of the body is taken, and once is enough. Of a form
-        nothing is known yet.
+        """Returns the response that refuses the request, or that to a preflight request; None if
+        the request is authorized. It is called before any of the body is read; a form is authorized
+        later.
         """
         if self._preflight is not None:
             return self._preflight
         if self._call is None and not self._refused and not self.form:
             try:
-                if self._wrong is None:
+                if self._error is None:
                     self._call = self._gateway.admit(
                         self.request, self._carried, self.choice, self._client, self._audit
                     )
-                elif self._is_authenticated_first(self._wrong):
+                elif self._is_authenticated_first(self._error):
                     self._gateway.authenticate(self.request, self._client, self._audit)
             except Exception as error:  # noqa: BLE001  the client gets a response for every error
-                self._wrong = self._to_error(error)
-            self._refused = self._wrong is not None
-        return None if self._wrong is None else self.refusal(self._wrong)
+                self._error = self._to_error(error)
+            self._refused = self._error is not None
+        return None if self._error is None else self.respond_to_error(self._error)
 
-    def answer(self, content: Iterable[bytes] = ()) -> Response:
-        """Returns the response; never raises; `content` is the body, if one is wanted."""
-        response = self._answer(content)
+    def respond(self, content: Iterable[bytes] = ()) -> Response:
+        """Returns the response; never raises. `content` is the body, if the operation has one."""
+        response = self._respond(content)
         audit = self._audit
         if audit is not None and audit.user and self.request.method not in {"GET", "HEAD"}:
             audit.changed(response.status)
         return response
 
-    def _answer(self, content: Iterable[bytes]) -> Response:
+    def _respond(self, content: Iterable[bytes]) -> Response:
         refused = self._admit_form(content) if self.form else self.admit()
         if refused is not None or self._call is None:
-            return refused or self.refusal(S3Error("InternalError"))
+            return refused or self.respond_to_error(S3Error("InternalError"))
         if not self.form:
             self._call.content = content
         try:
             return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
-            return self.refusal(self._to_error(error))
+            return self.respond_to_error(self._to_error(error))
 
     def _reaches_file(self, begun: bytes) -> bool:
         return reaches_file(self.request.headers.get("content-type", ""), begun)
@@ -359,13 +359,13 @@ class S3Request:
                 self._carried, self.choice, content, self._client, self._audit
             )
         except Exception as error:  # noqa: BLE001  as above
-            return self.refusal(self._to_error(error))
+            return self.respond_to_error(self._to_error(error))
         return None
 
-    def refusal(self, error: AnabranchError) -> Response:
+    def respond_to_error(self, error: AnabranchError) -> Response:
         """Returns the response for an error."""
         if error.kind == "repository_not_found":
-            # only looked at here: a name that cannot be is not found anyway
+            # checked only here: a repository of an invalid name does not exist anyway
             address = self.choice.address
             if is_misdirected(self.request, address):
                 error = S3Error("ErrNoSuchBucketPossibleAPIEndpoint")
@@ -396,8 +396,8 @@ class S3Request:
         internal.__cause__ = error  # which is logged
         return internal
 
-    def _understood(self, request: Request) -> tuple[Request, Choice]:
-        """Returns the request with the headers that its URL carries, and what it asks for."""
+    def _choose(self, request: Request) -> tuple[Request, Choice]:
+        """Returns the request with the headers in its URL, and the operation that it selects."""
         if sum(map(len, request.headers.values())) > _LONGEST_HEADERS:
             raise S3Error("RequestHeaderSectionTooLarge")
         bucket = self._gateway.bucket(request.headers.get("host", ""))

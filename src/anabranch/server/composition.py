@@ -60,7 +60,7 @@ class Composition:
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
         self.audit = open_audit(settings.audit)
-        settings, keyvalue = _opened(settings)
+        settings, keyvalue = _open_installation(settings)
         self._settings = settings
         self.lake = Lake(
             keyvalue,
@@ -166,7 +166,7 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
     )
 
 
-def _opened(settings: Settings) -> tuple[Settings, KeyValueStore]:
+def _open_installation(settings: Settings) -> tuple[Settings, KeyValueStore]:
     """Returns the settings with all keys, and the key-value store, whose other servers are set as
     this one is. Raises Corrupt where the database or a key of an installation is lost.
     """

@@ -38,8 +38,8 @@ __all__ = ["serve"]
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WATCH_SECONDS = 1.0
-LAST_LOOKS = 5
-LAST_LOOK_SECONDS = 0.05
+DRAIN_ROUNDS = 5
+DRAIN_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -50,9 +50,9 @@ class Worker(msgspec.Struct, frozen=True):
     settings: Settings
     parent: int
 
-    def __call__(self, listening: socket.socket, says: Pipe) -> None:
+    def __call__(self, listening: socket.socket, ready_pipe: Pipe) -> None:
         """Serves on a socket until a signal to stop or the end of its parent; sends a message to
-        `says` when it accepts connections.
+        `ready_pipe` when it accepts connections.
         """
         configure_logs(self.settings.logging)
         join_shared()
@@ -63,7 +63,7 @@ class Worker(msgspec.Struct, frozen=True):
             _log.error("%s", error.message)
             sys.exit(CANNOT_START)
         threading.Thread(target=_end_with, args=(self.parent,), daemon=True).start()
-        _run(composition, listening, lambda: says.send_bytes(b"serving"))
+        _run(composition, listening, lambda: ready_pipe.send_bytes(b"serving"))
 
 
 class _Server(uvicorn.Server):
@@ -92,11 +92,11 @@ class _Server(uvicorn.Server):
         # `Connection: close` send no further requests on connections that will be closed
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
-        for left in reversed(range(LAST_LOOKS)):
+        for left in reversed(range(DRAIN_ROUNDS)):
             if not left:
                 for listening in sockets or ():
                     refuse_new_connections(listening)
-            await asyncio.sleep(LAST_LOOK_SECONDS)
+            await asyncio.sleep(DRAIN_SECONDS)
         await super().shutdown(sockets)
         for watch in self._watches:
             watch.cancel()

@@ -36,13 +36,13 @@ class Access(Enum):
     """Who may call an operation that needs no permission on anything."""
 
     NO_AUTH = "no_auth"
-    """Everyone; who calls is not even looked at."""
+    """Anyone; credentials are ignored."""
     ANYONE = "anyone"
-    """Everyone, but wrong credentials are refused and right ones are used."""
+    """Anyone; invalid credentials are refused, and valid ones are used."""
     ANY_USER = "any_user"
-    """Everyone who is known."""
+    """All authenticated users."""
     SIGNED_URL = "signed_url"
-    """Anyone with the URL: the use case checks its signature before anything else."""
+    """Anyone with the URL, whose signature the use case checks first."""
 
 
 class Need(NamedTuple):
@@ -55,7 +55,7 @@ class Need(NamedTuple):
 
 
 class OtherResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that the declared status does not tell all about."""
+    """A response with another status than the declared one."""
 
     status: int
     description: str

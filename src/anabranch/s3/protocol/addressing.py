@@ -64,7 +64,7 @@ class Domains:
         bucket, _, domain = name.partition(".")
         return bucket if bucket and domain in self._names else None
 
-    def takes(self, headers: Mapping[str, str], query: str) -> bool:
+    def matches(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is an S3 request: by its host, by an AWS signature, or because
         an Amazon library sent it, in this case unsigned. `headers` have lower-case names.
         """

@@ -62,7 +62,7 @@ class Cors:
         self._all = _ANY in self.origins
         self._allows = lru_cache(_MAX_CACHED_ORIGINS)(self._matches)
 
-    def takes(self, headers: Mapping[str, str]) -> bool:
+    def is_preflight(self, headers: Mapping[str, str]) -> bool:
         """Returns whether an OPTIONS request is a preflight request that this gateway handles;
         `headers` have lower-case names.
         """

@@ -106,7 +106,7 @@ class Dispatcher:
             return exchange
         exchange.execution = resolve(request.execution, request.body, length, self._stores)
         if exchange.execution is Execution.INLINE:
-            exchange.response = request.answer(())
+            exchange.response = request.respond(())
             return exchange
         exchange.takes_body_first = arrived
         if arrived:
@@ -122,14 +122,14 @@ class Dispatcher:
     def _route(self, head: RequestHead, request_id: str) -> GatewayRequest:
         """Returns the request as parsed by the gateway that serves it."""
         headers = head.headers
-        if self._s3.takes(headers, head.query):
+        if self._s3.matches(headers, head.query):
             return self._s3.request(head, request_id)
         request = self._rest.request(head, request_id)
         if request is not None:
             return request
         page = self._pages.request(head)
         is_unknown = page is None or head.method == PREFLIGHT
-        if is_unknown and self._s3.takes_unknown(head.method, headers):
+        if is_unknown and self._s3.matches_unknown_path(head.method, headers):
             return self._s3.request(head, request_id)
         if page is not None:
             return page
@@ -139,21 +139,21 @@ class Dispatcher:
     def start(self, exchange: Exchange, body: bytes, done: Done) -> None:
         """Starts the operation, with the complete body."""
         request = exchange.request
-        work: Callable[[Iterable[bytes]], Response] = request.answer
+        work: Callable[[Iterable[bytes]], Response] = request.respond
         executor: Executor = self.executors.batched
         if exchange.execution is not Execution.BATCHED:
             executor = self.executors.pool
-            work = partial(self._answer, request)
+            work = partial(self._respond, request)
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
             executor.submit(work, ((body,),), partial(_finish, done))
         except (Busy, Truncated) as error:
-            done(request.refusal(error))
+            done(request.respond_to_error(error))
 
-    def _answer(self, request: GatewayRequest, content: Iterable[bytes]) -> Response:
+    def _respond(self, request: GatewayRequest, content: Iterable[bytes]) -> Response:
         with self._running(request):
-            return request.answer(content)
+            return request.respond(content)
 
     async def serve(
         self, exchange: Exchange, body: RequestBody, ask: Callable[[], None]
@@ -169,15 +169,15 @@ class Dispatcher:
                 if refused is not None:
                     return refused
             if request.body is BodyKind.NONE:
-                return await pool.run(self._answer, request, ())
+                return await pool.run(self._respond, request, ())
             ask()
             if request.body is BodyKind.WHOLE:
                 return await self._serve_whole(request, body)
             await _await_beginning(body, request.is_enough)
             executor = pool if body.complete else self.executors.transfers
-            return await executor.run(self._answer, request, body)
+            return await executor.run(self._respond, request, body)
         except AnabranchError as error:
-            return request.refusal(error)
+            return request.respond_to_error(error)
         finally:
             body.fail(Truncated("the rest of the body is not read"))
 
@@ -187,8 +187,8 @@ class Dispatcher:
             content = await body.read(request.max_body_bytes)
         except Invalid as error:
             # errors in a body are reported to authenticated clients only
-            return await pool.run(request.admit) or request.refusal(error)
-        return await pool.run(self._answer, request, (content,))
+            return await pool.run(request.admit) or request.respond_to_error(error)
+        return await pool.run(self._respond, request, (content,))
 
     async def stream(self, exchange: Exchange, response: Response, sink: Sink) -> Response:
         """Sends a response in pieces; see `send_pieces`."""
@@ -208,13 +208,13 @@ class Dispatcher:
         if not service:
             return
         self._usage.requests += 1
-        self._metrics.answered(service, request.operation, status, exchange.began)
+        self._metrics.completed(service, request.operation, status, exchange.began)
         if error is not None:
             log_failure(
                 service, request.operation, status, error, exchange.head, exchange.request_id
             )
         if self._log.on:
-            self._log.answered(
+            self._log.completed(
                 service,
                 request.operation,
                 status,

@@ -39,7 +39,7 @@ async def send_pieces(
         try:
             piece = await pool.run(next, pieces, b"")
         except AnabranchError as error:
-            error_response = exchange.request.refusal(error)
+            error_response = exchange.request.respond_to_error(error)
             error_response.error = error
             return error_response
         sink.send_first(exchange, response, piece)

@@ -67,7 +67,7 @@ class Metrics:
         )
         ProcessCollector(registry=self._registry)
 
-    def answered(self, service: Service, operation: str, status: int, began: float) -> None:
+    def completed(self, service: Service, operation: str, status: int, began: float) -> None:
         """Records a request that was received at `began`, a time of `time.perf_counter`."""
         took = time.perf_counter() - began
         key = service, operation, status

@@ -22,7 +22,7 @@ class RequestLog:
         self._level = level
         self.on = level <= logging.CRITICAL and _log.isEnabledFor(level)
 
-    def answered(
+    def completed(
         self,
         service: Service,
         operation: str,

@@ -47,7 +47,7 @@ class _Worker:
         self._work = work
         self._listening = listening
         self._process: SpawnProcess | None = None
-        self._said: Connection | None = None
+        self._ready_pipe: Connection | None = None
         self._ready = False
         self._start_at = 0.0
         self.failed_starts = 0
@@ -56,19 +56,19 @@ class _Worker:
     @property
     def serves(self) -> bool:
         """Whether it accepts connections."""
-        if not self._ready and self._said is not None and self._said.poll():
-            self._ready = self._has_spoken()
+        if not self._ready and self._ready_pipe is not None and self._ready_pipe.poll():
+            self._ready = self._has_reported()
         return self._ready and self._process is not None and self._process.is_alive()
 
     @property
     def events(self) -> list[Connection | int]:
         """Connections and handles that become readable when it starts to serve or ends."""
-        if self._process is None or self._said is None:
+        if self._process is None or self._ready_pipe is None:
             return []
-        said: list[Connection | int] = [] if self._ready else [self._said]
-        return [*said, self._process.sentinel]
+        pipes: list[Connection | int] = [] if self._ready else [self._ready_pipe]
+        return [*pipes, self._process.sentinel]
 
-    def look(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Updates the state of the process, and starts a replacement when it is due."""
         if self._process is not None and not self._process.is_alive():
             self._ended(now)
@@ -85,10 +85,10 @@ class _Worker:
         """Sends it a signal to stop, but not before its start, since it would not handle waiting
         connections.
         """
-        if self._process is None or self._said is None:
+        if self._process is None or self._ready_pipe is None:
             return
         if not self._ready:
-            self._said.poll(max(0.0, deadline - time.monotonic()))
+            self._ready_pipe.poll(max(0.0, deadline - time.monotonic()))
         self._process.terminate()
 
     def end(self, deadline: float) -> None:
@@ -101,23 +101,23 @@ class _Worker:
             self._process.join()
 
     def _start(self) -> None:
-        self._said, says = _context.Pipe(duplex=False)
+        self._ready_pipe, ready_pipe = _context.Pipe(duplex=False)
         self._ready = False
-        self._process = _context.Process(target=self._work, args=(self._listening, says))
+        self._process = _context.Process(target=self._work, args=(self._listening, ready_pipe))
         self._process.start()
-        says.close()
+        ready_pipe.close()
 
     def _ended(self, now: float) -> None:
-        process, said = self._process, self._said
-        if process is None or said is None:
+        process, ready_pipe = self._process, self._ready_pipe
+        if process is None or ready_pipe is None:
             return
-        served = self._ready or self._has_spoken()
+        served = self._ready or self._has_reported()
         self.cannot_start = process.exitcode == CANNOT_START
         _log.error("worker %s ended with status %s", process.pid, process.exitcode)
         forget_process(process.pid or 0)
         process.close()
-        said.close()
-        self._process = self._said = None
+        ready_pipe.close()
+        self._process = self._ready_pipe = None
         if served:
             self.failed_starts = 0
         else:
@@ -129,10 +129,12 @@ class _Worker:
         pause = min(PAUSE_SECONDS * 2**self.failed_starts, MAX_PAUSE_SECONDS)
         self._start_at = now + pause
 
-    def _has_spoken(self) -> bool:
+    def _has_reported(self) -> bool:
         """Returns whether it has reported that it serves; the end of a pipe is readable, too."""
         try:
-            return bool(self._said and self._said.poll() and self._said.recv_bytes())
+            return bool(
+                self._ready_pipe and self._ready_pipe.poll() and self._ready_pipe.recv_bytes()
+            )
         except (EOFError, OSError):
             return False
 
@@ -152,23 +154,23 @@ def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[
     try:
         while not stopping.is_set():
             for worker in workers:
-                worker.look(time.monotonic())
+                worker.update(time.monotonic())
             serving = sum(worker.serves for worker in workers)
             if not announced and serving == len(workers):
                 announced = True
                 announce()
-            if _hopeless(workers, serving, announced=announced):
+            if _cannot_serve(workers, serving, announced=announced):
                 raise Busy(
                     "the server stops: its workers cannot be started",
                     kind="workers_cannot_start",
-                    hint="The log says why each of them has ended.",
+                    hint="The log ready_pipe why each of them has ended.",
                 )
             wait([event for worker in workers for event in worker.events], timeout=PAUSE_SECONDS)
     finally:
         _stop(workers)
 
 
-def _hopeless(workers: Sequence[_Worker], serving: int, *, announced: bool) -> bool:
+def _cannot_serve(workers: Sequence[_Worker], serving: int, *, announced: bool) -> bool:
     if not announced:
         return any(worker.cannot_start for worker in workers)
     failures = min(worker.failed_starts for worker in workers)
