@@ -12,6 +12,7 @@ from anabranch.rest.table import OPERATIONS
 
 TESTED_ELSEWHERE = {
     "external_principal_login": "tests/server/access/test_external_principals.py: needs AWS",
+    "sts_login": "tests/server/access/test_single_sign_on.py: needs a provider",
 }
 """Operations that tests call without the package, with the reason."""
 

@@ -150,6 +150,7 @@ def test_what_is_left_to_an_authorization_server(stranger):
     assert stranger.get("/auth/capabilities").text == '{"invite_user":false}\n'
     assert stranger.get("/oidc/callback").status_code == 200
     identity = {"identityRequest": {"identity_token": "x"}}
+    code = {"code": "x", "state": "x", "redirect_uri": "x"}
     for path in ("/auth/external/principal/login", "/sts/login"):
-        answer = stranger.post(path, json=identity)
+        answer = stranger.post(path, json=identity | code)
         assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})

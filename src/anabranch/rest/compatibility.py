@@ -20,9 +20,6 @@ from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
 __all__ = ["CLIENTS", "main", "state_of", "tables", "with_tables"]
 
-_AUTH = ("auth", "external")
-_ALSO_MISSING = "501 in lakeFS without an authorization server, too"
-
 _PINNED = re.compile(r"^([\w-]+)==(\S+)$", re.MULTILINE)
 
 
@@ -61,8 +58,7 @@ _HEADS: Final = {
 def state_of(operation: Operation[Any, Any]) -> Difference:
     """Returns how an operation of lakeFS's API compares with lakeFS."""
     if operation.handler is None:
-        alone = operation.tag in _AUTH or operation.id == "stsLogin"
-        return Difference(State.MISSING, _ALSO_MISSING if alone else "")
+        return Difference(State.MISSING, "")
     return DIFFERENCES.get(operation.id, Difference(State.SAME, ""))
 
 

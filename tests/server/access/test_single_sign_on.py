@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
+import lakefs.client
 import pytest
 from support.clients.browser import Browser
 from support.services.scripted_provider import (
@@ -23,6 +24,8 @@ from support.services.scripted_provider import (
 
 from anabranch.access.oidc.provider_requests import MAX_REQUESTS
 from anabranch.testing.server import Server, running_server
+
+PROGRAM = "https://notebook.example.com/callback"
 
 
 def free_port() -> int:
@@ -47,6 +50,7 @@ def lake(tmp_path_factory, provider) -> Iterator[Server]:
         "CLIENT_SECRET": CLIENT_SECRET,
         "CALLBACK_BASE_URL": f"http://127.0.0.1:{port}/",
         "DEFAULT_INITIAL_GROUPS": "Viewers",
+        "STS_REDIRECT_URIS": PROGRAM,
         "LOGOUT_CLIENT_ID_QUERY_PARAMETER": "client_id",
         "LOGOUT_ENDPOINT_QUERY_PARAMETERS": "returnTo,https://lake.example.com/?a=b",
     }
@@ -335,3 +339,44 @@ def test_without_single_sign_on_its_pages_do_nothing(tmp_path):
         assert "set-cookie" not in returned.headers
         config = httpx2.get(f"{server.api}/setup_lakefs").json()["login_config"]
         assert (config["login_url"], config["login_url_method"]) == ("", "none")
+
+
+def sts_login(lake, **body):
+    request = {"state": "s", "redirect_uri": PROGRAM, **body}
+    return httpx2.post(f"{lake.api}/sts/login", json=request)
+
+
+def test_program_exchanges_a_code_for_a_token_with_lakefs_python_client(lake, api, provider):
+    provider.claims = {"sub": "77", "preferred_username": "notebook-user"}
+    client = lakefs.client.from_web_identity(
+        provider.issue_code(PROGRAM, nonce="of the program"),
+        "s",
+        PROGRAM,
+        ttl_seconds=600,
+        host=lake.url,
+        username="unused",
+        password="unused",
+    )
+    token = client.config.access_token
+    headers = {"Authorization": f"Bearer {token}"}
+    user = httpx2.get(f"{lake.api}/user", headers=headers).json()["user"]
+    assert user["id"] == "notebook-user"
+    assert api.get("/auth/users/notebook-user").status_code == 200
+
+
+def test_code_of_a_program_is_redeemed_once_and_for_its_redirect_uri_only(lake, provider):
+    provider.claims = {"sub": "78", "preferred_username": "second"}
+    code = provider.issue_code(PROGRAM)
+    issued = sts_login(lake, code=code)
+    assert issued.status_code == 200
+    assert 3590 <= issued.json()["token_expiration"] - time.time() <= 3600
+    again = sts_login(lake, code=code)
+    assert (again.status_code, again.headers["x-anabranch-kind"]) == (401, "login_refused")
+    other = provider.issue_code("https://evil.example.com/")
+    stolen = sts_login(lake, code=other, redirect_uri="https://evil.example.com/")
+    assert stolen.headers["x-anabranch-kind"] == "unknown_redirect_uri"
+    assert sts_login(lake, code=other).status_code == 401
+    # a code that was requested with PKCE needs the verifier, which programs do not send
+    with_pkce = provider.issue_code(PROGRAM, challenge="x" * 43)
+    assert sts_login(lake, code=with_pkce).status_code == 401
+    assert sts_login(lake, code="x", ttl_seconds=10**6).status_code == 400

@@ -116,11 +116,18 @@ class ScriptedProvider:
         assert query["client_id"] == CLIENT_ID
         assert "openid" in query["scope"].split()
         assert query["code_challenge_method"] == "S256"
-        code = secrets.token_urlsafe()
-        self._codes[code] = _Code(
-            query.get("nonce"), query["code_challenge"], query["redirect_uri"]
+        code = self.issue_code(
+            query["redirect_uri"], nonce=query.get("nonce"), challenge=query["code_challenge"]
         )
         return {"code": code, "state": query["state"]}
+
+    def issue_code(
+        self, redirect_uri: str, *, nonce: str | None = None, challenge: str = ""
+    ) -> str:
+        """Returns a code for a redirect URI, requested without PKCE if there is no challenge."""
+        code = secrets.token_urlsafe()
+        self._codes[code] = _Code(nonce, challenge, redirect_uri)
+        return code
 
     def respond(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         """Responds to a request."""
@@ -162,8 +169,10 @@ class ScriptedProvider:
         if not _is_client(handler.headers.get("Authorization", ""), form):
             return 401, {"error": "invalid_client"}
         code = self._codes.pop(form.get("code", ""), None)
-        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
-        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        challenge = ""
+        if "code_verifier" in form:
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         if code is None or (code.challenge, code.redirect_uri) != (challenge, form["redirect_uri"]):
             return 400, {"error": "invalid_grant"}
         now = int(time.time())

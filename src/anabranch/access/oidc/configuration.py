@@ -13,7 +13,8 @@ Pairs = tuple[tuple[str, str], ...]
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
     """The client as the provider knows it: `issuer` is the provider's URL, `redirect_uri` the URL
-    to which the provider sends browsers back. Without a secret, it is a public client.
+    to which the provider sends browsers back. Without a secret, it is a public client. Programs
+    that log in at the provider themselves may exchange codes of the `program_redirect_uris`.
     """
 
     issuer: str
@@ -22,6 +23,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     secret: Secret = Secret("")
     scopes: tuple[str, ...] = ("openid", "profile")
     authorization_parameters: Pairs = ()
+    program_redirect_uris: tuple[str, ...] = ()
 
 
 class ClaimNames(msgspec.Struct, frozen=True, kw_only=True):

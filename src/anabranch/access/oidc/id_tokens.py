@@ -105,18 +105,17 @@ def verify(token: str, key: Key, header: TokenHeader) -> dict[str, Any]:
 
 
 def validate_claims(
-    claims: Mapping[str, Any], *, issuer: str, client_id: str, nonce: str, now: float
+    claims: Mapping[str, Any], *, issuer: str, client_id: str, nonce: str | None, now: float
 ) -> None:
     """Raises Unauthenticated unless the claims are of this issuer, for this client and this login,
-    and hold `now`, in seconds since 1970.
+    and hold `now`, in seconds since 1970. A `nonce` of None is not checked.
     """
     if claims.get("iss") != issuer:
         raise invalid_token("it is of another issuer")
     _check_audience(claims, client_id)
     _check_times(claims, now)
-    given = claims.get("nonce")
-    if not isinstance(given, str) or not given.isascii() or not hmac.compare_digest(given, nonce):
-        raise invalid_token("it is of another login")
+    if nonce is not None:
+        _check_nonce(claims.get("nonce"), nonce)
     subject = claims.get("sub")
     if not (
         isinstance(subject, str)
@@ -124,6 +123,11 @@ def validate_claims(
         and subject.isprintable()  # JSON can escape what cannot be encoded
     ):
         raise invalid_token("it names no subject")
+
+
+def _check_nonce(given: object, nonce: str) -> None:
+    if not isinstance(given, str) or not given.isascii() or not hmac.compare_digest(given, nonce):
+        raise invalid_token("it is of another login")
 
 
 def _check_audience(claims: Mapping[str, Any], client_id: str) -> None:

@@ -119,16 +119,19 @@ class Provider:
         separator = "&" if urlsplit(endpoint).query else "?"
         return f"{endpoint}{separator}{urlencode(parameters)}"
 
-    def exchange(self, code: str, verifier: str) -> Tokens:
-        """Returns the tokens for an authorization code and PKCE's verifier. Raises Unauthenticated
-        if the provider refuses the code, AnabranchError if it refuses this client, and Busy.
+    def exchange(self, code: str, verifier: str, redirect_uri: str = "") -> Tokens:
+        """Returns the tokens for an authorization code and PKCE's verifier, empty if the code was
+        requested without PKCE. `redirect_uri` is that of the request, by default the client's.
+        Raises Unauthenticated if the provider refuses the code, AnabranchError if it refuses this
+        client, and Busy.
         """
         fields = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": self._client.redirect_uri,
-            "code_verifier": verifier,
+            "redirect_uri": redirect_uri or self._client.redirect_uri,
         }
+        if verifier:
+            fields["code_verifier"] = verifier
         metadata = self.metadata()
         headers = {}
         secret = self._client.secret.reveal()
@@ -145,9 +148,9 @@ class Provider:
             raise _token_error(response)
         return decode(response.body, Tokens, "token response")
 
-    def validate(self, token: str, *, nonce: str, now: float) -> dict[str, Any]:
-        """Returns the claims of an ID token, which is valid `now`, in seconds since 1970. Raises
-        Unauthenticated, and Busy.
+    def validate(self, token: str, *, nonce: str | None, now: float) -> dict[str, Any]:
+        """Returns the claims of an ID token, which is valid `now`, in seconds since 1970. Without a
+        `nonce`, that of the token is not checked. Raises Unauthenticated, and Busy.
         """
         header = parse_header(token)
         key = self._keys.get().find(header) or self._keys.get(KEY_REFRESH_SECONDS).find(header)

@@ -28,14 +28,14 @@ from anabranch.access.oidc.identity import (
     missing_claims,
     to_identity,
 )
-from anabranch.access.oidc.login_attempts import LoginAttempt, LoginAttempts
+from anabranch.access.oidc.login_attempts import LoginAttempts
 from anabranch.access.oidc.login_errors import invalid_token, no_login_attempt
 from anabranch.access.oidc.next_path import check_next_path
-from anabranch.access.oidc.provider import Provider
+from anabranch.access.oidc.provider import Provider, Tokens
 from anabranch.access.oidc.provider_requests import ProviderRequests
 from anabranch.access.oidc.provisioning import Provisioning
 from anabranch.access.tokens import IssuedToken
-from anabranch.errors import Denied
+from anabranch.errors import Denied, NotSupported
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret
 
@@ -131,14 +131,36 @@ class SingleSignOn:
         self._check_issuer(response)
         if response.error or not response.code:
             raise _not_logged_in(response.error)
-        identity = self._identify(attempt, response.code)
+        tokens = self._provider.exchange(response.code, attempt.verifier)
+        identity = self._identify(tokens, attempt.nonce)
         user = self._provisioning.provide(identity)
         _log.info("the user %r logged in at the identity provider", user.username)
         return FinishedLogin(user.username, self._tokens.issue(user.username), attempt.next_path)
 
-    def _identify(self, attempt: LoginAttempt, code: str) -> Identity:
-        tokens = self._provider.exchange(code, attempt.verifier)
-        claims = self._provider.validate(tokens.id_token, nonce=attempt.nonce, now=self._clock())
+    def exchange(self, code: str, redirect_uri: str, lifetime: float) -> FinishedLogin:
+        """Returns the login of a program whose user logged in at the provider, and which received
+        this code at this URI. The token is valid for the lifetime, in seconds.
+
+        Raises NotSupported if programs may not log in so, Denied for a URI that is not theirs, and
+        the errors of `finish`.
+        """
+        uris = self._configuration.client.program_redirect_uris
+        if not uris:
+            raise NotSupported("Not Implemented", kind="not_implemented")
+        if redirect_uri not in uris:
+            raise Denied(
+                "codes of this redirect URI are not accepted",
+                kind="unknown_redirect_uri",
+                hint="The setting auth.oidc.sts_redirect_uris names those that are.",
+            )
+        tokens = self._provider.exchange(code, "", redirect_uri)
+        user = self._provisioning.provide(self._identify(tokens, None))
+        _log.info("a program of the user %r logged in at the identity provider", user.username)
+        token = self._tokens.issue(user.username, lifetime)
+        return FinishedLogin(user.username, token, next_path="")
+
+    def _identify(self, tokens: Tokens, nonce: str | None) -> Identity:
+        claims = self._provider.validate(tokens.id_token, nonce=nonce, now=self._clock())
         names = self._configuration.claims
         if missing_claims(claims, names):
             # some providers send these claims from their userinfo endpoint only

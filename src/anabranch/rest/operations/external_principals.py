@@ -16,19 +16,20 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.resources import on_external_principal, on_user
 from anabranch.rest.schemas.pagination import PageOf, Pagination, page_amount, to_pagination
-from anabranch.rest.schemas.tokens import AuthenticationToken
+from anabranch.rest.schemas.tokens import (
+    DEFAULT_SECONDS,
+    LONGEST_SECONDS,
+    AuthenticationToken,
+)
 
 __all__ = ["OPERATIONS"]
-
-_HOUR = 3600
-_LONGEST_SECONDS = 12 * _HOUR
 
 
 class ExternalLoginInformation(msgspec.Struct, frozen=True, kw_only=True):
     """A proof of identity, and the wanted lifetime of the token in seconds."""
 
     identity_request: dict[str, Any] = msgspec.field(name="identityRequest")
-    token_expiration_duration: int = _HOUR
+    token_expiration_duration: int = DEFAULT_SECONDS
 
 
 class ExternalPrincipal(msgspec.Struct, frozen=True):
@@ -87,7 +88,7 @@ def external_principal_login(call: Call[None, ExternalLoginInformation]) -> Auth
         if audit is not None:
             audit.refused(error.kind)
         raise
-    lifetime = min(max(call.body.token_expiration_duration, 1), _LONGEST_SECONDS)
+    lifetime = min(max(call.body.token_expiration_duration, 1), LONGEST_SECONDS)
     issued = services.access.tokens.issue(principal.username, lifetime)
     if audit is not None:
         audit.logged_in(principal.username)

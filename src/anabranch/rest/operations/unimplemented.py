@@ -22,8 +22,6 @@ from anabranch.rest.protocol.operation import Access, Method, Need, Operation
 __all__ = ["OPERATIONS"]
 
 _TABLE = """
-experimental /sts anything
-    stsLogin              POST   /login                                -
 actions /repositories/{repository}/actions/runs repository
     listRepositoryRuns    GET    -                                     ci:ReadAction
     getRun                GET    /{run_id}                             ci:ReadAction

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["AuthenticationToken"]
+__all__ = ["DEFAULT_SECONDS", "LONGEST_SECONDS", "AuthenticationToken"]
+
+DEFAULT_SECONDS = 3600
+LONGEST_SECONDS = 12 * 3600
+"""How long tokens for programs last, as in lakeFS."""
 
 
 class AuthenticationToken(msgspec.Struct, frozen=True):

@@ -44,6 +44,13 @@ class OpenIDConnect(SettingsGroup, frozen=True, kw_only=True):
             "this URL followed by `/api/v1/oidc/callback`"
         ),
     ] = ""
+    sts_redirect_uris: Annotated[
+        tuple[str, ...],
+        SettingDoc(
+            "Redirect URIs of programs that log in at the provider themselves, as this client, and "
+            "exchange their codes for tokens here (`/sts/login`)"
+        ),
+    ] = ()
     additional_scope_claims: Annotated[
         tuple[str, ...],
         SettingDoc("Scopes to request besides `openid` and `profile`, such as `email`, `groups`"),

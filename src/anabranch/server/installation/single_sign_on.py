@@ -77,6 +77,7 @@ def to_client(oidc: OpenIDConnect) -> Client:
         secret=oidc.client_secret,
         redirect_uri=oidc.callback_base_url.rstrip("/") + _CALLBACK,
         scopes=(*_SCOPES, *oidc.additional_scope_claims),
+        program_redirect_uris=oidc.sts_redirect_uris,
         authorization_parameters=oidc.authorize_endpoint_query_parameters,
     )
 
