@@ -99,6 +99,22 @@ def test_logging_out(server):
     assert answer.headers["set-cookie"].startswith("internal_auth_session=; Path=/; Max-Age=0")
 
 
+@pytest.mark.parametrize("place", ["cookie", "header"])
+def test_logging_out_revokes_the_token(server, stranger, place):
+    body = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+    token, other = (stranger.post("/auth/login", json=body).json()["token"] for _ in range(2))
+    headers = {"authorization": f"Bearer {token}"}
+    assert stranger.get("/repositories", headers=headers).status_code == 200
+    sent = headers if place == "header" else {"cookie": f"internal_auth_session={token}"}
+    response = httpx2.get(f"{server.url}/logout", headers=sent, follow_redirects=False)
+    assert response.status_code == 307
+    assert stranger.get("/repositories", headers=headers).status_code == 401
+    again = httpx2.get(f"{server.url}/logout", headers=sent, follow_redirects=False)
+    assert again.status_code == 307
+    headers = {"authorization": f"Bearer {other}"}
+    assert stranger.get("/repositories", headers=headers).status_code == 200
+
+
 def test_current_user(api, stranger):
     assert stranger.get("/user").text == '{"user":{"creation_date":0,"id":""}}\n'
     wrong = stranger.get("/user", headers={"authorization": "Basic eDp5"})

@@ -29,6 +29,7 @@ from anabranch.access.login_throttle import LoginThrottle
 from anabranch.access.memberships import memberships
 from anabranch.access.policies import Policies
 from anabranch.access.recovery import Recovery
+from anabranch.access.revoked_tokens import RevokedTokens
 from anabranch.access.secret_encryption import SecretCipher
 from anabranch.access.setup import Setup
 from anabranch.access.tokens import WEEK, Tokens
@@ -105,6 +106,7 @@ class Access:
             Actors(keyvalue, self.users, self.effective_policies),
             self.credentials,
             self.tokens,
+            RevokedTokens(keyvalue, self.changes, clock),
             clock=clock,
             ticks=ticks,
             random_bytes=random_bytes,

@@ -26,6 +26,7 @@ from anabranch.access.actors import Actors
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credential, Credentials
 from anabranch.access.login_throttle import LoginThrottle
+from anabranch.access.revoked_tokens import RevokedTokens
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.ttl_cache import TTLCache
 from anabranch.errors import AnabranchError, Unauthenticated
@@ -56,6 +57,7 @@ class Authenticator:
         actors: Actors,
         credentials: Credentials,
         tokens: Tokens,
+        revoked: RevokedTokens,
         *,
         clock: Callable[[], float],
         ticks: Callable[[], float],
@@ -68,6 +70,7 @@ class Authenticator:
         self._actors = actors
         self._credentials = credentials
         self._tokens = tokens
+        self._revoked = revoked
         self._clock = clock
         self._ticks = ticks
         self._random_bytes = random_bytes
@@ -109,6 +112,12 @@ class Authenticator:
         """
         actor, _ = self._check(access_key_id, secret, address)
         return self._tokens.issue(actor.username)
+
+    def log_out(self, token: str) -> None:
+        """Revokes a token, on all servers within `poll_interval`; raises Unauthenticated for an
+        invalid one.
+        """
+        self._revoked.revoke(self._tokens.verify(token))
 
     def find_credential(self, access_key_id: str) -> Credential | None:
         """Returns the credential of an access key, possibly cached, to verify signatures with its
@@ -177,7 +186,7 @@ class Authenticator:
         verified = self._tokens.verify(token)
         found = self._cached_actor(verified.username)
         # a token of a deleted user is no token of a later user of the same name
-        if found is None or verified.issued_at < found[0].created_at:
+        if found is None or verified.issued_at < found[0].created_at or verified in self._revoked:
             raise _unauthenticated()
         actor, deadline = found
         remaining = verified.expires_at - self._clock()

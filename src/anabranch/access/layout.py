@@ -13,6 +13,7 @@
                defaults                                    set once the default groups are stored
                keys/KEY                                    the name of the key's user
                externalIds/ID                              the name of the user with that identity
+               revoked/EXPIRY/DIGEST                       a token that was revoked by logging out
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
                logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
 

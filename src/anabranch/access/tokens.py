@@ -7,6 +7,8 @@ The claims are lakeFS 1.84's: `iss` auth, `sub` the user, `aud` login, `iat`, `e
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import warnings
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
@@ -61,11 +63,14 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 
 class VerifiedToken(msgspec.Struct, frozen=True):
-    """The claims of a valid token; `expires_at` and `issued_at` in seconds since 1970."""
+    """The claims of a valid token; `expires_at` and `issued_at` in seconds since 1970. `digest`
+    identifies the token, however it is encoded.
+    """
 
     username: str
     expires_at: float
     issued_at: float
+    digest: str
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,7 +132,10 @@ class Tokens:
                 msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
                 claims = jwt.decode(token, key, algorithms=_ALGORITHMS).claims
                 if self._holds(claims):
-                    return VerifiedToken(claims["sub"], claims["exp"], claims.get("iat", 0))
+                    # of the claims: base64 has several texts for one signature
+                    text = json.dumps(claims, sort_keys=True)
+                    digest = hashlib.sha256(text.encode()).hexdigest()
+                    return VerifiedToken(claims["sub"], claims["exp"], claims.get("iat", 0), digest)
         raise Unauthenticated("error authenticating request")
 
     def _holds(self, claims: dict[str, Any]) -> bool:

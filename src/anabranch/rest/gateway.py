@@ -14,7 +14,7 @@ from anabranch.http.execution import BodyKind
 from anabranch.http.fixed_request import FixedRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
-from anabranch.rest.operations import command_line_login, single_sign_on
+from anabranch.rest.operations import command_line_login, logout, single_sign_on
 from anabranch.rest.operations.presigned_blocks import SIGNED_OPERATIONS
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.errors import error_response
@@ -25,7 +25,12 @@ from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
 
 __all__ = ["ALL_OPERATIONS", "RestGateway", "RestRequest"]
 
-_OUTSIDE_BASE_PATH = (*SIGNED_OPERATIONS, *single_sign_on.PAGES, *command_line_login.PAGES)
+_OUTSIDE_BASE_PATH = (
+    *SIGNED_OPERATIONS,
+    *single_sign_on.PAGES,
+    *command_line_login.PAGES,
+    *logout.PAGES,
+)
 
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *_OUTSIDE_BASE_PATH)
 """All operations of the gateway."""

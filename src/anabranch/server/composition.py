@@ -81,7 +81,7 @@ class Composition:
         self.dispatcher = Dispatcher(
             RestGateway(self.services),
             S3Gateway(_s3_services(settings, self.services)),
-            Pages(logout_url=logout_url(settings.auth), metrics=metrics.text),
+            Pages(metrics=metrics.text),
             Executors(self._pool, self._transfers, self._batch_thread),
             StoreCapabilities(
                 local_keyvalue=is_on_this_machine(settings.database),
@@ -147,6 +147,7 @@ def _services(
         version=Version(API_VERSION, own_version()),
         clock=time.time,
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
+        logout_url=logout_url(settings.auth),
         audit=audit,
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
         aws_identities=open_aws_identities(settings.auth, time.time),

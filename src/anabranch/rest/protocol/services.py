@@ -30,7 +30,8 @@ class Version(NamedTuple):
 class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the URL
     at which clients reach presigned URLs of this server, if not that of their requests. Without
-    `audit`, nothing is recorded; `single_sign_on` is None where it is not enabled.
+    `audit`, nothing is recorded. Logging out redirects to `logout_url`. `single_sign_on` is None
+    where it is not enabled.
     """
 
     catalog: Catalog
@@ -41,6 +42,7 @@ class Services(NamedTuple):
     version: Version
     clock: Callable[[], float]
     presign_endpoint: str = ""
+    logout_url: str = "/auth/login"
     audit: AuditLog | None = None
     aws_identities: AwsIdentities | None = None
     single_sign_on: SingleSignOn | None = None

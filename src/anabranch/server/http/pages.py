@@ -12,7 +12,6 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.rest.openapi import openapi
 from anabranch.rest.protocol.responses import JSON, TEXT, encode
-from anabranch.rest.protocol.session import expired_session_cookie
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
 from anabranch.server.observability.metrics import CONTENT_TYPE
 
@@ -45,20 +44,15 @@ _NOT_FOUND_PAGE = b"""<!doctype html>
 
 
 class Pages:
-    """Pages by path. Logging out redirects to `logout_url`; `metrics` returns the text of
-    `/metrics`.
-    """
+    """Pages by path. `metrics` returns the text of `/metrics`."""
 
-    def __init__(self, *, logout_url: str, metrics: Callable[[], bytes]) -> None:
+    def __init__(self, *, metrics: Callable[[], bytes]) -> None:
         self._pages: dict[str, FixedRequest] = {
             "": FixedRequest(partial(Response, 200, _HOME, content_type=_HTML)),
             "_health": FixedRequest(partial(Response, 200, b"alive!", content_type=TEXT)),
             "openapi.json": FixedRequest(_openapi),
             "metrics": FixedRequest(
                 lambda: Response(200, metrics(), content_type=CONTENT_TYPE), pooled=True
-            ),
-            "logout": FixedRequest(
-                partial(Response, 307, headers=[("Location", logout_url), expired_session_cookie()])
             ),
         }
 

@@ -1,0 +1,52 @@
+"""Logging out: the session's token is revoked, and the browser is redirected."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from anabranch.access.tokens import parse_session_cookie
+from anabranch.errors import Unauthenticated
+from anabranch.http.response import Response
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Access, Operation
+from anabranch.rest.protocol.session import expired_session_cookie
+
+__all__ = ["PAGES"]
+
+_TEMPORARY_REDIRECT = 307
+
+
+def log_out(call: Call[None, None]) -> Response:
+    """Revokes the tokens of a request, in its cookie and its Authorization header. An invalid one
+    is revoked already.
+    """
+    request, services = call.request, call.services
+    scheme, _, bearer = request.header("authorization").partition(" ")
+    tokens = [parse_session_cookie(request.header("cookie"))]
+    if scheme.lower() == "bearer":
+        tokens.append(bearer.strip())
+    for token in filter(None, tokens):
+        with suppress(Unauthenticated):
+            services.access.authenticator.log_out(token)
+    return Response(
+        _TEMPORARY_REDIRECT,
+        headers=[
+            ("Location", services.logout_url),
+            ("Cache-Control", "no-store"),
+            expired_session_cookie(),
+        ],
+    )
+
+
+PAGES = (
+    Operation(
+        id="logout",
+        tag="auth",
+        method="GET",
+        path="/logout",
+        summary="log out",
+        permission=Access.NO_AUTH,
+        status=_TEMPORARY_REDIRECT,
+        handler=log_out,
+    ),
+)
