@@ -22,13 +22,13 @@ class Actors:
         self._effective_policies = effective_policies
 
     def find(self, username: str) -> Actor | None:
-        """Returns a user as an actor, None if there is none.
+        """Returns a user as an actor, None if there is none, or one who is deactivated.
 
         Where the default groups were never stored, the user whom setup created has all
         permissions, as in lakeFS; see `Setup.ensure_defaults`.
         """
         user = self._users.find(username)
-        if user is None:
+        if user is None or not self._users.is_active(username):
             return None
         if self._users.is_setup_user(username) and not are_stored(self._store):
             return Actor.administrator(user.username, user.email, user.created_at)

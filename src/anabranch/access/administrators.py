@@ -13,13 +13,14 @@ from anabranch.access.effective_policies import EffectivePolicies
 from anabranch.access.layout import (
     DEFAULTS_KEY,
     GROUPS,
+    INACTIVE,
     OWN_PARTITION,
     PARTITION,
     POLICIES,
-    SETUP_PARTITION,
     SETUP_USER_KEY,
     USERS,
     group_policies_prefix,
+    inactive_key,
     members_prefix,
     policy_key,
 )
@@ -27,6 +28,7 @@ from anabranch.access.pending_store import PendingStore
 from anabranch.access.permissions import Action, AllBelow, Permission
 from anabranch.access.policies import Policy, decode_policy
 from anabranch.access.record_pages import scan_names
+from anabranch.access.users import read_setup_user
 from anabranch.errors import Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
 
@@ -74,6 +76,8 @@ def _is_relevant(write: Write) -> bool:
     """Returns whether a write can take permissions from a user. New users have none."""
     if write.key == SETUP_USER_KEY:
         return write.value is None
+    if write.partition == OWN_PARTITION:
+        return write.value is not None and write.key.startswith(INACTIVE)
     if write.partition != PARTITION or not write.key.startswith(_RELEVANT):
         return False
     return write.value is None or not write.key.startswith(USERS)
@@ -81,11 +85,17 @@ def _is_relevant(write: Write) -> bool:
 
 def _has_administrator(store: KeyValueStore) -> bool:
     if store.get(OWN_PARTITION, DEFAULTS_KEY) is None:
-        return store.get(SETUP_PARTITION, SETUP_USER_KEY) is not None
+        setup_user = read_setup_user(store)
+        return setup_user is not None and _is_active(store, setup_user.username)
     effective = EffectivePolicies(store)
     return any(
-        is_administrator(username, effective.of(username)) for username in _candidates(store)
+        _is_active(store, username) and is_administrator(username, effective.of(username))
+        for username in _candidates(store)
     )
+
+
+def _is_active(store: KeyValueStore, username: str) -> bool:
+    return store.get(OWN_PARTITION, inactive_key(username)) is None
 
 
 def _candidates(store: KeyValueStore) -> Iterator[str]:

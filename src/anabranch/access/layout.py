@@ -13,6 +13,7 @@
                defaults                                    set once the default groups are stored
                keys/KEY                                    the name of the key's user
                externalIds/ID                              the name of the user with that identity
+               inactive/USER                               set while a user is deactivated
                revoked/EXPIRY/DIGEST                       a token that was revoked by logging out
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
                logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
@@ -28,6 +29,7 @@ from anabranch.errors import Invalid
 __all__ = [
     "DEFAULTS_KEY",
     "GROUPS",
+    "INACTIVE",
     "OWN_PARTITION",
     "PARTITION",
     "POLICIES",
@@ -41,6 +43,7 @@ __all__ = [
     "external_id_key",
     "group_key",
     "group_policies_prefix",
+    "inactive_key",
     "key_owner_key",
     "members_prefix",
     "policy_key",
@@ -55,6 +58,7 @@ PARTITION = "auth"
 OWN_PARTITION = "access"
 VERSION_KEY = b"version"
 DEFAULTS_KEY = b"defaults"
+INACTIVE = b"inactive/"
 USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
 
 _MAX_NAME_BYTES = 512
@@ -101,6 +105,11 @@ def key_owner_key(access_key_id: str) -> bytes:
 def external_id_key(external_id: str) -> bytes:
     """Returns the key, in OWN_PARTITION, of the name of the user with an identity elsewhere."""
     return b"externalIds/" + external_id.encode()
+
+
+def inactive_key(username: str) -> bytes:
+    """Returns the key, in OWN_PARTITION, that is set while a user is deactivated."""
+    return INACTIVE + username.encode()
 
 
 def group_key(group: str) -> bytes:

@@ -24,6 +24,7 @@ from anabranch.access.layout import (
     check_name,
     credentials_prefix,
     external_id_key,
+    inactive_key,
     key_owner_key,
     members_prefix,
     user_key,
@@ -155,6 +156,16 @@ class Users:
             return [write_setup_user(user), *writes]
         return [Write(PARTITION, user_key(user.username), _encode(user)), *writes]
 
+    def is_active(self, username: str) -> bool:
+        """Returns whether a user may authenticate."""
+        return self._store.get(OWN_PARTITION, inactive_key(username)) is None
+
+    def activation(self, username: str, *, active: bool) -> list[Write]:
+        """Returns the writes after which a user may authenticate, or may not, for a change of which
+        they are a part. A user who is not active keeps keys, memberships and attachments.
+        """
+        return [Write(OWN_PARTITION, inactive_key(username), None if active else b"1")]
+
     def delete(self, username: str) -> None:
         """Removes a user with the user's key pairs, memberships and attachments, so that a later
         user of the same name has none of them. Raises NotFound, and Conflict for the last
@@ -173,6 +184,7 @@ class Users:
                     access_key_id = key[len(prefix) :].decode()
                     removed += [(partition, key), (OWN_PARTITION, key_owner_key(access_key_id))]
             removed += [(PARTITION, key) for key in self._relations(username)]
+            removed.append((OWN_PARTITION, inactive_key(username)))
             if user.external_id:
                 removed.append((OWN_PARTITION, external_id_key(user.external_id)))
             writes = [Write(partition, key, None) for partition, key in removed]
