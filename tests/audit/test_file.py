@@ -45,7 +45,7 @@ def path(tmp_path):
     return tmp_path / "audit.log"
 
 
-def test_chain_begins_with_zeros_and_goes_on_after_a_restart(path):
+def test_chain_begins_with_zeros_and_continues_after_a_restart(path):
     for number in range(3):
         open_log(path).write([record(number), record(number)])
     lines = lines_of(path)

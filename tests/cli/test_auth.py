@@ -36,7 +36,7 @@ def test_a_pair_is_replaced_under_a_running_server(run, tmp_path):
         assert pair[1] not in server.log.read_text()
 
 
-def test_a_deleted_administrator_comes_back_while_no_server_runs(run, tmp_path):
+def test_deleted_administrator_is_created_again_while_no_server_runs(run, tmp_path):
     with running_server(tmp_path) as server:
         old = server.auth
     with anabranch.open(tmp_path) as lake:

@@ -187,7 +187,7 @@ def test_an_unknown_import_is_not_found(branch, imports, refused):
 
 
 @pytest.mark.usefixtures("server")
-def test_a_server_that_may_not_import_says_so(repo, refused):
+def test_server_without_import_support_refuses_imports(repo, refused):
     config = repo.sdk.config_api.get_config().storage_config
     assert not config.import_support
     assert config.import_validity_regex == ""
@@ -196,7 +196,7 @@ def test_a_server_that_may_not_import_says_so(repo, refused):
         repo.sdk.import_api.import_start(repo.id, "main", creation(path))
 
 
-def test_an_import_that_the_servers_end_interrupted_says_so(outside, tmp_path):
+def test_import_interrupted_by_the_end_of_its_server_reports_that(outside, tmp_path):
     folder = outside / "interrupted"
     folder.mkdir()
     for number in range(3_000):

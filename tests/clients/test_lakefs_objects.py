@@ -194,7 +194,7 @@ def test_objects_are_listed(main):
     assert len(list(main.objects(max_amount=3))) == 3
 
 
-def test_a_listing_goes_on_beyond_one_page(main):
+def test_listing_continues_beyond_one_page(main):
     paths = [f"{number:03}" for number in range(230)]
     for path in paths:
         main.object(path).upload("")

@@ -100,7 +100,7 @@ def test_the_default_branch_is_kept(main):
     assert main.head.id
 
 
-def test_a_listing_goes_on_beyond_one_page(lake):
+def test_listing_continues_beyond_one_page(lake):
     for number in range(105):
         lake.branch(f"branch-{number:03}").create("main")
     assert len(list(lake.branches())) == 106

@@ -256,7 +256,7 @@ def test_a_commit_takes_no_upload(repo, refused):
         repo.put("b", branch=commit.id)
 
 
-def test_the_store_tells_of_an_object(repo, server, refused):
+def test_underlying_properties_of_an_object(repo, server, refused):
     repo.put("a")
     properties = repo.sdk.objects_api.get_underlying_properties(repo.id, "main", "a")
     assert properties.storage_class == ("STANDARD" if server.storage.startswith("s3:") else None)

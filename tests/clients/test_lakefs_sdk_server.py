@@ -13,7 +13,7 @@ def test_the_server_is_healthy_for_anybody(make_sdk):
     make_sdk().health_check_api.health_check()
 
 
-def test_the_configuration_tells_of_the_store(sdk, server):
+def test_configuration_describes_the_store(sdk, server):
     config = sdk.config_api.get_config()
     storage = config.storage_config
     scheme = "s3" if server.storage.startswith("s3:") else "local"
@@ -104,11 +104,11 @@ def test_a_login_gives_a_token_that_lets_in(make_sdk, server, refused):
         make_sdk().auth_api.login(wrong)
 
 
-def test_events_are_taken_and_dropped(sdk):
+def test_events_are_validated_and_discarded(sdk):
     event = lakefs_sdk.StatsEvent(**{"class": "test", "name": "count"}, count=1)
     sdk.internal_api.post_stats_events(lakefs_sdk.StatsEventsList(events=[event]))
 
 
-def test_what_is_not_built_says_so(sdk, refused):
+def test_unimplemented_operation_responds_with_501(sdk, refused):
     with refused(501):
         sdk.actions_api.list_repository_runs("lake")

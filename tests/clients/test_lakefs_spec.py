@@ -51,7 +51,7 @@ def test_a_folder_is_listed(fs, filled):
     assert set(FILES) & set(names(everything, filled)) == {p for p in FILES if p[:5] == "data/"}
 
 
-def test_info_tells_of_files_and_folders(fs, filled):
+def test_info_describes_files_and_folders(fs, filled):
     info = fs.info(f"{filled}/data/top.csv")
     assert (info["type"], info["size"]) == ("file", 8)
     assert info["checksum"] == fs.checksum(f"{filled}/data/top.csv")

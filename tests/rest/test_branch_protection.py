@@ -58,7 +58,7 @@ def test_the_older_addresses_change_one_rule(api, root):
     assert refusal(again) == (404, "rule not found")
 
 
-def test_a_protected_branch_says_so(api, root, rules):
+def test_write_to_a_protected_branch_is_refused_with_the_reason(api, root, rules):
     objects = f"{root}/branches/main/objects"
     assert api.post(objects, params={"path": "a"}, content=b"1").status_code == 201
     assert api.put(rules, json=[{"pattern": "m??n"}]).status_code == 204

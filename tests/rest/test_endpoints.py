@@ -12,7 +12,7 @@ UNKNOWN_USER = {"message": "error authenticating request"}
 
 
 @pytest.fixture(scope="module")
-def stranger(server):
+def anonymous(server):
     with httpx2.Client(base_url=server.api) as client:
         yield client
 
@@ -31,8 +31,8 @@ def stranger(server):
         ("OPTIONS", "/repositories"),
     ],
 )
-def test_unknown_paths_and_methods(api, stranger, method, path):
-    for client in (api, stranger):
+def test_unknown_paths_and_methods(api, anonymous, method, path):
+    for client in (api, anonymous):
         answer = client.request(method, path)
         assert answer.status_code == 404
         if method != "HEAD":
@@ -40,13 +40,13 @@ def test_unknown_paths_and_methods(api, stranger, method, path):
             assert answer.headers["content-type"] == "application/json"
 
 
-def test_authentication_comes_before_validation(api, stranger):
-    for client, status in ((stranger, 401), (api, 400)):
+def test_authentication_comes_before_validation(api, anonymous):
+    for client, status in ((anonymous, 401), (api, 400)):
         answer = client.get("/repositories/x/refs/main/objects/stat")
         assert answer.status_code == status
         answer = client.post("/repositories", json={})
         assert answer.status_code == status
-    answer = stranger.post("/repositories/x/branches", json={"name": "a", "source": "b"})
+    answer = anonymous.post("/repositories/x/branches", json={"name": "a", "source": "b"})
     assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
 
 
@@ -61,19 +61,19 @@ def test_authentication_comes_before_validation(api, stranger):
         ("GET", "/repositories/x/refs/main/objects?path=a"),
     ],
 )
-def test_anonymous_requests_are_unauthorized(stranger, method, path):
+def test_anonymous_requests_are_unauthorized(anonymous, method, path):
     for headers in ({}, {"authorization": "Basic eDp5"}, {"authorization": "Bearer x"}):
-        answer = stranger.request(method, path, headers=headers)
+        answer = anonymous.request(method, path, headers=headers)
         assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
 
 
-def test_head_errors_have_only_a_status(stranger):
-    answer = stranger.head("/repositories/x/refs/main/objects?path=a")
+def test_head_errors_have_only_a_status(anonymous):
+    answer = anonymous.head("/repositories/x/refs/main/objects?path=a")
     assert (answer.status_code, answer.content) == (401, b"")
 
 
 @pytest.mark.parametrize("path", ["/repositories/x/actions/runs/y", "/repositories/x/actions/runs"])
-def test_what_is_not_built_says_so(api, path):
+def test_unimplemented_operation_responds_with_501(api, path):
     answer = api.get(path)
     assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})
 

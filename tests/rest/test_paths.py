@@ -44,7 +44,7 @@ def home(new_repository):
 
 
 @pytest.mark.parametrize("path", STRANGE, ids=ascii)
-def test_a_strange_path_comes_back_as_it_went(api, home, path):
+def test_unusual_paths_are_stored_unchanged(api, home, path):
     content = path.encode()
     query = f"path={quote(path, safe='')}"
     made = api.post(f"{home}/branches/main/objects?{query}", content=content)

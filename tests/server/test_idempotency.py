@@ -88,7 +88,7 @@ def test_a_commit_whose_answer_was_lost_is_made_once(postgres_cluster, tmp_path)
 
 
 @pytest.mark.parametrize("keyed", [True, False])
-def test_an_unknown_outcome_tells_what_to_do(postgres_cluster, tmp_path, keyed):
+def test_error_of_an_unknown_outcome_has_a_hint(postgres_cluster, tmp_path, keyed):
     database = new_database(postgres_cluster)
     with FaultyProxy(("127.0.0.1", postgres_cluster.port)) as proxy:
         url = postgres_cluster.url(database.rsplit("/", 1)[1], port=proxy.port)

@@ -99,7 +99,7 @@ def test_only_one_of_many_creates_a_name(two):
         assert two[0]("DELETE", f"{BASE}/tags/v1").status == 204
 
 
-def test_one_goes_on_when_the_other_stops(tmp_path):
+def test_one_server_continues_when_the_other_stops(tmp_path):
     with running_server(tmp_path) as stays:
         with running_server(tmp_path) as goes:
             call = Caller(goes)

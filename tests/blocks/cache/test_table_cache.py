@@ -334,7 +334,7 @@ class TestWrite:
         assert not any(Path(given).exists() for given in tried)
         assert [path.name for path in folder.iterdir()] == []
 
-    def test_tells_of_a_disk_that_is_full_everywhere(self, elsewhere):
+    def test_full_disk_is_reported_from_everywhere(self, elsewhere):
         def refuse(_: str) -> None:
             raise OSError(errno.ENOSPC, "full")
 

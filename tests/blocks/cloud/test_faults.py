@@ -62,7 +62,7 @@ def test_a_store_that_does_not_answer_is_given_up_in_time(s3, proxy, address, fa
         assert time.monotonic() - begun < LATEST_SECONDS, name
 
 
-def test_a_store_that_comes_back_meanwhile_is_not_noticed(s3, proxy, address):
+def test_short_outage_of_the_store_is_hidden_by_retries(s3, proxy, address):
     store = s3.blocks(proxy.port, LONG)
     for name, use in uses(store, address).items():
         use()

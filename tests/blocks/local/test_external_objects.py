@@ -45,7 +45,7 @@ class TestListing:
     def test_has_every_file_in_the_order_of_its_bytes(self, sources, outside):
         assert names(sources, f"local://{outside}/") == sorted(NAMES, key=str.encode)
 
-    def test_tells_of_each_file_what_the_system_does(self, sources, outside):
+    def test_properties_of_each_file_are_those_of_the_system(self, sources, outside):
         status = (outside / "ä/ö").stat()
         (found,) = sources.list(f"local://{outside}/ä/")
         assert found.address == f"local://{outside}/ä/ö"
@@ -76,13 +76,13 @@ class TestListing:
         with pytest.raises(NotFound):
             sources.children(f"{base}nowhere/")
 
-    def test_tells_a_changed_file_from_what_it_was(self, sources, outside):
+    def test_changed_file_is_detected(self, sources, outside):
         address = f"local://{outside}/z"
         before = sources.find(address)
         os.utime(outside / "z", ns=(1, before.mtime + 1))
         assert sources.find(address).checksum != before.checksum
 
-    def test_of_a_missing_folder_says_so(self, sources, outside):
+    def test_missing_folder_is_reported(self, sources, outside):
         with pytest.raises(NotFound, match="there is no such folder"):
             names(sources, f"local://{outside}/nowhere/")
         with pytest.raises(NotFound, match="there is no such file"):
@@ -98,7 +98,7 @@ class TestListing:
         listing.close()
         assert len(list(Path("/proc/self/fd").iterdir())) == opened
 
-    def test_of_a_folder_that_is_closed_to_us_says_so(self, sources, outside, monkeypatch):
+    def test_unreadable_folder_is_reported(self, sources, outside, monkeypatch):
         opened = os.open
 
         def refusing(path, *arguments, **options):

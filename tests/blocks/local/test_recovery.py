@@ -70,7 +70,7 @@ def test_a_damaged_record_is_logged_and_the_others_are_restored(folder, caplog):
     assert caplog.messages == []
 
 
-def test_tells_of_a_record_whose_name_is_damaged(folder, caplog):
+def test_record_with_a_damaged_name_is_reported(folder, caplog):
     lose(folder)
     damage(folder, b"space/c")
     with caplog.at_level(logging.ERROR):

@@ -122,7 +122,7 @@ def test_store_that_cannot_presign_is_reported(emulated_s3):
     )
 
 
-def test_of_what_is_no_lack_of_rights_the_error_itself_tells():
+def test_errors_other_than_missing_permissions_are_reported_unchanged():
     busy = Busy("late", kind="storage_unreachable", hint="Look at the network.")
     assert right_to_grant(busy, "s3", "s3://lake/", "list") == "Look at the network."
     refused = StoreRefused("no", kind="storage_permission", hint="Ask.")

@@ -23,7 +23,7 @@ def test_a_page_says_what_this_is(web):
 
 
 @pytest.mark.parametrize("path", ["/nope", "/repositories/x", "/api", "/api/v2/x"])
-def test_other_paths_lead_to_a_page_that_says_so(web, path):
+def test_unknown_paths_respond_with_a_404_page(web, path):
     answer = web.get(path)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "text/html; charset=utf-8"

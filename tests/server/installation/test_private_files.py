@@ -79,7 +79,7 @@ def test_folders_that_are_there_keep_their_mode(tmp_path):
         make_private_folder(there / "file")
 
 
-def test_the_doctor_tells_of_folders_that_an_earlier_version_left_open(tmp_path):
+def test_doctor_reports_folders_that_others_may_read(tmp_path):
     data = tmp_path / "lake"
     anabranch.open(data).close()
     settings = load_settings({"data": str(data)}, {}).settings
