@@ -27,6 +27,7 @@ from anabranch.server.http.dispatcher import Dispatcher, Executors
 from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
+from anabranch.server.installation.scim import open_scim
 from anabranch.server.installation.shared_settings import require_shared_settings
 from anabranch.server.installation.single_sign_on import (
     logout_url,
@@ -91,6 +92,7 @@ class Composition:
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             usage=self.lake.usage,
+            scim=open_scim(settings.auth, keyvalue, self.services.access, self.audit),
         )
 
         http = settings.http

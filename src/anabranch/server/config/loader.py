@@ -19,6 +19,7 @@ from anabranch.server.config.field import PREFIX, build, declared, variable
 from anabranch.server.config.lakefs_compat import is_known_to_lakefs
 from anabranch.server.config.oidc import oidc_problems
 from anabranch.server.config.parsers import read_value
+from anabranch.server.config.scim import scim_problems
 from anabranch.server.config.settings import Settings
 from anabranch.server.config.sources import (
     GivenSetting,
@@ -74,6 +75,7 @@ def load_settings(
     problems += _half_an_administrator(values, places)
     problems += oidc_problems(values, places)
     problems += aws_problems(values, places)
+    problems += scim_problems(values, places)
     if problems:
         raise Invalid(
             "\n".join(problems), kind="invalid_settings", hint="docs/settings.md lists them all."

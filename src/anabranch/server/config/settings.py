@@ -13,6 +13,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
 from anabranch.server.config.oidc import OpenIDConnect
+from anabranch.server.config.scim import Scim
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
 
 __all__ = ["Address", "Seconds", "SettingDoc", "Settings"]
@@ -118,6 +119,7 @@ class Auth(SettingsGroup, frozen=True, kw_only=True):
     ] = "/auth/login"
     oidc: OpenIDConnect = OpenIDConnect()
     external_aws_auth: AwsLogins = AwsLogins()
+    scim: Scim = Scim()
 
 
 class S3Gateway(SettingsGroup, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
@@ -51,6 +51,13 @@ Done = Callable[[Response | None], None]
 """Receives a response on the event loop; None after an unexpected error."""
 
 
+class OptionalGateway(Protocol):
+    """A gateway that not every server has."""
+
+    def request(self, head: RequestHead, request_id: str) -> GatewayRequest | None:
+        """Returns the request of a path; None for a path of another gateway."""
+
+
 class Executors(NamedTuple):
     """Executors of calls: `batched` is the batch thread, `transfers` reads streamed bodies."""
 
@@ -74,6 +81,7 @@ class Dispatcher:
         request_ids: RequestIds,
         request_log: RequestLog,
         usage: Usage,
+        scim: OptionalGateway | None = None,
     ) -> None:
         self._rest = rest
         self._s3 = s3
@@ -84,6 +92,7 @@ class Dispatcher:
         self._request_ids = request_ids
         self._log = request_log
         self._usage = usage
+        self._scim = scim
 
     def dispatch(
         self,
@@ -127,6 +136,10 @@ class Dispatcher:
         request = self._rest.request(head, request_id)
         if request is not None:
             return request
+        if self._scim is not None:
+            provisioning = self._scim.request(head, request_id)
+            if provisioning is not None:
+                return provisioning
         page = self._pages.request(head)
         is_unknown = page is None or head.method == PREFLIGHT
         if is_unknown and self._s3.matches_unknown_path(head.method, headers):
