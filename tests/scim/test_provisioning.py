@@ -72,6 +72,22 @@ def test_users_are_found_by_a_filter(scim, query, attribute):
     assert total == (1 if attribute == "userName" else 0)
 
 
+def test_a_displayed_name_is_not_taken_for_the_name(scim):
+    user = create_user(scim, displayName="username eq")
+    page = succeed(scim.get("/Users", params={"filter": 'displayName eq "username EQ"'}))
+    assert [each["id"] for each in page["Resources"]] == [user["id"]]
+    shouted = f'USERNAME EQ "{user["userName"].upper()}"'
+    page = succeed(scim.get("/Users", params={"filter": shouted}))
+    assert [each["id"] for each in page["Resources"]] == [user["id"]]
+
+
+def test_groups_are_found_by_a_filter(scim):
+    group = create_group(scim)
+    query = f'displayName eq "{group["displayName"].upper()}"'
+    page = succeed(scim.get("/Groups", params={"filter": query}))
+    assert [each["id"] for each in page["Resources"]] == [group["id"]]
+
+
 def test_pages_hold_each_user_once(scim):
     wanted = {create_user(scim)["id"] for _ in range(5)}
     found = []

@@ -36,7 +36,7 @@ from anabranch.model.secret import Secret
 from anabranch.scim.discovery import described, described_all, is_discovery
 from anabranch.scim.error_responses import CONTENT_TYPE, error_response, method_not_allowed
 from anabranch.scim.groups import ScimGroups
-from anabranch.scim.resources import POLICY, Group, User, select
+from anabranch.scim.resources import POLICY, Group, User, filtered_name, select
 from anabranch.scim.users import ScimUsers
 
 __all__ = ["BASE_PATH", "ScimGateway", "ScimRequest"]
@@ -51,7 +51,9 @@ _PAGES: dict[str, Any] = {
 
 
 class _Kind(NamedTuple):
-    """A type of resources: its model, messages with the model, and what stores them."""
+    """A type of resources: its model, messages with the model, what stores them, and
+    the attribute with names, in lowercase.
+    """
 
     model: Any
     search: Any
@@ -59,6 +61,7 @@ class _Kind(NamedTuple):
     patch: Any
     parameters: Any
     resources: Any
+    unique: str
 
 
 class ScimGateway:
@@ -85,6 +88,7 @@ class ScimGateway:
                 PatchOp[User],
                 ResponseParameters[User],
                 users,
+                "username",
             ),
             "Groups": _Kind(
                 Group,
@@ -93,6 +97,7 @@ class ScimGateway:
                 PatchOp[Group],
                 ResponseParameters[Group],
                 groups,
+                "displayname",
             ),
         }
 
@@ -200,7 +205,8 @@ class ScimRequest:
             return self._perform_on(known, name, query, body)
         if method == "GET":
             request = known.search.model_validate(query)
-            selected = select(known.resources.all(self._base), request)
+            only = filtered_name(query.get("filter", ""), known.unique)
+            selected = select(known.resources.all(self._base, only), request)
             page = known.page(
                 total_results=selected.total,
                 start_index=(request.start_index_0 or 0) + 1,

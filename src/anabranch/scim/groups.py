@@ -15,7 +15,7 @@ from anabranch.access.layout import PARTITION, check_name, members_prefix
 from anabranch.access.record_pages import scan_names
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents
-from anabranch.scim.resources import POLICY, Group, Member, meta
+from anabranch.scim.resources import POLICY, Group, Member, folded, meta
 
 __all__ = ["ScimGroups"]
 
@@ -34,9 +34,12 @@ class ScimGroups:
         self._clock = clock
         self._documents = Documents(store, "groups")
 
-    def all(self, base: str) -> list[Group]:
-        """Returns all groups."""
-        return list(self._resources(self._all_groups(), base))
+    def all(self, base: str, name: str | None = None) -> list[Group]:
+        """Returns all groups, or those of a name, which is `folded`."""
+        groups = self._all_groups()
+        if name is not None:
+            groups = (group for group in groups if folded(group.id) == name)
+        return list(self._resources(groups, base))
 
     def get(self, name: str, base: str) -> Group:
         """Returns a group; raises NotFound."""
@@ -51,7 +54,7 @@ class ScimGroups:
         check_name(name, "group")
 
         def plan() -> list[Write]:
-            if any(other.id.lower() == name.lower() for other in self._all_groups()):
+            if any(folded(other.id) == folded(name) for other in self._all_groups()):
                 raise UniquenessException(detail=f"there is a group {name!r}")
             group = AccessGroup(id=name, created_at=int(self._clock()))
             return [write_group(group), *self._writes(group, resource)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
+from unicodedata import normalize
 from urllib.parse import quote
 
 from pydantic import Field
@@ -23,7 +25,17 @@ from scim2_models import (
 from scim2_models import Group as StandardGroup
 from scim2_models import User as StandardUser
 
-__all__ = ["POLICY", "Group", "Member", "Selected", "User", "meta", "select"]
+__all__ = [
+    "POLICY",
+    "Group",
+    "Member",
+    "Selected",
+    "User",
+    "filtered_name",
+    "folded",
+    "meta",
+    "select",
+]
 
 POLICY = ScimPolicy(
     unknown=ScimPolicy.Unknown.ignore,
@@ -34,6 +46,8 @@ POLICY = ScimPolicy(
 
 MAX_RESULTS = 1000
 _DEFAULT_RESULTS = 100
+
+_BY_NAME = re.compile(r'\s*(\w+)\s+eq\s+"([^"\\]*)"\s*', re.IGNORECASE)
 
 ResourceT = TypeVar("ResourceT", bound=Resource[Any])
 
@@ -60,6 +74,21 @@ class Group(StandardGroup):
         None
     )
     members: list[Member] | None = None  # type: ignore[assignment]
+
+
+def folded(name: str) -> str:
+    """Returns a name as it is compared with others: without the case of its letters."""
+    return normalize("NFC", normalize("NFC", name).lower())
+
+
+def filtered_name(expression: str, attribute: str) -> str | None:
+    """Returns the `folded` value that a filter asks for in an attribute, in lowercase; None for any
+    other filter. Clients look users and groups up by such filters before each change.
+    """
+    match = _BY_NAME.fullmatch(expression)
+    if match is None or match[1].lower() != attribute:
+        return None
+    return folded(match[2])
 
 
 class Selected(list[ResourceT]):

@@ -19,7 +19,7 @@ from anabranch.access.users import User as AccessUser
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents
-from anabranch.scim.resources import POLICY, User, meta
+from anabranch.scim.resources import POLICY, User, folded, meta
 
 __all__ = ["SOURCE", "ScimUsers"]
 
@@ -42,9 +42,12 @@ class ScimUsers:
         self._clock = clock
         self._documents = Documents(store, "users", {"active": True})
 
-    def all(self, base: str) -> list[User]:
-        """Returns all users."""
-        return list(self._resources(self._all_users(), base))
+    def all(self, base: str, name: str | None = None) -> list[User]:
+        """Returns all users, or those of a name, which is `folded`."""
+        users = self._all_users()
+        if name is not None:
+            users = (user for user in users if folded(user.username) == name)
+        return list(self._resources(users, base))
 
     def get(self, name: str, base: str) -> User:
         """Returns a user; raises NotFound."""
@@ -64,7 +67,7 @@ class ScimUsers:
             user = _with_attributes(
                 AccessUser(username=name, created_at=now, source=SOURCE), resource
             )
-            if any(other.username.lower() == name.lower() for other in self._all_users()):
+            if any(folded(other.username) == folded(name) for other in self._all_users()):
                 raise UniquenessException(detail=f"there is a user {name!r}")
             return [*self._access.users.creation(user), *self._writes(user, resource, now)]
 
