@@ -153,6 +153,18 @@ def test_a_deleted_user_leaves_nothing(scim, api):
     assert "title" not in again
 
 
+def test_external_ids_belong_to_one_user_until_they_are_changed(scim):
+    first = create_user(scim, externalId="object-1")
+    body = {"schemas": [USER], "userName": "second@example.com", "externalId": "object-1"}
+    taken = scim.post("/Users", json=body)
+    assert (taken.status_code, taken.json()["scimType"]) == (409, "uniqueness")
+    changed = patch(scim, first, {"op": "replace", "path": "externalId", "value": "object-2"})
+    assert succeed(changed)["externalId"] == "object-2"
+    second = succeed(scim.post("/Users", json=body), 201)
+    assert scim.delete(second["meta"]["location"]).status_code == 204
+    assert create_user(scim, externalId="object-1")["externalId"] == "object-1"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "kind"),
     [

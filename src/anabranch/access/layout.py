@@ -15,6 +15,7 @@
                externalIds/ID                              the name of the user with that identity
                inactive/USER                               set while a user is deactivated
                revoked/EXPIRY/DIGEST                       a token that was revoked by logging out
+               provisioned/ID                              a user whom SCIM created with that id
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
                logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
 

@@ -14,6 +14,7 @@ from scim2_models import Email, GroupMembership, UniquenessException
 
 from anabranch.access.access import Access
 from anabranch.access.layout import GROUPS, members_prefix
+from anabranch.access.provisioned_ids import ProvisionedIds
 from anabranch.access.record_pages import list_names, scan_names
 from anabranch.access.users import User as AccessUser
 from anabranch.errors import AlreadyExists, Invalid
@@ -41,6 +42,7 @@ class ScimUsers:
         self._access = access
         self._clock = clock
         self._documents = Documents(store, "users", {"active": True})
+        self._provisioned_ids = ProvisionedIds(store, access.users)
 
     def all(self, base: str, name: str | None = None) -> list[User]:
         """Returns all users, or those of a name, which is `folded`."""
@@ -106,7 +108,15 @@ class ScimUsers:
             scim_ctx=None, mode="json", by_alias=True, exclude_none=True, exclude=_DERIVED
         )
         document = Document(created_at=user.created_at, modified_at=now, attributes=attributes)
+        former = self._documents.find_many({user.username: user.created_at})[0]
+        external_id = resource.external_id or ""
+        other = self._provisioned_ids.find(external_id)
+        if other is not None and other.username != user.username:
+            raise UniquenessException(detail=f"the user {other.username!r} has this externalId")
         return [
+            *self._provisioned_ids.replacement(
+                user, str(former.attributes.get("externalId", "")), external_id
+            ),
             self._documents.write(user.username, document),
             *self._access.users.activation(user.username, active=resource.active is not False),
         ]

@@ -28,13 +28,14 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 class ClaimNames(msgspec.Struct, frozen=True, kw_only=True):
     """Names of claims; an empty name is that of no claim. `required` are claims with the values
-    that users must have.
+    that users must have. `provisioned_id` has the identifier with which SCIM created a user.
     """
 
     usernames: tuple[str, ...] = ("preferred_username", "email")
     friendly_name: str = "name"
     initial_groups: str = ""
     groups: str = "groups"
+    provisioned_id: str = ""
     required: Pairs = ()
 
 

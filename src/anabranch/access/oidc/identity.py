@@ -22,7 +22,8 @@ _UNWANTED_IN_NAMES = frozenset('*?$"<>\\')
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """A person. `external_id` is unique among all providers, `username` is how a new user would be
-    called. `initial_groups` is None without a claim of them.
+    called. `initial_groups` is None without a claim of them. `provisioned_id` is that of the user
+    whom SCIM created for the person, empty if it is not known.
     """
 
     external_id: str
@@ -31,11 +32,13 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     email: str
     initial_groups: tuple[str, ...] | None
     groups: frozenset[str]
+    provisioned_id: str = ""
 
 
 def missing_claims(claims: Mapping[str, Any], names: ClaimNames) -> bool:
     """Returns whether any claim that is configured, and the e-mail address, is missing."""
     wanted = {"email", *names.usernames, names.friendly_name, names.initial_groups, names.groups}
+    wanted.add(names.provisioned_id)
     wanted.update(name for name, _ in names.required)
     return any(name not in claims for name in wanted if name)
 
@@ -67,6 +70,7 @@ def to_identity(claims: Mapping[str, Any], names: ClaimNames) -> Identity:
         email=_email(claims),
         initial_groups=None if initial_groups is None else tuple(_names(initial_groups)),
         groups=frozenset(_names(claims.get(names.groups) if names.groups else None)),
+        provisioned_id=_clean(claims.get(names.provisioned_id)),
     )
 
 

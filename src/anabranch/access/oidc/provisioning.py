@@ -1,6 +1,7 @@
 """Users and memberships from identities, at each login.
 
-A person is found by the identity at the provider, never by a name: a user of the same name who was
+A person is found by the identity at the provider, at the first login by the identifier with which
+SCIM created a user, if a claim has it, and never by a name: a user of the same name who was
 created here, or who has another identity, is somebody else. User, identity and memberships of a new
 user are one change, so no login ends with half of them.
 """
@@ -19,6 +20,7 @@ from anabranch.access.groups import Groups
 from anabranch.access.layout import PARTITION, members_prefix
 from anabranch.access.oidc.configuration import GroupRules
 from anabranch.access.oidc.identity import Identity
+from anabranch.access.provisioned_ids import ProvisionedIds
 from anabranch.access.users import User, Users
 from anabranch.errors import AlreadyExists, Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
@@ -52,6 +54,7 @@ class Provisioning:
         self._store = store
         self._changes = changes
         self._users = users
+        self._provisioned_ids = ProvisionedIds(store, users)
         self._groups = groups
         self._rules = rules
         self._clock = clock
@@ -80,6 +83,7 @@ class Provisioning:
         def plan() -> list[Write]:
             nonlocal user, created
             former = self._users.find_by_external_id(identity.external_id)
+            former = former or self._find_provisioned(identity)
             created = former is None
             if former is None:
                 user = self._new_user(identity)
@@ -98,6 +102,13 @@ class Provisioning:
         if created:
             _log.info("the user %r was created at the first login", user.username)
         return user
+
+    def _find_provisioned(self, identity: Identity) -> User | None:
+        """Returns the user whom SCIM created for the person, None if there is none, or one who is
+        somebody else's at a provider.
+        """
+        user = self._provisioned_ids.find(identity.provisioned_id)
+        return None if user is None or user.external_id else user
 
     def _new_user(self, identity: Identity) -> User:
         digest = hashlib.sha256(identity.external_id.encode()).hexdigest()
@@ -122,7 +133,7 @@ class Provisioning:
         )
 
     def _updated(self, user: User, identity: Identity) -> User:
-        changes = {}
+        changes = {"external_id": identity.external_id}
         if identity.email:
             changes["email"] = identity.email
         if identity.friendly_name and self._updates_friendly_names:

@@ -44,6 +44,14 @@ class OpenIDConnect(SettingsGroup, frozen=True, kw_only=True):
             "this URL followed by `/api/v1/oidc/callback`"
         ),
     ] = ""
+    scim_id_claim_name: Annotated[
+        str,
+        SettingDoc(
+            "Claim with the `externalId` of the user whom the provider created by SCIM, such as "
+            "`sub` or `oid`: the person's first login becomes that user; only a claim that users "
+            "cannot choose"
+        ),
+    ] = ""
     sts_redirect_uris: Annotated[
         tuple[str, ...],
         SettingDoc(

@@ -90,6 +90,7 @@ def _configuration(oidc: OpenIDConnect) -> Configuration:
             friendly_name=oidc.friendly_name_claim_name,
             initial_groups=oidc.initial_groups_claim_name,
             groups=oidc.groups_claim_name,
+            provisioned_id=oidc.scim_id_claim_name,
             required=oidc.validate_id_token_claims,
         ),
         groups=GroupRules(initial=oidc.default_initial_groups, mapping=oidc.group_mapping),
