@@ -1,4 +1,4 @@
-"""The gateway of the REST API: from the head of a request to its operation."""
+"""The gateway of the REST API: selects the operation of a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *_OUTSIDE_BASE_PATH)
 
 _MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 _PARAMETER = re.compile(r"\{(\w+)\}(:\w+)?")
-_NOT_GUESSED = ("x-content-type-options", "nosniff")
+_NO_SNIFFING = ("x-content-type-options", "nosniff")
 
 
 class RestGateway:
@@ -48,26 +48,26 @@ class RestGateway:
         by_path: dict[str, dict[str, OperationHandler]] = {}
         for operation in ALL_OPERATIONS:
             base = "" if operation in _OUTSIDE_BASE_PATH else BASE_PATH
-            path, names = _by_place(base + operation.path)
+            path, names = _by_position(base + operation.path)
             handler = OperationHandler(operation, services, names)
             by_path.setdefault(path, {})[operation.method] = handler
         for path, handlers in by_path.items():
             self._router.add_route(path, handlers)
 
     def request(self, head: RequestHead, request_id: str) -> RestRequest | FixedRequest | None:
-        """Returns the request of an operation, or of a method that its path does not have; None for
-        a path that the API does not have.
+        """Returns the request of an operation; a request whose response is 404 if the path does not
+        have the method; None for a path that is not of the API.
         """
-        found = self._router.find(head.path)
-        if found is None:
+        route = self._router.find(head.path)
+        if route is None:
             return None
-        handler = cast("dict[str, OperationHandler]", found[0]).get(head.method)
+        handler = cast("dict[str, OperationHandler]", route[0]).get(head.method)
         if handler is None:
             return self.missing(request_id)
-        return RestRequest(handler, head, found[2], request_id)
+        return RestRequest(handler, head, route[2], request_id)
 
     def missing(self, request_id: str) -> FixedRequest:
-        """Returns a request of what the API does not have."""
+        """Returns a request whose response is 404."""
         return FixedRequest(partial(_not_found, request_id))
 
     @staticmethod
@@ -111,7 +111,7 @@ class RestRequest:
         return self._handler.refuse_unknown(self._request.headers, self._request.segments)
 
     def admit(self) -> Response | None:
-        """Returns the response that refuses the credentials, if they are wrong."""
+        """Returns the error response for invalid credentials, None for valid ones."""
         try:
             self._handler.authenticate(self._request)
         except AnabranchError as error:
@@ -119,7 +119,7 @@ class RestRequest:
         return None
 
     def respond(self, content: Iterable[bytes]) -> Response:
-        """Returns the response to the request with that body."""
+        """Returns the response to the request with this body."""
         if self.body is BodyKind.STREAM:
             self._request.content = content
         elif self.body is BodyKind.WHOLE:
@@ -127,32 +127,32 @@ class RestRequest:
         return self._handler(self._request)
 
     def respond_to_error(self, error: AnabranchError) -> Response:
-        """Returns the response that reports an error."""
+        """Returns the response for an error."""
         return error_response(error)
 
     def headers(self, response: Response) -> Headers:
         """Returns all headers of a response."""
         first = [("x-request-id", self._request.id)]
         if response.content_type == JSON:
-            first.append(_NOT_GUESSED)
+            first.append(_NO_SNIFFING)
         return response.all_headers(first, response.content_type)
 
 
-def _by_place(template: str) -> tuple[str, dict[str, str]]:
-    """Returns a template whose parameters are named for their place, since the router must name
-    those of all operations on a path alike, and the names that they have in this one.
+def _by_position(template: str) -> tuple[str, dict[str, str]]:
+    """Returns the template with parameters that are named by their position, and the names of the
+    API by those. The router requires equal names in all operations on a path; the API does not.
     """
     parts = template.split("/")
     names: dict[str, str] = {}
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         match = _PARAMETER.fullmatch(part)
         if match is not None:
-            names[f"s{place}"] = match[1]
-            parts[place] = f"{{s{place}}}{match[2] or ''}"
+            names[f"s{position}"] = match[1]
+            parts[position] = f"{{s{position}}}{match[2] or ''}"
     return "/".join(parts), names
 
 
 def _not_found(request_id: str) -> Response:
     response = error_response(not_found())
-    response.headers = [("x-request-id", request_id), _NOT_GUESSED, *response.headers]
+    response.headers = [("x-request-id", request_id), _NO_SNIFFING, *response.headers]
     return response

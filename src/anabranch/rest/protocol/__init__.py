@@ -1,1 +1,1 @@
-"""What every REST operation goes through: declaration, decoding, permissions, responses, errors."""
+"""Handling of every REST operation: declaration, decoding, permissions, responses, errors."""

@@ -27,8 +27,8 @@ class Request:
     `segments` are the path's parameters in order, `query` is the query string, `headers` are as
     `join_headers` makes them, `body` is a whole body and `content` one that is still being
     received; iterating over it raises Truncated if the connection breaks. `id` is the request's
-    name in logs, `client` the address of the client. `audit` records what the request does, if
-    there is an audit log.
+    name in logs, `client` the address of the client. `audit` is the request's record in the audit
+    log, if there is one.
     """
 
     __slots__ = (
@@ -94,15 +94,15 @@ class Call(Generic[ParamsT, BodyT]):
         self.repetition: RepeatedRequest | None = None
 
     def recording(self, result: Callable[[T], object]) -> ExtraWritesFor[T] | None:
-        """Returns a function that adds writes to those of the change, which record the response to
-        a request with an idempotency key; None without a key. `result` converts the result of the
-        change to that of the handler.
+        """Returns the function that adds to a change the writes that record its response; None if
+        the request has no idempotency key. `result` converts the result of the change to that of
+        the handler.
         """
         return None if self.repetition is None else self.repetition.extra_writes(result)
 
     def readable_paths(self, reference: str, prefix: str) -> ReadablePaths | None:
-        """Returns the paths of the call's repository that the actor may read at a reference, None
-        if these are all that have the prefix.
+        """Returns the paths of the call's repository that the actor may read at a reference; None
+        if the actor may read all paths with the prefix.
         """
         if self.actor is None:
             raise Unauthenticated("error authenticating request")

@@ -52,8 +52,8 @@ _PARSED_TYPES = {"bool": "boolean", "int": "integer"}
 """Types of parameters that are parsed from text."""
 
 _REASONS = tuple(
-    (re.compile(pattern, re.DOTALL), words)
-    for pattern, words in (
+    (re.compile(pattern, re.DOTALL), message)
+    for pattern, message in (
         (r"Expected `\w+` <= (\S+)", "number must be at most {}"),
         (r"Expected `\w+` >= (\S+)", "number must be at least {}"),
         (
@@ -128,8 +128,8 @@ class ParamsDecoder(Generic[T]):
         if missing is not None:
             name, reason = missing[1], "value is required but missing"
         else:
-            place = _WITH_PATH.fullmatch(message)
-            text, path = (place[1], place[2]) if place else (message, "$.")
+            located = _WITH_PATH.fullmatch(message)
+            text, path = (located[1], located[2]) if located else (message, "$.")
             name = path.removeprefix("$.").partition("[")[0]
             reason = _reason_of_value(text, values[name])
         return _invalid_parameter(self._by_name[name], reason)
@@ -167,8 +167,8 @@ class BodyDecoder(Generic[T]):
             field, path = missing[1], f"{missing[2] or '$'}.{missing[1]}"
             reason = f'property "{field}" is missing'
         else:
-            place = _WITH_PATH.fullmatch(message)
-            text, path = (place[1], place[2]) if place else (message, "$")
+            located = _WITH_PATH.fullmatch(message)
+            text, path = (located[1], located[2]) if located else (message, "$")
             reason = _reason(text)
         names = re.sub(r"[.\[]", "/", path.removeprefix("$").replace(_ANY_KEY, "[*]"))
         pointer = _with_key(names.replace("]", ""), data)
@@ -205,10 +205,10 @@ def _reason(text: str) -> str:
             return "Value is not nullable"
         wanted = wrong_type["wanted"].partition(" | ")[0]
         return _TYPE_MESSAGES.get(wanted, text)
-    for pattern, words in _REASONS:
+    for pattern, message in _REASONS:
         match = pattern.fullmatch(text)
         if match is not None:
-            return words.format(*match.groups())
+            return message.format(*match.groups())
     return text
 
 

@@ -96,7 +96,7 @@ def error_response(error: AnabranchError) -> Response:
     headers = [("X-Anabranch-Kind", header_safe(error.kind))]
     if error.hint:
         headers.append(("X-Anabranch-Hint", header_safe(error.hint)))
-    # clients retry by Retry-After, but the change may have been made
+    # with Retry-After clients would retry, although the change may have been made
     if status == http.HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, OutcomeUnknown):
         headers.append(("Retry-After", RETRY_AFTER_SECONDS))
     if isinstance(error, Throttled):

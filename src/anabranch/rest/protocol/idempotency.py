@@ -1,9 +1,9 @@
-"""Requests with an `Idempotency-Key`, which run once however often they are sent.
+"""Requests with an `Idempotency-Key`, which are executed once however often they are sent.
 
-The response is recorded in the step that makes the change (`versioning/idempotency.py`); a request
-that is repeated within a day gets that response. Keys belong to the user who sent them. A key that
-is reused with another operation, other parameters or another body is an error. The header is that
-of the IETF draft "The Idempotency-Key HTTP Header Field"; quotes around its value are optional.
+The response is recorded in the same write as the change (`versioning/idempotency.py`); a request
+that is repeated within a day gets that response. Keys belong to the user who sent them. It is an
+error to reuse a key with another operation, other parameters or another body. The header follows
+the IETF draft "The Idempotency-Key HTTP Header Field"; quotes around its value are optional.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ T = TypeVar("T")
 
 def parse_key(header: str) -> str:
     """Returns the key in a header's value. Raises Invalid for an invalid value."""
-    found = _KEY.fullmatch(header.strip(" \t"))
-    if found is None:
+    match = _KEY.fullmatch(header.strip(" \t"))
+    if match is None:
         raise Invalid(
             "Idempotency-Key is not valid",
             kind="invalid_idempotency_key",
             hint="Use 1 to 255 visible ASCII characters, for example a UUID.",
         )
-    return _ESCAPED.sub(r"\1", found[1]) if found[1] is not None else found[2]
+    return _ESCAPED.sub(r"\1", match[1]) if match[1] is not None else match[2]
 
 
 def fingerprint(operation: str, params: object, body: object) -> str:
-    """Returns the digest of a request: equal for bodies with equal fields."""
+    """Returns the SHA-256 of a request, in hexadecimal: equal for bodies with equal fields."""
     return hashlib.sha256(encode([operation, params, body])).hexdigest()
 
 
 class RepeatedRequest:
-    """One request with a key, which may be the repetition of another. `answer` makes a Response of
-    what its handler returns.
+    """A request with an idempotency key, which may repeat an earlier request. `to_response`
+    converts the result of its handler.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class RepeatedRequest:
         principal: str,
         key: str,
         fingerprint: str,
-        answer: Callable[[object], Response],
+        to_response: Callable[[object], Response],
     ) -> None:
         self._keys = keys
         self._principal = principal
         self._key = key
         self._fingerprint = fingerprint
-        self._answer = answer
+        self._to_response = to_response
         self._expired: StoredResponse | None = None
         self._attempts = 0
 
     def recorded(self) -> Response | None:
-        """Returns the answer to the request that came first, None if there was none.
+        """Returns the recorded response to the first request with the key, None if there is none.
 
         Raises Invalid (kind idempotency_key_reused) if the key was used for another request.
         """
@@ -89,7 +89,7 @@ class RepeatedRequest:
             raise Invalid(
                 "Idempotency-Key is already used for another request",
                 kind="idempotency_key_reused",
-                hint="Use a new key for each request, and the same for its repetitions.",
+                hint="Use a new key for each request, and the same key to repeat it.",
             )
         return Response(
             response.status,
@@ -99,43 +99,44 @@ class RepeatedRequest:
         )
 
     def extra_writes(self, result: Callable[[T], object]) -> ExtraWritesFor[T]:
-        """Returns the writes that record the response in the step of the change. `result` converts
-        the change to what the handler returns. They raise Conflict if an equal request came first.
+        """Returns the function that adds to a change the writes that record its response. `result`
+        converts the change to the result of the handler. The function raises Conflict if an equal
+        request was executed first.
         """
 
         def record(change: T) -> ExtraWrites:
             self._attempts += 1
             if self._attempts > 1 and self.recorded() is not None:
                 raise Conflict("an equal request came first", kind="already_carried_out")
-            answer = self._answer(result(change))
-            response = RecordedResponse(
+            response = self._to_response(result(change))
+            recorded = RecordedResponse(
                 fingerprint=self._fingerprint,
                 time=0,
-                status=answer.status,
-                content_type=answer.content_type,
-                body=answer.body,
+                status=response.status,
+                content_type=response.content_type,
+                body=response.body,
             )
-            return self._keys.recording(self._principal, self._key, response, self._expired)
+            return self._keys.recording(self._principal, self._key, recorded, self._expired)
 
         return record
 
 
 def run_once(repetition: RepeatedRequest, handler: Callable[[], Any]) -> Any:
-    """Returns what `handler` returns, or the recorded answer if an equal request has been carried
-    out, before or meanwhile.
+    """Returns the result of `handler`, or the recorded response if an equal request was executed
+    before or at the same time.
 
-    Raises what the handler raises; nothing was changed then, except for OutcomeUnknown.
+    Raises the errors of the handler. Nothing was changed then, unless it is OutcomeUnknown.
     """
-    answer = repetition.recorded()
-    if answer is not None:
-        return answer
+    response = repetition.recorded()
+    if response is not None:
+        return response
     try:
         return handler()
     except AnabranchError as error:
-        # an equal request may have come first, or this one's outcome is known by now
-        answer = _recorded_after(repetition, error)
-        if answer is not None:
-            return answer
+        # an equal request may have been faster, or the outcome of this one is known by now
+        response = _recorded_after(repetition, error)
+        if response is not None:
+            return response
         if isinstance(error, OutcomeUnknown):
             raise Busy(
                 "the connection to the database was lost, and nothing was changed",

@@ -13,8 +13,8 @@ _PATH = "/api/v1/oidc/callback"
 
 
 def login_cookie(value: str, *, secure: bool) -> tuple[str, str]:
-    """Returns the header that stores an attempt to log in at a provider in a browser until it
-    expires; an empty one deletes it.
+    """Returns the header by which a browser stores a login attempt until it expires; an empty value
+    deletes the cookie.
     """
     lifetime = LIFETIME if value else 0
     attributes = f"Path={_PATH}; Max-Age={lifetime}; HttpOnly; SameSite=Lax"
@@ -22,7 +22,7 @@ def login_cookie(value: str, *, secure: bool) -> tuple[str, str]:
 
 
 def read_login_cookie(request: Request) -> str | None:
-    """Returns the attempt that `login_cookie` stored, None without one."""
+    """Returns the login attempt that `login_cookie` stored, None without one."""
     for pair in request.headers.get("cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == _NAME:

@@ -1,4 +1,4 @@
-"""The part of a form with the content of an upload."""
+"""The part of a multipart form that holds the content of an upload."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from anabranch.multipart import FormParts, invalid_form, parse_boundary, part_na
 __all__ = ["content_part"]
 
 _PART_NAME = "content"
-_MOST_PARTS = 100
+_MAX_PARTS = 100
 
 
 def content_part(content_type: str, chunks: Iterable[bytes]) -> tuple[str, Iterator[bytes]]:
-    """Returns the content type of the form's first part named `content`, empty without one, and
-    its bytes, in chunks.
+    """Returns the content type of the form's first part named `content`, empty without one, and an
+    iterator over its bytes, in chunks.
 
-    The last chunk is returned when the whole form has arrived. Raises Invalid for an invalid form
-    and for one without this part, at once or from the iterator.
+    The iterator yields the last chunk when the whole form has arrived. The call or the iterator
+    raises Invalid for an invalid form and for a form without this part.
     """
     parts = FormParts(parse_boundary(content_type), chunks)
-    for _ in range(_MOST_PARTS):
+    for _ in range(_MAX_PARTS):
         for _skipped in parts.until_delimiter():
             pass
         headers = parts.headers()

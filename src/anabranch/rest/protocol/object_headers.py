@@ -70,7 +70,7 @@ def object_headers(entry: Entry, *, disposition: bool) -> list[tuple[str, str]]:
     ]
     if disposition:
         media_type = entry.content_type.partition(";")[0].strip().lower()
-        shown = "inline" if media_type in _INLINE else "attachment"
-        headers.append(("Content-Disposition", shown))
+        value = "inline" if media_type in _INLINE else "attachment"
+        headers.append(("Content-Disposition", value))
     headers += _SECURITY
     return headers

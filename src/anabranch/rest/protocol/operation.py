@@ -1,8 +1,7 @@
-"""What an operation of the API is: the one declaration from which everything about it follows.
+"""Declarations of the API's operations.
 
-Routing, validation, the permission check, the way it is run and its part of `/openapi.json` come
-from these declarations and from nowhere else. A declaration without a permission is a type error
-and fails when it is made.
+Routing, validation, permission checks, the way an operation is run and `/openapi.json` all follow
+from its declaration. A declaration without a permission raises TypeError.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ class Access(Enum):
     NO_AUTH = "no_auth"
     """Anyone; credentials are ignored."""
     ANYONE = "anyone"
-    """Anyone; invalid credentials are refused, and valid ones are used."""
+    """Anyone; valid credentials are used, invalid ones are an error."""
     ANY_USER = "any_user"
     """All authenticated users."""
     SIGNED_URL = "signed_url"
-    """Anyone with the URL, whose signature the use case checks first."""
+    """Anyone with the URL; the use case checks its signature before anything else."""
 
 
 class Need(NamedTuple):
-    """A permission that an operation needs: an action on what `resource` reads out of the call
-    (one resource name, or several, each of which is needed).
+    """A permission that an operation needs: an action on the resource whose name `resource` reads
+    from the call. If it returns several names, the action must be allowed on each.
     """
 
     action: Action
@@ -66,12 +65,13 @@ class OtherResponse(msgspec.Struct, frozen=True, kw_only=True):
 class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=True):
     """One operation: `method` on `path` under the API's base.
 
-    `params` is the struct of its path, query and header parameters: a field whose wire name
-    stands in the path is a path parameter, one marked as HEADER is a header, the rest are in the
-    query. `body` is the type of its JSON body; `content` describes a stream by media type, if it is
-    no upload's. `execution` declares where it runs. `keyed` ones record their response in the step
-    that makes their change (`Call.recording`), so that a request with an idempotency key is carried
-    out once. Without a `handler`, the operation answers that it is not implemented.
+    `params` is the struct of its path, query and header parameters: a field whose wire name is in
+    the path is a path parameter, one marked as HEADER is a header, all others are in the query.
+    `body` is the type of its JSON body. `stream` marks a body that is read as a stream; `content`
+    describes it by media type, if it is not an upload. `execution` declares where it runs. A
+    `keyed` operation records its response in the same write as its change (`Call.recording`), so
+    that a request with an idempotency key is executed once. Without a `handler`, the response is
+    501.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The parameters of an operation, read off the struct that declares them.
+"""The parameters of an operation, derived from the struct that declares them.
 
     class GetObject(AtRef, frozen=True, kw_only=True):
         path: ObjectPath                                          # in the query

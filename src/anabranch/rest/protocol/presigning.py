@@ -1,4 +1,4 @@
-"""Presigned URLs in responses, by which clients read or store an object's bytes directly."""
+"""Presigned URLs in responses: clients use them to read or store an object's bytes directly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def presigned_store(call: Call[Any, Any], address: str) -> Presigned:
 
 
 def presigned_location(url: str) -> Response:
-    """Returns the answer that sends a client elsewhere."""
+    """Returns the response that redirects a client to a URL."""
     return Response(302, headers=[("Location", url)])
 
 

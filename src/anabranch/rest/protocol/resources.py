@@ -1,4 +1,4 @@
-"""Names of the resources that permissions of operations are checked on, read from the call."""
+"""Names of the resources for which permissions are checked, read from the call."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def on_pull_destination(call: _Call) -> str:
 
 
 def on_logged_paths(call: _Call) -> list[str]:
-    """The objects and prefixes whose changes a log is limited to, if it is."""
+    """The objects and prefixes to which a log is limited; empty for a log of all changes."""
     repository, params = call.params.repository, call.params
     return [
         *(object_arn(repository, path) for path in params.objects),
@@ -146,8 +146,8 @@ def on_import_sources(call: _Call) -> list[str]:
 
 
 def on_staged_source(call: _Call) -> list[str]:
-    """The staged address, if it is outside of the store: staging it makes it readable, as an
-    import does.
+    """The staged address if it is outside of the store: staging an object makes it readable, like
+    importing it.
     """
     address = call.body.physical_address
     return [namespace_arn(address)] if call.services.catalog.staging.is_source(address) else []

@@ -1,7 +1,5 @@
-"""What goes back over the wire, and how values become JSON.
-
-JSON is written as lakeFS writes it: keys in alphabetical order, fields that are not set left out,
-one newline at the end.
+"""JSON responses, in the form of lakeFS: keys in alphabetical order, without fields that are not
+set, one newline at the end.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def encode(value: object) -> bytes:
-    """Returns a value as JSON. Text that is no Unicode, which only foreign systems store, is
-    shown with replacement characters.
+    """Returns a value as JSON. Invalid UTF-8, which other systems may have stored, is replaced by
+    replacement characters.
     """
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_shown(msgspec.to_builtins(value)))
+        return _encoder.encode(_replace_invalid(msgspec.to_builtins(value)))
 
 
 def json_response(
@@ -39,20 +37,20 @@ def json_response(
     *,
     error: BaseException | None = None,
 ) -> Response:
-    """Returns an answer whose body is `value` as JSON; bytes are JSON already."""
+    """Returns a response whose body is `value` as JSON; a value of type bytes is JSON already."""
     body = value if isinstance(value, bytes) else encode(value)
     return Response(status, body + b"\n", content_type=JSON, headers=headers, error=error)
 
 
-def _shown(value: Any) -> Any:
+def _replace_invalid(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
-        return {_shown(key): _shown(item) for key, item in value.items()}
+        return {_replace_invalid(key): _replace_invalid(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_shown(item) for item in value]
+        return [_replace_invalid(item) for item in value]
     return value
 
 
 def no_content(_: object) -> None:
-    """Returns the body of a response without content, whatever the result is."""
+    """Returns None, the body of a response without content, for every result."""

@@ -4,11 +4,11 @@ Clients generated for Go escape a path parameter and then the whole path: `main^
 `main%255E1`, which a server that decodes the path once reads as `main%5E1`. lakeFS decodes path
 parameters a second time, and query parameters never.
 
-A text that was escaped twice is still completely escaped after it was decoded once: it has only
-characters that Go does not escape, and escapes of others. Only such a text is decoded again, and
-only if the result is a valid reference. All clients can thus use a tag whose name has a `%`, unless
-the name is itself the escaped form of another reference, such as `v%5E1`: this means `v^1`, as in
-lakeFS, and the tag is found if it is escaped twice.
+A text that was escaped twice and decoded once is still completely escaped: it has only characters
+that Go does not escape, and escapes of other characters. Only such a text is decoded again, and
+only if the result is a valid reference. All clients can thus use a tag whose name has a `%`. The
+exception are names that are the escaped form of another reference, such as `v%5E1`: it means `v^1`,
+as in lakeFS, and a client must escape it twice to get the tag.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ class Version(NamedTuple):
 
 
 class Services(NamedTuple):
-    """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the URL
-    at which clients reach presigned URLs of this server, if not that of their requests. Without
-    `audit`, nothing is recorded. Logging out redirects to `logout_url`. `single_sign_on` is None
-    where it is not enabled.
+    """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the
+    base URL of this server's presigned URLs; if empty, it is that of the client's request. `audit`
+    is None without an audit log. Logging out redirects to `logout_url`. `single_sign_on` is None if
+    it is not enabled.
     """
 
     catalog: Catalog

@@ -16,8 +16,8 @@ __all__ = ["authenticate", "expired_session_cookie", "named_access_key", "sessio
 
 def authenticate(authenticator: Authenticator, request: Request, method: str) -> Actor | None:
     """Returns the actor, None for an anonymous request. Raises Unauthenticated for invalid
-    credentials, Throttled after many of them, and Denied for the cookie of a request that another
-    site may have caused.
+    credentials, Throttled after too many of them, and Denied for a change that is authenticated by
+    the session cookie only and that another site may have caused.
     """
     authorization = request.header("authorization") or None
     session = parse_session_cookie(request.headers.get("cookie", ""))
