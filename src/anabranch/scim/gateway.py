@@ -65,7 +65,7 @@ class _Kind(NamedTuple):
 
 
 class ScimGateway:
-    """Takes requests below BASE_PATH that have the token."""
+    """Serves the paths below BASE_PATH to clients that have the token."""
 
     def __init__(
         self,
@@ -144,6 +144,7 @@ class ScimRequest:
                 gateway.audit,
                 gateway="scim",
                 operation=self.operation,
+                resource=head.raw_path,
                 source_ip=head.client,
                 request_id=request_id,
             )

@@ -72,6 +72,7 @@ def test_changes_by_scim_are_in_the_audit_log(provisioned, file):
         return [each for each in records if each and each.get("gateway") == "scim"]
 
     eventually(changes)
+    assert changes()[-1]["resource"] == f"/scim/v2/Users/{member.name}"
     assert TOKEN not in file.read_text()
     wrong = httpx2.get(
         f"{provisioned.server.url}/scim/v2/Users", headers={"Authorization": "Bearer wrong"}
