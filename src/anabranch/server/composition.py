@@ -45,7 +45,7 @@ from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_key
 __all__ = ["API_VERSION", "Composition", "own_version"]
 
 API_VERSION = "1.84.0"
-"""The version of lakeFS whose API this is; clients compare it with what they need."""
+"""The version of lakeFS whose API this is; clients compare it with the version they require."""
 
 _LOCAL = ("local", "mem")
 """Types of block stores that never wait for another machine."""
@@ -56,7 +56,7 @@ TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
 class Composition:
-    """A server's objects. `dispatcher` takes requests, within `limits`; `close` ends it."""
+    """A server's objects. `dispatcher` handles requests; `limits` bounds its connections."""
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
@@ -105,9 +105,7 @@ class Composition:
         )
 
     def start(self) -> None:
-        """Makes the administrator that the settings ask for, and starts what runs in the
-        background.
-        """
+        """Creates the administrator that the settings name, and starts the periodic tasks."""
         administrator = self._settings.installation
         if administrator.user_name:
             pair = KeyPair(administrator.access_key_id, administrator.secret_access_key)
@@ -170,11 +168,12 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
 
 
 def _open_installation(settings: Settings) -> tuple[Settings, KeyValueStore]:
-    """Returns the settings with all keys, and the key-value store, whose other servers are set as
-    this one is. Raises Corrupt where the database or a key of an installation is lost.
+    """Returns the settings with all keys, and the key-value store. Raises Corrupt if the database
+    or a key of an installation is lost, and Invalid if the settings differ from those of other
+    servers on the database.
     """
     require_files(settings)
-    # before the keys, which tell that there was a database
+    # created before the keys: keys without a database mean that the database was lost
     keyvalue = open_keyvalue(settings.database)
     try:
         require_keys(settings, keyvalue)
@@ -187,7 +186,7 @@ def _open_installation(settings: Settings) -> tuple[Settings, KeyValueStore]:
 
 
 def own_version() -> str:
-    """Returns the version of this program, `0` where it is not installed."""
+    """Returns the version of this program, `0` if it is not installed."""
     try:
         return version("anabranch")
     except PackageNotFoundError:

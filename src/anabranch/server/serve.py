@@ -1,4 +1,4 @@
-"""Serving one address with one or several processes, until a signal to stop.
+"""Serves one address with one or several processes, until a signal to stop.
 
 The line with the address is printed when all processes accept connections, so that a program that
 reads the line can connect. A stopping server responds to the requests that it has received.
@@ -92,8 +92,8 @@ class _Server(uvicorn.Server):
         # `Connection: close` send no further requests on connections that will be closed
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
-        for left in reversed(range(DRAIN_ROUNDS)):
-            if not left:
+        for remaining in reversed(range(DRAIN_ROUNDS)):
+            if not remaining:
                 for listening in sockets or ():
                     refuse_new_connections(listening)
             await asyncio.sleep(DRAIN_SECONDS)
@@ -105,17 +105,17 @@ class _Server(uvicorn.Server):
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serves until a signal to stop; `announce` is called with the URL once it serves.
+    """Serves until a signal to stop; calls `announce` with the URL when it accepts connections.
 
-    Raises Invalid for settings that cannot be served, Busy for an address that is taken and when
-    no worker process can be started, and the errors of the stores.
+    Raises Invalid for invalid settings, Busy for an address that is in use and if no worker process
+    can be started, and the errors of the stores.
     """
     workers = settings.workers or os.cpu_count() or 1
     if workers > 1 and "mem" in {settings.database.type, settings.blockstore.type}:
         raise Invalid(
             "a store in memory cannot be shared by several workers",
             kind="invalid_settings",
-            hint="Set workers to 1, or store in a folder.",
+            hint="Set workers to 1, or use stores of type local.",
         )
     configure_logs(settings.logging)
     composition = Composition(settings)
@@ -131,8 +131,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 
 def tune_collector() -> None:
-    """Tunes the garbage collector for a server: long-lived objects are not scanned again, and young
-    ones less often, since requests create hardly any cycles.
+    """Tunes Python's garbage collector for a server: it no longer scans objects that exist now, and
+    scans new ones less often, since requests create hardly any cycles.
     """
     gc.collect()
     gc.freeze()

@@ -35,7 +35,7 @@ def upload(server, number, branch="main"):
         return api.post(url, params={"path": f"o{number:03}"}, content=b"x").status_code
 
 
-def test_two_servers_on_one_folder_are_one(tmp_path):
+def test_two_servers_on_one_folder_serve_the_same_data(tmp_path):
     with (
         running_server(tmp_path) as one,
         running_server(tmp_path) as two,
@@ -111,13 +111,13 @@ def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
 
         with client(server) as api:
             url = "/repositories/sea/branches/main/objects"
-            made = api.post(url, params={"path": "slow"}, content=slowly())
-        assert made.status_code == 201
+            created = api.post(url, params={"path": "slow"}, content=slowly())
+        assert created.status_code == 201
         server.process.wait(60)
-        place = urlsplit(server.url)
+        address = urlsplit(server.url)
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((place.hostname, place.port))
-    with running_server(tmp_path) as again, client(again) as api:
+            socket.create_connection((address.hostname, address.port))
+    with running_server(tmp_path) as restarted, client(restarted) as api:
         stat = api.get("/repositories/sea/refs/main/objects/stat", params={"path": "slow"})
         assert stat.json()["size_bytes"] == 200_000
 
@@ -133,13 +133,14 @@ def test_acknowledged_writes_survive_a_kill(tmp_path):
             assert upload(server, 10) == 201
         os.kill(server.pid, signal.SIGKILL)
         server.process.wait()
-    with running_server(tmp_path) as again, client(again) as api:
+    with running_server(tmp_path) as restarted, client(restarted) as api:
         assert api.get("/repositories/sea/branches/main").json()["commit_id"] == commit
         page = api.get("/repositories/sea/refs/main/objects/ls").json()
         assert page["pagination"]["results"] == 11
 
 
 def failure(folder, **options) -> str:
+    """Returns the output of a server that fails to start."""
     with pytest.raises(AssertionError) as caught, running_server(folder, **options):
         pass
     return str(caught.value)
@@ -148,28 +149,28 @@ def failure(folder, **options) -> str:
 def test_an_address_in_use_is_refused(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = failure(tmp_path, listen=f"127.0.0.1:{port}")
-    assert f"cannot listen on 127.0.0.1:{port}" in said
-    assert "Traceback" not in said
+        output = failure(tmp_path, listen=f"127.0.0.1:{port}")
+    assert f"cannot listen on 127.0.0.1:{port}" in output
+    assert "Traceback" not in output
 
 
 def test_invalid_settings_are_refused(tmp_path):
-    said = failure(tmp_path, env={"ANABRANCH_BLOCKSTORE_LOCAL_PTH": "x"})
-    assert "ANABRANCH_BLOCKSTORE_LOCAL_PATH" in said
-    assert "Traceback" not in said
-    said = failure(tmp_path, workers=2, env={"ANABRANCH_DATABASE_TYPE": "mem"})
-    assert "cannot be shared by several workers" in said
+    output = failure(tmp_path, env={"ANABRANCH_BLOCKSTORE_LOCAL_PTH": "x"})
+    assert "ANABRANCH_BLOCKSTORE_LOCAL_PATH" in output
+    assert "Traceback" not in output
+    output = failure(tmp_path, workers=2, env={"ANABRANCH_DATABASE_TYPE": "mem"})
+    assert "cannot be shared by several workers" in output
 
 
 def test_a_data_folder_that_is_a_file_is_refused(tmp_path):
     file = tmp_path / "file"
     file.write_text("tea")
-    said = failure(file)
-    assert "Traceback" not in said
-    assert str(file) in said
+    output = failure(file)
+    assert "Traceback" not in output
+    assert str(file) in output
 
 
-def test_stores_in_memory(tmp_path):
+def test_a_server_with_stores_in_memory_commits_and_reads(tmp_path):
     env = {"ANABRANCH_DATABASE_TYPE": "mem", "ANABRANCH_BLOCKSTORE_TYPE": "mem"}
     with running_server(tmp_path, env=env) as server, client(server) as api:
         body = {"name": "sea", "storage_namespace": "mem://sea"}
@@ -179,21 +180,21 @@ def test_stores_in_memory(tmp_path):
             api.post("/repositories/sea/branches/main/commits", json={"message": "x"}).status_code
             == 201
         )
-        got = api.get("/repositories/sea/refs/main/objects", params={"path": "o001"})
-        assert got.content == b"x"
+        response = api.get("/repositories/sea/refs/main/objects", params={"path": "o001"})
+        assert response.content == b"x"
 
 
-def test_setup_by_a_client(tmp_path):
+def test_a_client_can_set_up_a_new_installation_once(tmp_path):
     names = ("USER_NAME", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
     env = {f"ANABRANCH_INSTALLATION_{name}": "" for name in names}
     with running_server(tmp_path, env=env) as server, httpx2.Client(base_url=server.api) as api:
         assert api.get("/setup_lakefs").json()["state"] == "not_initialized"
         assert api.get("/repositories", auth=server.auth).status_code == 401
         assert api.post("/setup_lakefs", json={"username": ""}).status_code == 400
-        made = api.post("/setup_lakefs", json={"username": "anna"})
-        assert made.status_code == 200
-        assert sorted(made.json()) == ["access_key_id", "creation_date", "secret_access_key"]
+        created = api.post("/setup_lakefs", json={"username": "anna"})
+        assert created.status_code == 200
+        assert sorted(created.json()) == ["access_key_id", "creation_date", "secret_access_key"]
         assert api.get("/setup_lakefs").json()["state"] == "initialized"
-        auth = (made.json()["access_key_id"], made.json()["secret_access_key"])
+        auth = (created.json()["access_key_id"], created.json()["secret_access_key"])
         assert api.get("/user", auth=auth).json()["user"]["id"] == "anna"
         assert api.post("/setup_lakefs", json={"username": "otto"}).status_code == 409

@@ -23,10 +23,10 @@ from tests.conftest import new_database
 CLIENTS = 4
 
 
-def ask(server, timeout=30):
-    """Returns the status of a request over a connection of its own."""
-    place = urlsplit(server.url)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=timeout)
+def health_status(server, timeout=30):
+    """Returns the status of a request on a new connection."""
+    url = urlsplit(server.url)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
     try:
         connection.request("GET", "/_health")
         return connection.getresponse().status
@@ -44,7 +44,7 @@ def test_accepted_connections_get_responses_while_a_server_stops(tmp_path, worke
             started.wait()
             while True:
                 try:
-                    outcomes.append(ask(server))
+                    outcomes.append(health_status(server))
                 except ConnectionRefusedError:
                     return
                 except (OSError, http.client.HTTPException) as error:
@@ -80,19 +80,19 @@ def test_a_worker_killed_during_a_database_outage_is_replaced_after_it(tmp_path)
         os.kill(killed, signal.SIGKILL)
         eventually(lambda: server.log.read_text().count("ended with status 3") >= 2)
         # no connection waits for a process that does not start
-        assert [ask(server) for _ in range(20)] == [200] * 20
+        assert [health_status(server) for _ in range(20)] == [200] * 20
         assert server.process.poll() is None
         assert other in server.workers()
         cluster.start()
         eventually(lambda: len(server.workers()) == 2)
         eventually(lambda: Caller(server)("GET", "/repositories/sea").status == 200)
         assert other in server.workers()
-        # the new one serves: alone, when the other is stopped
+        # stop the other one, so that only the replacement can respond
         replacement = next(worker for worker in server.workers() if worker != other)
         eventually(lambda: _listens(replacement, server))
         os.kill(other, signal.SIGSTOP)
         try:
-            eventually(lambda: _answers(server))
+            eventually(lambda: _responds(server))
         finally:
             os.kill(other, signal.SIGCONT)
         assert server.stop() == 0
@@ -108,17 +108,17 @@ def test_a_server_without_workers_exits_with_an_error(tmp_path):
         for worker in server.workers():
             os.kill(worker, signal.SIGKILL)
         assert server.process.wait(100) == 1
-        said = server.log.read_text()
-        assert "workers cannot be started" in said
-        assert said.count("ended with status 3") == 2 * MAX_FAILED_STARTS
-        place = urlsplit(server.url)
+        log = server.log.read_text()
+        assert "workers cannot be started" in log
+        assert log.count("ended with status 3") == 2 * MAX_FAILED_STARTS
+        url = urlsplit(server.url)
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((place.hostname, place.port), timeout=5)
+            socket.create_connection((url.hostname, url.port), timeout=5)
 
 
-def _answers(server):
+def _responds(server):
     try:
-        return ask(server, timeout=2) == 200
+        return health_status(server, timeout=2) == 200
     except OSError:
         return False
 

@@ -1,1 +1,1 @@
-"""Processes of a server, and the sockets and files they hold."""
+"""Processes of a server, their sockets and their file descriptors."""

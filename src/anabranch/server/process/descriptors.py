@@ -1,5 +1,5 @@
-"""Watches for a process that may open no more files: connections are then dropped by the system
-before anything else here hears of them.
+"""Logs when the process has reached its limit of open files: the system then drops connections
+before the server sees them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _log = logging.getLogger(__name__)
 
 
 async def watch_descriptors() -> None:
-    """Logs, at most once a minute, that no file can be opened; runs until it is cancelled."""
+    """Logs an error, at most once a minute, while no file can be opened. Runs until cancelled."""
     logged = -_LOG_INTERVAL_SECONDS
     while True:
         await asyncio.sleep(_INTERVAL_SECONDS)
-        error = _opening_error()
+        error = _try_opening()
         if error is not None and time.monotonic() - logged >= _LOG_INTERVAL_SECONDS:
             logged = time.monotonic()
             limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -37,7 +37,7 @@ async def watch_descriptors() -> None:
             )
 
 
-def _opening_error() -> OSError | None:
+def _try_opening() -> OSError | None:
     try:
         os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as error:

@@ -13,32 +13,34 @@ from anabranch.server.config.settings import Address
 __all__ = ["BACKLOG", "bind_same", "listen", "refuse_new_connections", "url_of"]
 
 BACKLOG = 2048
-"""How many connections may wait to be taken."""
+"""How many connections may wait to be accepted."""
 
 _SO_ATTACH_FILTER = getattr(socket, "SO_ATTACH_FILTER", 26)
-_NOT_FIRST_OF_CONNECTION = [
-    (0x30, 0, 0, 13),  # load the byte of flags of the TCP header
+_DROP_SYN = [
+    (0x30, 0, 0, 13),  # load the flags of the TCP header
     (0x54, 0, 0, 0x12),  # and SYN | ACK
-    (0x15, 0, 1, 0x02),  # if that is SYN alone
+    (0x15, 0, 1, 0x02),  # if only SYN is set
     (0x06, 0, 0, 0),  # drop the packet
-    (0x06, 0, 0, 0xFFFFFFFF),  # else keep it
+    (0x06, 0, 0, 0xFFFFFFFF),  # else accept it
 ]
-"""A classic BPF program, as (code, jump if true, jump if false, operand)."""
+"""A classic BPF program that drops the first packet of a connection: instructions as (code, jump if
+true, jump if false, operand).
+"""
 
 
 def listen(address: Address, count: int = 1) -> list[socket.socket]:
-    """Returns so many sockets that listen on one address; port 0 is any port that is free. Raises
-    Busy for an address that is taken, or is none of this machine.
+    """Returns `count` sockets that listen on one address; port 0 is any free port. Raises Busy for
+    an address that is in use or does not belong to this machine.
     """
     try:
-        family, name = _resolved(address)
-        # tried alone first: sockets that share a port would share it with another server too
-        first = _bound(address, family, name, shared=False)
+        family, name = _resolve(address)
+        # first without SO_REUSEPORT, with which another server could have the port, too
+        first = _bind(address, family, name, shared=False)
         if count == 1:
             return [first]
         name = first.getsockname()[:2]
         first.close()
-        return [_bound(address, family, name, shared=True) for _ in range(count)]
+        return [_bind(address, family, name, shared=True) for _ in range(count)]
     except OSError as error:
         raise Busy(
             f"cannot listen on {address}: {error.strerror or error}",
@@ -48,8 +50,8 @@ def listen(address: Address, count: int = 1) -> list[socket.socket]:
 
 
 def bind_same(listening: socket.socket) -> socket.socket:
-    """Returns a socket that is bound to the address of one that shares its port, and does not
-    listen yet: until it does, the system hands no connection to it.
+    """Returns a socket bound to the address of another one, which must share its port. It does not
+    listen yet; the system assigns connections to it as soon as it does.
     """
     bound = socket.socket(listening.family, listening.type)
     try:
@@ -68,33 +70,33 @@ def bind_same(listening: socket.socket) -> socket.socket:
 
 
 def refuse_new_connections(listening: socket.socket) -> None:
-    """Lets the system drop requests for new connections to a socket, while those that are under
-    way or wait to be taken stay. Closing a socket resets what waits, so it is closed some time
-    after this; who was dropped asks again, and is then refused or taken by another socket.
+    """Makes the system drop SYN packets to a socket; connections that are established or wait to be
+    accepted stay. Closing the socket resets those that wait, so it is closed some time later. A
+    client whose SYN was dropped sends it again, and is then refused or accepted by another socket.
     """
-    program = b"".join(struct.pack("HBBI", *step) for step in _NOT_FIRST_OF_CONNECTION)
+    program = b"".join(struct.pack("HBBI", *step) for step in _DROP_SYN)
     steps = ctypes.create_string_buffer(program, len(program))
-    described = struct.pack("HP", len(_NOT_FIRST_OF_CONNECTION), ctypes.addressof(steps))
-    with suppress(OSError):  # a system that has no such filters resets a few connections
-        listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, described)
+    filter_program = struct.pack("HP", len(_DROP_SYN), ctypes.addressof(steps))
+    with suppress(OSError):  # a system without such filters resets a few connections
+        listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filter_program)
 
 
 def url_of(listening: socket.socket) -> str:
     """Returns the address of a socket as a URL that works on this machine."""
     host, port = listening.getsockname()[:2]
-    if host in {"::", "0.0.0.0"}:  # noqa: S104  to be shown, not to be bound
+    if host in {"::", "0.0.0.0"}:  # noqa: S104  compared, not bound
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
+def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
     host = address.host or ("::" if socket.has_dualstack_ipv6() else "0.0.0.0")  # noqa: S104
-    found = socket.getaddrinfo(host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, name = found[0]
+    infos = socket.getaddrinfo(host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, name = infos[0]
     return family, (str(name[0]), int(name[1]))
 
 
-def _bound(
+def _bind(
     address: Address, family: socket.AddressFamily, name: tuple[str, int], *, shared: bool
 ) -> socket.socket:
     return socket.create_server(

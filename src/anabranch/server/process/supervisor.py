@@ -26,13 +26,13 @@ from anabranch.server.process.sockets import bind_same
 __all__ = ["CANNOT_START", "supervise"]
 
 CANNOT_START = 3
-"""The exit status of a process that its stores or settings prevent from starting."""
+"""The exit status of a process that cannot start because of its stores or settings."""
 
 STOP_SECONDS = 15
 PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15.0
 MAX_FAILED_STARTS = 3
-"""How often in a row all processes may fail to start before the supervisor stops."""
+"""After how many failed starts of each process in a row the supervisor stops."""
 
 _log = logging.getLogger(__name__)
 _context = multiprocessing.get_context("spawn")
@@ -82,8 +82,8 @@ class _Worker:
         self._listening.close()
 
     def stop(self, deadline: float) -> None:
-        """Sends it a signal to stop, but not before its start, since it would not handle waiting
-        connections.
+        """Sends it a signal to stop once it has started: before, it would not handle the
+        connections that wait.
         """
         if self._process is None or self._ready_pipe is None:
             return
@@ -122,15 +122,17 @@ class _Worker:
             self.failed_starts = 0
         else:
             self.failed_starts += 1
-            # bound before the other is closed, so that no other program gets the port
-            fresh = bind_same(self._listening)
+            # bound before the old one is closed, so that no other program gets the port
+            replacement = bind_same(self._listening)
             self._listening.close()
-            self._listening = fresh
+            self._listening = replacement
         pause = min(PAUSE_SECONDS * 2**self.failed_starts, MAX_PAUSE_SECONDS)
         self._start_at = now + pause
 
     def _has_reported(self) -> bool:
-        """Returns whether it has reported that it serves; the end of a pipe is readable, too."""
+        """Returns whether it has reported that it serves. A closed pipe is readable, too, but
+        raises EOFError.
+        """
         try:
             return bool(
                 self._ready_pipe and self._ready_pipe.poll() and self._ready_pipe.recv_bytes()
@@ -140,11 +142,12 @@ class _Worker:
 
 
 def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[], None]) -> None:
-    """Runs `work`, which must be picklable, in a process for each socket, until a signal to stop.
-    Each sends a message when it serves; then `announce` is called. The sockets are closed.
+    """Runs `work`, which must be picklable, in one process for each socket until a signal to stop,
+    then closes the sockets. Each process sends a message when it serves; when all of them have,
+    `announce` is called.
 
-    A process that ends is replaced, after a pause that grows with each failed start. Raises
-    Busy if one cannot be started at first, or if later none serves and none can be started.
+    A process that ends is replaced after a pause that grows with each failed start. Raises Busy if
+    a process cannot start at first, or if later no process serves and none can be started.
     """
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -163,7 +166,7 @@ def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[
                 raise Busy(
                     "the server stops: its workers cannot be started",
                     kind="workers_cannot_start",
-                    hint="The log ready_pipe why each of them has ended.",
+                    hint="The log shows why each of them ended.",
                 )
             wait([event for worker in workers for event in worker.events], timeout=PAUSE_SECONDS)
     finally:
@@ -179,7 +182,7 @@ def _cannot_serve(workers: Sequence[_Worker], serving: int, *, announced: bool) 
 
 def _stop(workers: Sequence[_Worker]) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    # first, otherwise the system would accept connections that no process serves
+    # closed first: otherwise the system would accept connections that no process serves
     for worker in workers:
         worker.close_socket()
     for worker in sorted(workers, key=lambda worker: not worker.serves):
