@@ -45,7 +45,7 @@ def test_the_configuration_contains_the_namespace_prefix():
 
 @pytest.mark.parametrize("wrong", ["minio:9000", "ftp://minio", "https://", "/minio"])
 def test_an_invalid_endpoint_url_is_refused(wrong):
-    with pytest.raises(Invalid, match=r"blockstore\.s3\.endpoint is .* no URL"):
+    with pytest.raises(Invalid, match=r"blockstore\.s3\.endpoint is .* not an HTTP URL"):
         opened(blockstore__type="s3", blockstore__s3__endpoint=wrong)
 
 

@@ -1,1 +1,1 @@
-"""An installation: its keys, its files, and the settings that its servers share."""
+"""An installation: its keys, its files and the settings that its servers share."""

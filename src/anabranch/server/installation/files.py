@@ -1,4 +1,4 @@
-"""Files of an installation that are lost: noticed at the start, before others take their place."""
+"""Checks at the start that no file of the installation is lost, before new ones are created."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ def require_files(settings: Settings) -> None:
 
 
 def require_keys(settings: Settings, keyvalue: KeyValueStore) -> None:
-    """Raises Corrupt if a key is missing with which a server on this machine has worked: another
-    one would lock everyone out. Servers on other machines have keys of their own.
+    """Raises Corrupt if a key is missing that a server on this machine has used: with a new key, no
+    user could authenticate. Does nothing if servers on other machines, with their own key files,
+    may share the database.
     """
     missing = missing_keys(settings)
     if not missing or not is_on_this_machine(settings.database):
         return
-    known = recorded_names(keyvalue)
+    recorded = recorded_names(keyvalue)
     for name, path in missing:
-        if name in known:
+        if name in recorded:
             raise Corrupt(
                 f"{path} is missing: the key {name} of this installation is lost",
                 path=str(path),
                 kind="key_missing",
-                hint="Restore the file from a backup. Where it is lost for good: `anabranch "
-                "migrate --adopt` makes a new key, `anabranch auth recover` a new key pair.",
+                hint="Restore the file from a backup. Without a backup: `anabranch migrate "
+                "--adopt` creates a new key, then `anabranch auth recover` a new key pair.",
             )

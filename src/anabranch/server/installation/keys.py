@@ -1,4 +1,4 @@
-"""The keys of an installation, where the settings give none: made once, kept in the data folder."""
+"""Keys of an installation that are not in the settings: created once, stored in the data folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ __all__ = ["key_files", "missing_keys", "with_keys"]
 
 
 def with_keys(settings: Settings, random_bytes: Callable[[int], bytes]) -> Settings:
-    """Returns the settings with every key that they leave out, made now if it never was.
+    """Returns the settings with all keys: those that are not set are read from their files, which
+    are created if they do not exist.
 
-    Where the key-value store ends with the server, so do the keys, and no file is written. Raises
-    Busy if the folder cannot be written, Corrupt if a key's file is no key.
+    With a key-value store in memory, new keys are generated and no file is written. Raises Busy if
+    the folder cannot be written, Corrupt if a file is not a valid key.
     """
     keys: dict[str, Any] = {}
     for name, path in key_files(settings):
@@ -30,12 +31,12 @@ def with_keys(settings: Settings, random_bytes: Callable[[int], bytes]) -> Setti
 
 
 def key_files(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """Yields the name and the file of every key that the settings leave out."""
+    """Yields the name and the file of every key that is not set."""
     for name, setting in declared().items():
         if setting.type is Secret and setting.doc.under_data and not value_of(settings, name):
             yield name, settings.data / setting.doc.under_data
 
 
 def missing_keys(settings: Settings) -> list[tuple[str, Path]]:
-    """Returns the keys that a server with these settings would make at its start."""
+    """Returns the names and files of the keys that a server would create at its start."""
     return [(name, path) for name, path in key_files(settings) if not path.exists()]

@@ -1,7 +1,7 @@
 """A migration from a lakeFS database with a server's settings, on the server's machine.
 
-The settings say where it goes: to their own database or, if that is lakeFS's, nowhere. A dry run
-makes nothing that a server's first start would make: no database, no folder, no key.
+The target is the settings' database; if that is lakeFS's own, it is migrated in place. A dry run
+creates no database, folder or key.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def open_migration(
     names: frozenset[str],
     dry_run: bool,
 ) -> Iterator[Migration]:
-    """Provides the migration from the database at `url`, of which a snapshot is read; `secret` is
-    lakeFS's `auth.encrypt.secret_key`, if it is known.
+    """Yields the migration from a snapshot of the database at `url`; `secret` is lakeFS's
+    `auth.encrypt.secret_key`, if it is known.
 
-    Raises Invalid for settings that cannot be migrated to, and the errors of the stores.
+    Raises Invalid for settings that cannot be the target, and the errors of the stores.
     """
     if "mem" in (settings.database.type, settings.blockstore.type):
         raise Invalid(
-            "the settings are of stores in memory, which end with their server",
+            "the settings name stores in memory, which cannot be the target of a migration",
             kind="invalid_settings",
             hint="Name the server's data folder (--data) or its settings (--config).",
         )
@@ -116,8 +116,8 @@ def _open_objects(settings: Settings) -> BlockStore | LocalReader:
 
 
 def _key(settings: Settings) -> Secret | None:
-    """Returns the key that servers with these settings encrypt secrets with, None if they would
-    make one.
+    """Returns the key with which servers of these settings encrypt secrets, None if it does not
+    exist yet.
     """
     return _with_present_keys(settings).auth.encrypt.secret_key or None
 
@@ -129,10 +129,10 @@ def _with_present_keys(settings: Settings) -> Settings:
 
 
 def _warnings(settings: Settings, keyvalue: KeyValueStore) -> list[str]:
-    found = []
+    warnings = []
     local = settings.blockstore.local.path
     if settings.blockstore.type == "local" and not local.is_dir():
-        found.append(f"blockstore.local.path is {local}, which does not exist")
+        warnings.append(f"blockstore.local.path is {local}, which does not exist")
     if not missing_keys(settings):
-        found += compare_settings(_with_present_keys(settings), keyvalue)
-    return found
+        warnings += compare_settings(_with_present_keys(settings), keyvalue)
+    return warnings

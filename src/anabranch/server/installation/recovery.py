@@ -1,8 +1,7 @@
-"""Recovery of the administrator, and rotation of the installation's key, with a server's settings,
-on the machine, without a server.
+"""Recovery of the administrator and rotation of the installation's key, on the machine itself, with
+a server's settings.
 
-A server may run meanwhile. Nothing is made that a server's first start would make: neither a
-database nor a key.
+They need no server, but one may run at the same time. They create neither a database nor a key.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ def recover_administrator(settings: Settings, username: str = "") -> Recovered:
 
 
 def rotate_key(settings: Settings) -> Rotated:
-    """Encrypts all secrets with `auth.encrypt.secret_key`; see `KeyRotation`. Afterwards servers
-    with only the other key are refused. Raises the errors of `recover_administrator`, and Invalid
-    without `auth.encrypt.other_secret_key`.
+    """Encrypts all secrets with `auth.encrypt.secret_key`; see `KeyRotation`. Afterwards a server
+    with only the earlier key does not start. Raises the errors of `recover_administrator`, and
+    Invalid without `auth.encrypt.other_secret_key`.
     """
     if not settings.auth.encrypt.other_secret_key:
         raise Invalid(
@@ -63,7 +62,7 @@ def _installation(settings: Settings) -> Iterator[tuple[Settings, KeyValueStore,
     settings = with_keys(settings, secrets.token_bytes)
     keyvalue = open_keyvalue(settings.database)
     try:
-        # with another key than the servers have, they could not open the new secret
+        # servers with another key could not decrypt the new secret
         require_shared_settings(settings, keyvalue, secrets.token_bytes)
         encrypt = settings.auth.encrypt
         yield (
@@ -78,7 +77,7 @@ def _installation(settings: Settings) -> Iterator[tuple[Settings, KeyValueStore,
 def _require_installation(settings: Settings) -> None:
     if settings.database.type == "mem":
         raise Invalid(
-            "a database in memory ends with its server, so there is nothing to recover",
+            "there is nothing to recover: a database in memory exists only within its server",
             kind="invalid_settings",
         )
     database = settings.database.local.path / DATABASE_FILE
@@ -93,6 +92,6 @@ def _require_installation(settings: Settings) -> None:
         raise NotFound(
             "; ".join(missing),
             kind="key_missing",
-            hint="Give the settings of the server, or restore the file from a backup. Where the "
-            "key is lost for good: `anabranch migrate --adopt`, then this command again.",
+            hint="Give the settings of the server, or restore the file from a backup. Without a "
+            "backup: `anabranch migrate --adopt`, then repeat this command.",
         )

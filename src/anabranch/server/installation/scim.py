@@ -1,4 +1,4 @@
-"""The gateway of SCIM as the settings configure it."""
+"""The SCIM gateway that the settings configure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["open_scim"]
 def open_scim(
     settings: Auth, keyvalue: KeyValueStore, access: Access, audit: AuditLog | None
 ) -> ScimGateway | None:
-    """Returns the gateway, None where it is not enabled; raises Invalid without the extra."""
+    """Returns the gateway, None if it is not enabled. Raises Invalid if its extra is missing."""
     token = settings.scim.token
     if not token:
         return None

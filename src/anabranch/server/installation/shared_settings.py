@@ -1,9 +1,9 @@
-"""Settings that must be equal on all servers of one database, and the check that they are.
+"""The check that settings which all servers of one database share are equal.
 
-A server with another key, or another location of objects, would start without an error, but would
-refuse the credentials that other servers issued and would not find the objects that they stored.
-Therefore the first server records its settings in the database, secrets as digests, and each server
-that starts later compares its own settings with them.
+A server with another key would refuse the credentials that other servers issued; one with another
+location of objects would not find the objects that they stored. Therefore the first server records
+its settings in the database, secrets as digests, and each server that starts later compares its own
+settings with them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 _PARTITION, _KEY = "anabranch", b"shared-settings"
 _SALT_BYTES = 16
-_SECRET = "sha256:"  # noqa: S105  the mark of a digest
+_SECRET = "sha256:"  # noqa: S105  the prefix of a digest
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -46,8 +46,8 @@ class _Record(msgspec.Struct, frozen=True):
 def require_shared_settings(
     settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> None:
-    """Records the settings of this server if no other server has; otherwise raises Invalid, which
-    names all differences, unless the settings are equal.
+    """Records the settings of this server if none are recorded. Raises Invalid, which names all
+    differences, if they differ from the recorded ones.
     """
     while True:
         raw = store.get(_PARTITION, _KEY)
@@ -99,22 +99,23 @@ def adopt_settings(
 
 
 def _differences(recorded: _Record, settings: Settings) -> list[str]:
-    """Returns descriptions of the differences from recorded settings. Names that only one of them
-    has were added by a later version, and are ignored.
+    """Returns descriptions of the differences from recorded settings. A setting that only one side
+    has is ignored: another version has added it.
     """
     return [
         f"{name} differs"
         if value.startswith(_SECRET)
         else f"{name} is {value!r} here and {recorded.values[name]!r} in the database"
         for name, value in _values(settings, recorded.salt).items()
-        if recorded.values.get(name, value) not in {value, _instead(settings, recorded.salt, name)}
+        if recorded.values.get(name, value)
+        not in {value, _alternative(settings, recorded.salt, name)}
     ]
 
 
 def record_current_key(
     settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> None:
-    """Records the shared settings after a rotation of the key: the earlier one is refused."""
+    """Records the settings after a key rotation: servers with only the earlier key then differ."""
     require_shared_settings(settings, store, random_bytes)
     adopt_settings(settings, store, random_bytes)
 
@@ -138,8 +139,10 @@ def _values(settings: Settings, salt: str) -> dict[str, str]:
     return values
 
 
-def _instead(settings: Settings, salt: str, name: str) -> str | None:
-    """Returns the value of the setting that may have a setting's value instead."""
+def _alternative(settings: Settings, salt: str, name: str) -> str | None:
+    """Returns the value of another setting that the recorded value may equal, such as the other
+    key during a rotation; None without one.
+    """
     other = declared()[name].doc.instead
     value = value_of(settings, other) if other else None
     return _digest(salt, value) if isinstance(value, Secret) and value else None
@@ -162,5 +165,5 @@ def _decode(raw: bytes) -> _Record:
             f"the settings recorded in this database cannot be read: {error}",
             kind="damaged_settings",
             path=_KEY.decode(),
-            hint="`anabranch migrate --adopt` replaces them by those of this server.",
+            hint="`anabranch migrate --adopt` replaces them with those of this server.",
         ) from error

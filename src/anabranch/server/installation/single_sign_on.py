@@ -23,7 +23,7 @@ _SCOPES = ("openid", "profile")
 def open_single_sign_on(
     settings: Auth, keyvalue: KeyValueStore, access: Access
 ) -> SingleSignOn | None:
-    """Returns the single sign-on of a server, None where it is not enabled."""
+    """Returns the single sign-on of a server, None if it is not enabled."""
     oidc = settings.oidc
     if not oidc.enabled:
         return None
@@ -37,7 +37,7 @@ def open_single_sign_on(
 
 
 def open_aws_identities(settings: Auth, clock: Callable[[], float]) -> AwsIdentities | None:
-    """Returns the verification of identities of AWS, None where these do not log in."""
+    """Returns the verifier of AWS identities, None if logins with them are not enabled."""
     aws = settings.external_aws_auth
     if not aws.enabled:
         return None
@@ -54,8 +54,8 @@ def open_aws_identities(settings: Auth, clock: Callable[[], float]) -> AwsIdenti
 
 
 def logout_url(settings: Auth) -> str:
-    """Returns the URL to which browsers are redirected after logging out, with the parameters with
-    which a provider's logout page expects it.
+    """Returns the URL to which browsers are redirected after logging out, with the parameters that
+    a provider's logout page expects.
     """
     url, oidc = settings.logout_redirect_url, settings.oidc
     if not oidc.enabled:
@@ -70,7 +70,7 @@ def logout_url(settings: Auth) -> str:
 
 
 def to_client(oidc: OpenIDConnect) -> Client:
-    """Returns the client as it is registered at the provider."""
+    """Returns the OAuth client that is registered at the provider."""
     return Client(
         issuer=oidc.url,
         id=oidc.client_id,

@@ -1,1 +1,1 @@
-"""The stores that the settings name, opened."""
+"""Opens the stores that the settings name."""

@@ -1,6 +1,6 @@
-"""The block store that the settings ask for, opened.
+"""Opens the block store that the settings name.
 
-The library that speaks to object stores is imported only where one is asked for.
+The libraries for object stores are imported only if one is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["open_blocks", "presigned_seconds"]
 
 def open_blocks(blockstore: Blockstore) -> BlockStore:
     """Opens the store, without a request to an object store. Credentials that are not in the
-    settings are looked up as by the vendor's tools.
+    settings are found where the vendor's tools find them.
 
     Raises Invalid for invalid settings, and the errors of the store.
     """
@@ -39,7 +39,7 @@ def open_blocks(blockstore: Blockstore) -> BlockStore:
 
 
 def presigned_seconds(blockstore: Blockstore) -> float:
-    """Returns how long the store's presigned URLs are good."""
+    """Returns how long the store's presigned URLs are valid, in seconds."""
     seconds = {
         "s3": blockstore.s3.pre_signed_expiry,
         "gs": blockstore.gs.pre_signed_expiry,
@@ -118,21 +118,23 @@ _REMOTE = {"s3": _s3, "gs": _gs, "azure": _azure}
 
 def _retry_policy(blockstore: Blockstore, retries: int) -> RetryPolicy:
     seconds = float(blockstore.timeout)
-    usual = RetryPolicy()
+    default = RetryPolicy()
     return RetryPolicy(
         deadline=seconds,
         retries=retries,
-        read_timeout=min(usual.read_timeout, seconds),
-        connect_timeout=min(usual.connect_timeout, seconds),
+        read_timeout=min(default.read_timeout, seconds),
+        connect_timeout=min(default.connect_timeout, seconds),
     )
 
 
 def _url(name: str, url: str) -> str:
-    """Returns the URL of a server. Raises Invalid for what is none."""
+    """Returns the URL of a server, or the empty string. Raises Invalid for any other text; `name`
+    is that of the setting.
+    """
     parts = urlsplit(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise Invalid(
-            f"{name} is {url!r}, which is no URL",
+            f"{name} is {url!r}, which is not an HTTP URL",
             kind="invalid_settings",
             hint="Write it with its scheme, such as https://minio.example.com:9000.",
         )

@@ -1,6 +1,6 @@
-"""The key-value store that the settings ask for: opened, and prepared by `anabranch migrate`.
+"""Opens the key-value store that the settings name, and migrates it for `anabranch migrate`.
 
-PostgreSQL's client is imported only where it is asked for.
+PostgreSQL's client is imported only if it is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Migrated(NamedTuple):
 
 
 def is_on_this_machine(database: Database) -> bool:
-    """Returns whether the store is on this machine, so that look-ups take microseconds."""
+    """Returns whether the store is on this machine: lookups then take microseconds."""
     return database.type != "postgres"
 
 
@@ -62,7 +62,7 @@ def open_keyvalue(database: Database) -> KeyValueStore:
 
 
 def migrate_keyvalue(database: Database) -> Migrated:
-    """Makes what tables the store lacks, and returns what it did. Raises as `open_keyvalue`."""
+    """Creates or migrates the tables of the store. Raises the errors of `open_keyvalue`."""
     if is_on_this_machine(database):
         return Migrated(None, None)
     url = connection_string(database)
@@ -72,7 +72,9 @@ def migrate_keyvalue(database: Database) -> Migrated:
 
 
 def connection_string(database: Database) -> str:
-    """Returns where PostgreSQL is. Raises Invalid unless the settings and its client are there."""
+    """Returns the connection string of PostgreSQL. Raises Invalid if it is not set, or if the
+    client is not installed.
+    """
     url = database.postgres.connection_string.reveal()
     if not url:
         raise Invalid(

@@ -1,4 +1,4 @@
-"""Stores of a server's settings, opened for a long job in a process of its own."""
+"""Opens the stores of a server's settings for a long job in a separate process."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stores", "open_collector", "open_restorer", "open_stores"]
 
-_MARKS = "gc"
-"""The folder of address indexes, which runs keep for later runs, in the cache folder."""
+_INDEX_FOLDER = "gc"
+"""The folder, in the cache folder, of the address indexes that later runs use again."""
 
 
 class Stores(NamedTuple):
@@ -40,12 +40,12 @@ class Stores(NamedTuple):
 
 @contextmanager
 def open_stores(settings: Settings) -> Iterator[Stores]:
-    """Gives the settings' stores. Raises Invalid for stores in memory, NotFound where there is no
+    """Yields the settings' stores. Raises Invalid for stores in memory, NotFound if there is no
     database yet.
     """
     if "mem" in (settings.database.type, settings.blockstore.type):
         raise Invalid(
-            "what is kept in memory is nothing that another process could read",
+            "stores in memory cannot be read by another process",
             kind="invalid_settings",
         )
     database = settings.database.local.path / DATABASE_FILE
@@ -57,7 +57,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
         )
     keyvalue = open_keyvalue(settings.database)
     try:
-        with _opened_blocks(settings) as blocks:
+        with _open_blocks(settings) as blocks:
             yield Stores(Core(keyvalue, _tables(settings, blocks)), blocks)
     finally:
         keyvalue.close()
@@ -67,35 +67,35 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 def open_collector(
     settings: Settings, progress: Progress, requests: ServerRequests | None = None
 ) -> Iterator[Collector]:
-    """Gives a collector over the settings' stores; with `requests`, a server tells what refers to
-    objects, and there need be no database. Raises what `open_stores` does, and Invalid without
-    the libraries that it needs.
+    """Yields a collector over the settings' stores. With `requests`, it gets the references from a
+    server and needs no database. Raises the errors of `open_stores`, and Invalid if a library that
+    it needs is not installed.
     """
-    with _libraries_of_collections():
+    with _missing_libraries_reported():
         from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
-    marks = settings.committed.local_cache.dir / _MARKS
+    indexes = settings.committed.local_cache.dir / _INDEX_FOLDER
     if requests is None:
         with open_stores(settings) as (core, blocks):
-            yield Collector(core, blocks, marks, clock=time.time, progress=progress)
+            yield Collector(core, blocks, indexes, clock=time.time, progress=progress)
         return
-    with _opened_blocks(settings) as blocks:
+    with _open_blocks(settings) as blocks:
         installation = _served(settings, requests, blocks)
-        yield Collector(installation, blocks, marks, clock=time.time, progress=progress)
+        yield Collector(installation, blocks, indexes, clock=time.time, progress=progress)
 
 
 @contextmanager
 def open_restorer(settings: Settings) -> Iterator[Restorer]:
-    """Gives what restores objects from quarantine, over the settings' stores. Raises what
-    `open_collector` does.
+    """Yields a restorer of quarantined objects over the settings' stores. Raises the errors of
+    `open_collector`.
     """
-    with _libraries_of_collections():
+    with _missing_libraries_reported():
         from anabranch.pipelines.garbage.sweeping.restore import Restorer  # noqa: PLC0415  an extra
     with open_stores(settings) as (core, blocks):
         yield Restorer(core, blocks, clock=time.time)
 
 
 @contextmanager
-def _libraries_of_collections() -> Iterator[None]:
+def _missing_libraries_reported() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
@@ -113,7 +113,7 @@ def _served(settings: Settings, requests: ServerRequests, blocks: BlockStore) ->
 
 
 @contextmanager
-def _opened_blocks(settings: Settings) -> Iterator[BlockStore]:
+def _open_blocks(settings: Settings) -> Iterator[BlockStore]:
     blocks = open_blocks(settings.blockstore)
     try:
         yield blocks
