@@ -55,13 +55,15 @@ def block(tmp_path: Path) -> Path:
 
 
 def migrate(
-    *words: str, within: list[str] | None = None, **environment: str
+    *arguments: str, within: list[str] | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     command = within or [sys.executable, "-m", "anabranch"]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")
+    }
     return subprocess.run(
-        [*command, "migrate", "from-lakefs", *words],
-        env={**kept, **environment},
+        [*command, "migrate", "from-lakefs", *arguments],
+        env={**inherited, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -81,8 +83,8 @@ def postgres_settings(url: str, block: Path, key: str = ENCRYPT_KEY) -> dict[str
 
 @contextmanager
 def served(data: Path, settings: Mapping[str, str]) -> Iterator[Server]:
-    # without an administrator of its own: lakeFS's must be there
-    none = dict.fromkeys(
+    # without an administrator in the settings: lakeFS's must exist
+    unset = dict.fromkeys(
         (
             "ANABRANCH_INSTALLATION_USER_NAME",
             "ANABRANCH_INSTALLATION_ACCESS_KEY_ID",
@@ -90,23 +92,23 @@ def served(data: Path, settings: Mapping[str, str]) -> Iterator[Server]:
         ),
         "",
     )
-    with running_server(data, env={**settings, **none}) as server:
+    with running_server(data, env={**settings, **unset}) as server:
         yield server
 
 
 def check_server(server: Server, storage: str = "local://") -> None:
-    """Everything is as lakeFS said, and lakeFS's user can read and change it."""
+    """Checks that the server has what lakeFS reported, and that lakeFS's user can change it."""
     calls = RestCalls(server.api, KEY_PAIR)
-    said, wanted = describe(calls), expected()
+    actual, wanted = describe(calls), expected()
     for repository in wanted.values():
         repository["repository"]["storage_namespace"] = moved(
             repository["repository"]["storage_namespace"], storage
         )
-    assert said.keys() == wanted.keys()
+    assert actual.keys() == wanted.keys()
     for name, repository in wanted.items():
         for topic, value in repository.items():
             if topic != "pulls":
-                assert said[name][topic] == value, (name, topic)
+                assert actual[name][topic] == value, (name, topic)
     assert calls.call("GET", "/user")["user"]["id"] == "captain"
     s3 = s3_client(server)
     assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == sorted(wanted)
@@ -128,13 +130,13 @@ def moved(namespace: str, storage: str) -> str:
 
 
 def commit_and_merge(calls: RestCalls) -> None:
-    """What was uncommitted can be committed, also what lakeFS had sealed, and merged."""
+    """Commits the uncommitted changes, also those of lakeFS's sealed staging areas, and merges."""
     branches = "/repositories/sea/branches"
     for branch in ("dev", "blocked"):
         wanted = expected()["sea"]["trees"][branch]
         calls.call("POST", f"{branches}/{branch}/commits", {"message": "came over"})
-        found = calls.pages(f"/repositories/sea/refs/{branch}@/objects/ls")
-        assert [entry["path"] for entry in found] == [entry["path"] for entry in wanted]
+        entries = calls.pages(f"/repositories/sea/refs/{branch}@/objects/ls")
+        assert [entry["path"] for entry in entries] == [entry["path"] for entry in wanted]
         assert calls.pages(f"{branches}/{branch}/diff") == []
     calls.call("POST", "/repositories/sea/refs/dev/merge/main", {"strategy": "source-wins"})
     with pytest.raises(Exception, match="cannot write to protected branch"):
@@ -178,16 +180,16 @@ def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_pat
     data = tmp_path / "data"
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block)}
     before = rows(postgres_cluster, recorded)
-    words = ["--postgres", recorded, "--data", str(data)]
-    dry = migrate("--dry-run", *words, **settings, **LAKEFS_KEY)
+    arguments = ["--postgres", recorded, "--data", str(data)]
+    dry = migrate("--dry-run", *arguments, **settings, **LAKEFS_KEY)
     assert (dry.returncode, dry.stderr) == (0, "")
     assert not data.exists()
     assert not (block / ".anabranch-temporary").exists()
-    ran = migrate("--yes", *words, **settings, **LAKEFS_KEY)
+    ran = migrate("--yes", *arguments, **settings, **LAKEFS_KEY)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "\nCopied 49 records\n" in ran.stdout
-    again = migrate(*words, **settings, **LAKEFS_KEY)
-    assert again.returncode == 0, "with nothing to do, it asks nothing"
+    again = migrate(*arguments, **settings, **LAKEFS_KEY)
+    assert again.returncode == 0, "no confirmation is needed if nothing is to be done"
     assert again.stdout.endswith("Everything exists already: nothing was changed\n")
     assert rows(postgres_cluster, recorded) == before
     with served(data, settings) as server:
@@ -195,11 +197,11 @@ def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_pat
         with pytest.raises(ClientError) as caught:
             s3_client(server, "wrong-secret").list_buckets()
         assert caught.value.response["Error"]["Code"] == "SignatureDoesNotMatch"
-    refused = migrate("--yes", *words, **settings, **LAKEFS_KEY)
+    refused = migrate("--yes", *arguments, **settings, **LAKEFS_KEY)
     assert refused.returncode == 1
     assert "the target has the repository with other content" in refused.stderr
     assert "sea" in refused.stderr
-    others = migrate("--yes", *words, "--repository", "odd", **settings, **LAKEFS_KEY)
+    others = migrate("--yes", *arguments, "--repository", "odd", **settings, **LAKEFS_KEY)
     assert others.stdout.endswith("nothing was changed\n")
 
 
@@ -210,18 +212,18 @@ def test_database_is_copied_to_another_postgresql_database(
     settings = postgres_settings(target, block, key="another-key-of-the-target")
     secret = tmp_path / "secret"
     secret.write_text(f"{ENCRYPT_KEY}\n")
-    words = ["--postgres", recorded, "--data", str(tmp_path / "data")]
-    words += ["--encrypt-secret-file", str(secret)]
-    ran = migrate("--yes", *words, **settings)
+    arguments = ["--postgres", recorded, "--data", str(tmp_path / "data")]
+    arguments += ["--encrypt-secret-file", str(secret)]
+    ran = migrate("--yes", *arguments, **settings)
     assert (ran.returncode, "anabranch migrate" in ran.stderr) == (1, True), "it has no tables"
     PostgresDatabase(target).migrate()
     empty = rows(postgres_cluster, target)
-    dry = migrate("--dry-run", *words, **settings)
+    dry = migrate("--dry-run", *arguments, **settings)
     assert dry.returncode == 0
     assert rows(postgres_cluster, target) == empty
-    assert migrate("--yes", *words, **settings).returncode == 0
+    assert migrate("--yes", *arguments, **settings).returncode == 0
     copied = rows(postgres_cluster, target)
-    assert migrate("--yes", *words, **settings).returncode == 0
+    assert migrate("--yes", *arguments, **settings).returncode == 0
     assert rows(postgres_cluster, target) == copied
     with served(tmp_path / "data", settings) as server:
         check_server(server)
@@ -265,17 +267,17 @@ import anabranch.server.installation.lakefs_migration as migration
 from anabranch.cli.main import main
 from anabranch.testing.stores import FaultyStore
 
-left = int(sys.argv.pop(1))
+remaining = int(sys.argv.pop(1))
 
 def before(step, partition):
-    global left
+    global remaining
     if step == "apply":
-        left -= 1
-        if not left:
+        remaining -= 1
+        if not remaining:
             os.kill(os.getpid(), signal.SIGKILL)
 
-opened = migration.open_keyvalue
-migration.open_keyvalue = lambda database: FaultyStore(opened(database), before)
+open_keyvalue = migration.open_keyvalue
+migration.open_keyvalue = lambda database: FaultyStore(open_keyvalue(database), before)
 sys.exit(main())
 """
 
@@ -284,14 +286,14 @@ sys.exit(main())
 def test_copy_that_was_killed_is_continued(recorded, block, tmp_path):
     data = tmp_path / "data"
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
-    words = ["--yes", "--postgres", recorded, "--data", str(data)]
+    arguments = ["--yes", "--postgres", recorded, "--data", str(data)]
     codes = []
     while 0 not in codes and len(codes) < 20:
         within = [sys.executable, "-c", KILLED, "3"]
-        codes.append(migrate(*words, within=within, **settings).returncode)
+        codes.append(migrate(*arguments, within=within, **settings).returncode)
     assert codes[:-1] == [-signal.SIGKILL] * (len(codes) - 1)
-    assert len(codes) > 5, "each writes a step more and is killed"
-    assert migrate(*words, **settings).returncode == 0
+    assert len(codes) > 5, "each run makes progress before it is killed"
+    assert migrate(*arguments, **settings).returncode == 0
     with served(data, {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block)}) as server:
         check_server(server)
 
@@ -330,27 +332,27 @@ def test_unknown_schema_and_damage_are_rejected(postgres_cluster, lakefs, block,
 
 
 def test_running_lakefs_is_a_warning_and_needs_confirmation(recorded, block, tmp_path):
-    words = ["--postgres", recorded, "--data", str(tmp_path / "data")]
+    arguments = ["--postgres", recorded, "--data", str(tmp_path / "data")]
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
     with psycopg.connect(recorded):
-        dry = migrate("--dry-run", *words, **settings)
+        dry = migrate("--dry-run", *arguments, **settings)
         assert dry.returncode == 0
         assert "another program uses the database: an unnamed program at 127.0.0.1" in dry.stderr
-        asked = migrate(*words, **settings)
-    assert asked.returncode == 2
-    assert "Copy 4 repositories and the users, although other programs use" in asked.stderr
-    assert "--yes" in asked.stderr
+        unconfirmed = migrate(*arguments, **settings)
+    assert unconfirmed.returncode == 2
+    assert "Copy 4 repositories and the users, although other programs use" in unconfirmed.stderr
+    assert "--yes" in unconfirmed.stderr
 
 
 def test_report_is_json(recorded, block, tmp_path):
-    words = ["--postgres", recorded, "--data", str(tmp_path / "data"), "--json"]
+    arguments = ["--postgres", recorded, "--data", str(tmp_path / "data"), "--json"]
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}
-    dry = json.loads(migrate("--dry-run", *words, **settings).stdout)
+    dry = json.loads(migrate("--dry-run", *arguments, **settings).stdout)
     assert [each["name"] for each in dry["repositories"]] == ["archive", "empty", "odd", "sea"]
     assert (dry["dry_run"], dry["pending"], dry["written"]) == (True, True, 0)
-    done = json.loads(migrate("--yes", *words, **settings).stdout)
+    done = json.loads(migrate("--yes", *arguments, **settings).stdout)
     assert (done["dry_run"], done["written"]) == (False, 49)
-    assert migrate(*words, **settings).returncode == 2, "--json cannot ask"
+    assert migrate(*arguments, **settings).returncode == 2, "--json cannot ask"
 
 
 def test_source_must_be_named(tmp_path):

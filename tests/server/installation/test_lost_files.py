@@ -1,4 +1,4 @@
-"""A data folder in which the database or a key is lost: no new installation takes its place."""
+"""A server whose database or key is lost does not start, so it cannot create an empty one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.testing.server import running_server
 
 @pytest.fixture
 def lake(tmp_path):
-    """The folder of a lake with an object, which no server serves."""
+    """The data folder of a stopped server, with one object."""
     with running_server(tmp_path), anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"1"])
@@ -23,8 +23,8 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def refusal(folder) -> str:
-    """Returns the error of a server that does not start and changes nothing."""
+def start_error(folder) -> str:
+    """Returns the output of a server that fails to start; checks that it changes no file."""
     before = files(folder)
     with pytest.raises(AssertionError) as refused, running_server(folder):
         pass
@@ -34,7 +34,7 @@ def refusal(folder) -> str:
 
 
 @pytest.mark.parametrize("how", ["missing", "empty", "folder"])
-def test_a_lost_database_is_no_new_installation(lake, how):
+def test_a_server_whose_database_is_lost_does_not_start(lake, how):
     database = lake / "metadata" / "metadata.db"
     whole = database.read_bytes()
     if how == "empty":
@@ -45,9 +45,9 @@ def test_a_lost_database_is_no_new_installation(lake, how):
         for file in database.parent.iterdir():
             file.unlink()
         database.parent.rmdir()
-    said = refusal(lake)
-    assert str(database) in said
-    assert "Restore it from a backup" in said
+    output = start_error(lake)
+    assert str(database) in output
+    assert "Restore it from a backup" in output
     with pytest.raises(Corrupt) as lost:
         anabranch.open(lake)
     assert (lost.value.kind, lost.value.path) == ("database_missing", str(database))
@@ -55,29 +55,29 @@ def test_a_lost_database_is_no_new_installation(lake, how):
     assert not database.exists() or how == "empty"
     database.parent.mkdir(exist_ok=True)
     database.write_bytes(whole)
-    with running_server(lake), anabranch.open(lake) as found:
-        assert b"".join(found.objects.open("sea", "main", "a").read()) == b"1"
+    with running_server(lake), anabranch.open(lake) as restored:
+        assert b"".join(restored.objects.open("sea", "main", "a").read()) == b"1"
 
 
-def test_a_log_without_its_database_is_kept(tmp_path):
+def test_a_write_ahead_log_without_its_database_is_kept(tmp_path):
     log = tmp_path / "metadata" / "metadata.db-wal"
     log.parent.mkdir()
-    log.write_bytes(b"commits that are nowhere else")
-    assert "metadata.db is missing" in refusal(tmp_path)
+    log.write_bytes(b"commits that exist only in the log")
+    assert "metadata.db is missing" in start_error(tmp_path)
 
 
-def test_a_lost_key_is_named_and_no_other_is_made(lake):
+def test_a_lost_key_is_reported_and_no_new_one_is_created(lake):
     key = lake / "keys" / "encrypt"
     key.unlink()
-    said = refusal(lake)
-    assert str(key) in said
-    assert "migrate --adopt" in said
+    output = start_error(lake)
+    assert str(key) in output
+    assert "migrate --adopt" in output
     assert main(["migrate", "--adopt", "--data", str(lake)]) == 0
     with running_server(lake):
         pass
 
 
-def test_a_first_start_that_was_cut_off_is_begun_again(tmp_path):
+def test_a_server_starts_after_an_interrupted_first_start(tmp_path):
     (tmp_path / "metadata").mkdir()
     for name in ("metadata.db", "metadata.db-turn", "metadata.db-queue"):
         (tmp_path / "metadata" / name).touch()

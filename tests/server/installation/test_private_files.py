@@ -25,7 +25,7 @@ def umask(request):
 
 
 def open_to_others(folder):
-    """Returns what in a folder other users may read, with its mode; the folder itself, too."""
+    """Returns the modes, by path, of a folder and its contents as far as others may read them."""
     return {
         str(path.relative_to(folder.parent)): oct(stat.S_IMODE(path.lstat().st_mode))
         for path in [folder, *folder.rglob("*")]
@@ -34,7 +34,7 @@ def open_to_others(folder):
 
 
 @pytest.mark.usefixtures("umask")
-def test_nothing_that_a_server_writes_is_for_other_users(tmp_path):
+def test_files_of_a_server_are_private(tmp_path):
     data = tmp_path / "above" / "data"
     with (
         running_server(data) as server,
@@ -44,8 +44,8 @@ def test_nothing_that_a_server_writes_is_for_other_users(tmp_path):
         assert api.post("/repositories", json=body).status_code == 201
         url = "/repositories/sea/branches/main"
         for size in (10, 200_000):
-            made = api.post(f"{url}/objects", params={"path": f"o{size}"}, content=b"x" * size)
-            assert made.status_code == 201
+            created = api.post(f"{url}/objects", params={"path": f"o{size}"}, content=b"x" * size)
+            assert created.status_code == 201
         s3 = s3_client(server)
         named = {"Bucket": "sea", "Key": "main/parts"}
         upload = s3.create_multipart_upload(**named)["UploadId"]
@@ -54,13 +54,13 @@ def test_nothing_that_a_server_writes_is_for_other_users(tmp_path):
         assert open_to_others(tmp_path / "above") == {}
         names = {path.name for path in data.rglob("*") if path.is_file()}
         assert {"metadata.db", "metadata.db-wal", "metadata.db-changes", "encrypt"} <= names
-    with running_server(data):  # again, over what is there
+    with running_server(data):  # again, with existing files
         pass
     assert open_to_others(tmp_path / "above") == {}
 
 
 @pytest.mark.usefixtures("umask")
-def test_nothing_that_the_library_writes_is_for_other_users(tmp_path):
+def test_files_of_the_library_are_private(tmp_path):
     with anabranch.open(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"1"])
@@ -68,15 +68,15 @@ def test_nothing_that_the_library_writes_is_for_other_users(tmp_path):
     assert open_to_others(tmp_path / "lake") == {}
 
 
-def test_folders_that_are_there_keep_their_mode(tmp_path):
-    there = tmp_path / "there"
-    there.mkdir()
-    there.chmod(0o755)
-    make_private_folder(there / "a" / "b")
-    assert open_to_others(there) == {"there": "0o755"}
-    (there / "file").touch()
+def test_existing_folders_keep_their_mode(tmp_path):
+    existing = tmp_path / "existing"
+    existing.mkdir()
+    existing.chmod(0o755)
+    make_private_folder(existing / "a" / "b")
+    assert open_to_others(existing) == {"existing": "0o755"}
+    (existing / "file").touch()
     with pytest.raises(OSError, match="Not a directory"):
-        make_private_folder(there / "file")
+        make_private_folder(existing / "file")
 
 
 def test_doctor_reports_folders_that_others_may_read(tmp_path):
@@ -87,15 +87,15 @@ def test_doctor_reports_folders_that_others_may_read(tmp_path):
     data.chmod(0o755)
     (data / "block").chmod(0o755)
     (data / "metadata").chmod(0o750)
-    found = {finding.message: finding for finding in check_modes(settings)}
-    assert len(found) == 2
+    results = {result.message: result for result in check_modes(settings)}
+    assert len(results) == 2
     for name, path in (("blockstore.local.path", "block"), ("database.local.path", "metadata")):
-        finding = found[f"{name}: other users of this machine may read {data / path}"]
-        assert (finding.state, finding.hint) == (State.DOUBTFUL, f"chmod -R go= {data / path}")
+        result = results[f"{name}: other users of this machine may read {data / path}"]
+        assert (result.state, result.hint) == (State.DOUBTFUL, f"chmod -R go= {data / path}")
     data.chmod(0o700)
     assert check_modes(settings) == []
     outside = tmp_path / "elsewhere"
     outside.mkdir(mode=0o755)
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(outside)}
-    (finding,) = check_modes(load_settings({"data": str(data)}, env).settings)
-    assert str(outside) in finding.message
+    (result,) = check_modes(load_settings({"data": str(data)}, env).settings)
+    assert str(outside) in result.message

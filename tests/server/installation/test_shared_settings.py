@@ -19,7 +19,7 @@ from anabranch.testing.server import running_server, shared_environment
 from anabranch.testing.stores import FaultyStore
 
 SHARED = {
-    "auth.encrypt.secret_key": Secret("seals"),
+    "auth.encrypt.secret_key": Secret("encrypts"),
     "blockstore.azure.storage_account": "",
     "blockstore.s3.endpoint": "",
     "blockstore.signing.secret_key": Secret("signs"),
@@ -34,7 +34,8 @@ def check(store, **changed):
     require_shared_settings(settings, store, os.urandom)
 
 
-def refusal(store, **changed):
+def differences(store, **changed):
+    """Returns the differences for which a server does not start."""
     with pytest.raises(Invalid) as caught:
         check(store, **changed)
     assert caught.value.kind == "different_settings"
@@ -43,18 +44,18 @@ def refusal(store, **changed):
 
 @pytest.fixture
 def store():
-    """The store of a database that one server has been started on."""
+    """The store of a database on which one server was started."""
     store = MemoryStore()
     check(store)
     return store
 
 
-def test_the_shared_settings_are_these():
+def test_shared_settings_are_keys_and_locations_of_objects():
     shared = {name for name, setting in declared().items() if setting.doc.shared}
     assert shared == SHARED.keys() - {"database.type"}
 
 
-def test_servers_that_are_set_alike_start_in_any_number(store):
+def test_servers_with_equal_settings_start(store):
     before = list(store.scan("anabranch"))
     for _ in range(3):
         check(store)
@@ -62,7 +63,7 @@ def test_servers_that_are_set_alike_start_in_any_number(store):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "value", "message"),
     [
         ("auth__encrypt__secret_key", Secret("other"), "auth.encrypt.secret_key differs"),
         (
@@ -78,18 +79,18 @@ def test_servers_that_are_set_alike_start_in_any_number(store):
         ("blockstore__type", "mem", "blockstore.type is 'mem' here and 'local' in the database"),
     ],
 )
-def test_each_difference_is_named(store, name, value, words):
+def test_each_difference_is_reported(store, name, value, message):
     before = list(store.scan("anabranch"))
-    assert refusal(store, **{name: value}) == words
+    assert differences(store, **{name: value}) == message
     assert list(store.scan("anabranch")) == before
     check(store)
 
 
-def test_all_differences_are_named_at_once(store):
-    said = refusal(
+def test_all_differences_are_reported_together(store):
+    message = differences(
         store, auth__encrypt__secret_key=Secret("other"), blockstore__local__path=Path("/other")
     )
-    assert said.split("; ") == [
+    assert message.split("; ") == [
         "blockstore.local.path is '/other' here and '/srv/block' in the database",
         "auth.encrypt.secret_key differs",
     ]
@@ -99,36 +100,36 @@ def test_other_settings_may_differ(store):
     check(store, workers=4, auth__login_duration=1.0, data=Path("/elsewhere"))
 
 
-def test_a_folder_with_all_in_it_may_be_moved():
+def test_a_local_installation_may_be_moved():
     store = MemoryStore()
     check(store, database__type="local")
     check(store, database__type="local", blockstore__local__path=Path("/moved"))
-    refusal(store, database__type="local", auth__encrypt__secret_key=Secret("other"))
+    differences(store, database__type="local", auth__encrypt__secret_key=Secret("other"))
 
 
-def test_no_secret_is_in_the_database_nor_twice_the_same_text(store):
+def test_secrets_are_recorded_as_salted_digests(store):
     other = MemoryStore()
     check(other)
     (one,), (two,) = ([value for _, value in each.scan("anabranch")] for each in (store, other))
-    assert b"seals" not in one
+    assert b"encrypts" not in one
     assert b"signs" not in one
     assert not set(one.split(b'"')) & {word for word in two.split(b'"') if b"sha256" in word}
 
 
-def test_a_setting_that_a_later_version_shares_does_not_hinder_the_earlier(store):
+def test_servers_of_versions_with_different_shared_settings_start(store):
     ((key, value),) = store.scan("anabranch")
     earlier = value.replace(b'"blockstore.type":"local",', b"")
     assert earlier != value
     store.apply([Write("anabranch", key, earlier)])
     check(store)
-    assert refusal(store, blockstore__type="mem"), "it was added by the one that knows it"
+    assert differences(store, blockstore__type="mem"), "the later version has recorded it"
     later = value.replace(b'"values":{', b'"values":{"blockstore.colour":"blue",')
     store.apply([Write("anabranch", key, later)])
     check(store)
     assert list(store.scan("anabranch")) == [(key, later)]
 
 
-def test_of_two_that_start_at_once_one_is_refused():
+def test_one_of_two_different_servers_that_start_at_the_same_time_is_refused():
     inner = MemoryStore()
     others = iter([lambda: check(inner, auth__encrypt__secret_key=Secret("other"))])
 
@@ -136,10 +137,10 @@ def test_of_two_that_start_at_once_one_is_refused():
         if step == "apply":
             next(others, lambda: None)()
 
-    assert refusal(FaultyStore(inner, before)) == "auth.encrypt.secret_key differs"
+    assert differences(FaultyStore(inner, before)) == "auth.encrypt.secret_key differs"
 
 
-def test_what_cannot_be_read_is_corrupt_and_adopted_anew(store):
+def test_a_damaged_record_raises_corrupt_until_settings_are_adopted(store):
     ((key, _),) = store.scan("anabranch")
     store.apply([Write("anabranch", key, b"{")])
     with pytest.raises(Corrupt, match="cannot be read"):
@@ -148,16 +149,16 @@ def test_what_cannot_be_read_is_corrupt_and_adopted_anew(store):
     check(store)
 
 
-def test_adopting_says_what_has_changed(store):
+def test_adopting_settings_reports_the_differences(store):
     settings = build(SHARED | {"blockstore.local.path": Path("/new")})
     assert adopt_settings(settings, store, os.urandom) == [
         "blockstore.local.path is '/new' here and '/srv/block' in the database"
     ]
     assert adopt_settings(settings, store, os.urandom) == []
-    refusal(store)
+    differences(store)
 
 
-def test_a_server_with_keys_of_its_own_is_refused_until_they_are_adopted(
+def test_a_server_with_different_keys_does_not_start_until_shared_keys_are_adopted(
     postgres_database, tmp_path
 ):
     first, second = tmp_path / "first", tmp_path / "second"
@@ -166,11 +167,11 @@ def test_a_server_with_keys_of_its_own_is_refused_until_they_are_adopted(
     with running_server(first, **env):
         with pytest.raises(AssertionError) as caught, running_server(second, **env):
             pass
-        said = str(caught.value)
-        assert "auth.encrypt.secret_key differs" in said
-        assert "blockstore.signing.secret_key differs" in said
-        assert "Traceback" not in said
-        assert "--adopt" in said
+        output = str(caught.value)
+        assert "auth.encrypt.secret_key differs" in output
+        assert "blockstore.signing.secret_key differs" in output
+        assert "Traceback" not in output
+        assert "--adopt" in output
     common = shared_environment(tmp_path)
     command = [sys.executable, "-m", "anabranch", "migrate", "--data", str(second), "--adopt"]
     database = {
