@@ -28,7 +28,7 @@ domains = Domains(["S3.Example.com", "lake"])
 )
 def test_hosts(host, bucket):
     assert domains.bucket(host) == bucket
-    assert domains.takes({"host": host}, "") == (bucket is not None)
+    assert domains.matches({"host": host}, "") == (bucket is not None)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_hosts(host, bucket):
     ],
 )
 def test_signed_requests(headers, query, taken):
-    assert domains.takes(headers, query) == taken
+    assert domains.matches(headers, query) == taken
 
 
 @pytest.mark.parametrize(
