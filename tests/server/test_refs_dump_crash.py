@@ -13,6 +13,7 @@ from support.clients.no_retry_client import Caller
 from support.leftovers import strays
 from support.recorded_installation import stored_refs
 
+from anabranch.errors import Invalid
 from anabranch.model.refs_dump import RefsDump
 from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server
@@ -77,7 +78,9 @@ def await_done(call, path, task_id):
 
 
 @pytest.mark.timeout(300)
-def test_a_killed_server_leaves_all_references_or_none(tmp_path, database):
+def test_a_killed_server_leaves_all_references_or_none(  # noqa: PLR0915  one history
+    tmp_path, database
+):
     with lake_of(tmp_path, database) as lake:
         fill(lake)
         expected = names(stored_refs(lake, "sea"))
@@ -117,7 +120,11 @@ def test_a_killed_server_leaves_all_references_or_none(tmp_path, database):
             if moment is None:
                 assert found == expected
             if not found:
-                lake.refs_dumps.restore(name, dump)
+                try:
+                    lake.refs_dumps.restore(name, dump)
+                except Invalid:
+                    # the database has meanwhile committed what the killed server had sent
+                    tasks[name] = (restoring.json["id"], True)
                 assert names(stored_refs(lake, name)) == expected
             assert lake.objects.open(name, "long", "a").read_bytes() == b"bytes"
             assert names(stored_refs(lake, "sea")) == expected
