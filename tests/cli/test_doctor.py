@@ -1,4 +1,4 @@
-"""`anabranch doctor` on a lake that is sound, and on one that is not."""
+"""`anabranch doctor` on sound and on faulty installations."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ def files(folder):
     }
 
 
-def test_a_new_folder_is_sound_and_stays_new(run, tmp_path):
+def test_a_missing_data_folder_is_sound_and_is_not_created(run, tmp_path):
     data = tmp_path / "new"
     ran = run.ok("doctor", "--data", data)
     assert {line.split()[0] for line in ran.lines} == {"sound"}
     assert not data.exists()
 
 
-def test_a_lake_in_use_is_sound_and_stays_as_it_was(run, tmp_path, monkeypatch):
+def test_a_running_installation_is_sound_and_unchanged(run, tmp_path, monkeypatch):
     with running_server(tmp_path), anabranch.open(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"1"])
         before = files(tmp_path)
         monkeypatch.setenv("ANABRANCH_LISTEN_ADDRESS", "127.0.0.1:0")
         ran = run.ok("doctor", "--data", tmp_path, "--json")
-        assert {finding["state"] for finding in ran.json} == {"sound"}
-        messages = [finding["message"] for finding in ran.json]
+        assert {result["state"] for result in ran.json} == {"sound"}
+        messages = [result["message"] for result in ran.json]
         assert "local:// can be written, read, listed and cleaned" in messages
         assert "they are those of the database's servers" in messages
         assert files(tmp_path) == before
 
 
-def test_what_is_wrong_is_said_with_what_to_do(run, tmp_path):
+def test_a_fault_is_reported_with_a_hint(run, tmp_path):
     anabranch.open(tmp_path).close()
     (tmp_path / "metadata" / "metadata.db").write_bytes(b"no database " * 1000)
     ran = run("doctor", "--data", tmp_path)
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said_with_what_to_do(run, tmp_path):
     assert "Traceback" not in ran.err
 
 
-def test_settings_that_are_none_are_said(run, tmp_path, monkeypatch):
+def test_an_invalid_setting_is_reported(run, tmp_path, monkeypatch):
     monkeypatch.setenv("ANABRANCH_DATABASE_TYPE", "redis")
     ran = run("doctor", "--data", tmp_path)
     assert ran.code == 1
@@ -67,12 +67,12 @@ def test_differing_shared_settings_are_reported(run, tmp_path, monkeypatch, post
         monkeypatch.setenv(name, value)
     ran = run("doctor", "--data", tmp_path / "two", "--json")
     assert ran.code == 1
-    (wrong,) = [finding for finding in ran.json if finding["state"] == "wrong"]
-    assert wrong["message"] == "auth.encrypt.secret_key differs"
-    assert "--adopt" in wrong["hint"]
+    (fault,) = [result for result in ran.json if result["state"] == "wrong"]
+    assert fault["message"] == "auth.encrypt.secret_key differs"
+    assert "--adopt" in fault["hint"]
 
 
-def test_a_right_that_the_store_does_not_grant_is_named(run, tmp_path, monkeypatch, s3):
+def test_a_missing_permission_of_the_store_is_named(run, tmp_path, monkeypatch, s3):
     s3.make_bucket("guarded")
     with ForbiddingProxy("s3", s3.port, {"list", "delete"}) as proxy:
         for name, value in s3.settings.items():
@@ -81,5 +81,5 @@ def test_a_right_that_the_store_does_not_grant_is_named(run, tmp_path, monkeypat
         ran = run("doctor", "--data", tmp_path)
     assert ran.code == 1
     assert ran.lines[-1].startswith("2 of ")
-    assert "Grant our access key s3:ListBucket on arn:aws:s3:::guarded." in ran.out
-    assert "Grant our access key s3:DeleteObject on arn:aws:s3:::guarded/*." in ran.out
+    assert "Grant the server's access key s3:ListBucket on arn:aws:s3:::guarded." in ran.out
+    assert "Grant the server's access key s3:DeleteObject on arn:aws:s3:::guarded/*." in ran.out

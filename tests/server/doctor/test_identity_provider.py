@@ -1,4 +1,4 @@
-"""What `doctor` says of the provider of single sign-on."""
+"""The check of the provider of single sign-on."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ def check(provider: ScriptedProvider, **changes: object) -> CheckResult:
         **changes,
     }
     settings = build({f"auth.oidc.{name}": value for name, value in values.items()})
-    (finding,) = check_identity_provider(settings)
-    assert finding.about == "identity provider"
-    return finding
+    (result,) = check_identity_provider(settings)
+    assert result.about == "identity provider"
+    return result
 
 
-def test_nothing_is_asked_where_single_sign_on_is_not_enabled():
+def test_no_provider_is_checked_without_single_sign_on():
     assert check_identity_provider(build({})) == []
 
 
 def test_a_provider_with_keys_is_sound(provider):
-    finding = check(provider)
-    assert finding.state is State.SOUND
-    assert "publishes 3 keys" in finding.message
+    result = check(provider)
+    assert result.state is State.SOUND
+    assert "publishes 3 keys" in result.message
 
 
-def test_a_provider_that_calls_itself_otherwise_is_wrong(provider):
-    finding = check(provider, url=f"{provider.issuer}/")
-    assert finding.state is State.WRONG
-    assert f"it calls itself {provider.issuer!r}" in finding.message
-    assert "auth.oidc.url" in finding.hint
+def test_a_provider_with_another_issuer_is_wrong(provider):
+    result = check(provider, url=f"{provider.issuer}/")
+    assert result.state is State.WRONG
+    assert f"it calls itself {provider.issuer!r}" in result.message
+    assert "auth.oidc.url" in result.hint
 
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys"])
-def test_a_provider_that_does_not_answer_is_wrong(provider, path):
+def test_a_provider_that_does_not_respond_is_wrong(provider, path):
     provider.stall(path)
-    finding = check(provider, request_timeout=Seconds(0.3))
-    assert (finding.state, "no response within" in finding.message) == (State.WRONG, True)
+    result = check(provider, request_timeout=Seconds(0.3))
+    assert (result.state, "no response within" in result.message) == (State.WRONG, True)
 
 
 def test_a_provider_without_usable_keys_is_wrong(provider):
     provider.published[:] = [{"kty": "oct", "k": "c2VjcmV0"}]
-    finding = check(provider)
-    assert (finding.state, "publishes no key" in finding.message) == (State.WRONG, True)
+    result = check(provider)
+    assert (result.state, "publishes no key" in result.message) == (State.WRONG, True)

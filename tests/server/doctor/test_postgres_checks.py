@@ -17,27 +17,28 @@ from anabranch.server.doctor.postgres import check_postgres
 from anabranch.testing.server import running_server
 
 
-def look(url, *, most=25, processes=1, clock=time.time):
+def check(url, *, max_connections=25, processes=1, clock=time.time):
     database = build(
         {
             "database.type": "postgres",
             "database.postgres.connection_string": Secret(url),
-            "database.postgres.max_open_connections": most,
+            "database.postgres.max_open_connections": max_connections,
         }
     ).database
     return check_postgres(database, processes, clock)
 
 
-def worst(findings):
-    (found,) = [finding for finding in findings if finding.state is not State.SOUND]
-    assert found.hint, "it says what to do"
-    assert "known-to-every-test" not in found.message
-    return found.state, found.message
+def fault(results):
+    """Returns the state and message of the one result that is not sound."""
+    (result,) = [result for result in results if result.state is not State.SOUND]
+    assert result.hint
+    assert "known-to-every-test" not in result.message
+    return result.state, result.message
 
 
 @contextmanager
 def altered(cluster, setting, value):
-    """Changes a setting of the whole server for a while."""
+    """Changes a setting of the whole PostgreSQL server temporarily."""
     with cluster.connect() as raw:
         try:
             raw.execute(f"ALTER SYSTEM SET {setting} = {value}".encode())
@@ -60,16 +61,16 @@ def await_setting(cluster, setting, value):
         time.sleep(0.02)
 
 
-def test_a_database_as_it_should_be_is_sound_and_as_it_was(postgres_database):
-    findings = look(postgres_database)
-    assert {finding.state for finding in findings} == {State.SOUND}
-    assert {finding.about for finding in findings} == {"database", "clock"}
+def test_a_migrated_database_is_sound_and_unchanged(postgres_database):
+    results = check(postgres_database)
+    assert {result.state for result in results} == {State.SOUND}
+    assert {result.about for result in results} == {"database", "clock"}
     with psycopg.connect(postgres_database) as raw:
         assert raw.execute("SELECT count(*) FROM kv").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("change", "message"),
     [
         (lambda url: url.replace("known-to", "unknown-to"), "password authentication failed"),
         (lambda url: url.rsplit("/", 1)[0] + "/nowhere", 'database "nowhere" does not exist'),
@@ -78,15 +79,15 @@ def test_a_database_as_it_should_be_is_sound_and_as_it_was(postgres_database):
         (lambda _: "", "needs database.postgres.connection_string"),
     ],
 )
-def test_what_cannot_be_reached_is_wrong(postgres_database, wrong, words):
-    state, message = worst(look(wrong(postgres_database)))
+def test_a_database_that_cannot_be_connected_to_is_wrong(postgres_database, change, message):
+    state, actual = fault(check(change(postgres_database)))
     assert state is State.WRONG
-    assert words in message
+    assert message in actual
 
 
 def test_a_database_without_tables_is_wrong(postgres_cluster):
     url = postgres_cluster.url(postgres_cluster.make_database())
-    assert worst(look(url)) == (
+    assert fault(check(url)) == (
         State.WRONG,
         "the database has not been migrated yet",
     )
@@ -95,17 +96,17 @@ def test_a_database_without_tables_is_wrong(postgres_cluster):
 def test_another_version_of_the_tables_is_wrong(postgres_database):
     with psycopg.connect(postgres_database) as raw:
         raw.execute("UPDATE kv SET value = '5'")
-    state, message = worst(look(postgres_database))
+    state, message = fault(check(postgres_database))
     assert state is State.WRONG
     assert "schema version 5" in message
 
 
-def test_a_user_who_may_read_only_is_wrong(postgres_database):
+def test_a_user_without_write_permission_is_wrong(postgres_database):
     with psycopg.connect(postgres_database) as raw:
         raw.execute("CREATE ROLE reader LOGIN PASSWORD 'known-to-every-test'")
         raw.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
     try:
-        state, message = worst(look(postgres_database.replace("postgres:known", "reader:known")))
+        state, message = fault(check(postgres_database.replace("postgres:known", "reader:known")))
         assert state is State.WRONG
         assert "permission denied" in message
     finally:
@@ -114,44 +115,44 @@ def test_a_user_who_may_read_only_is_wrong(postgres_database):
             raw.execute("DROP ROLE reader")
 
 
-def test_a_database_that_only_reads_is_wrong(postgres_cluster, postgres_database):
+def test_a_read_only_database_is_wrong(postgres_cluster, postgres_database):
     name = postgres_database.rsplit("/", 1)[1]
     with postgres_cluster.connect() as raw:
         raw.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
-    state, message = worst(look(postgres_database))
+    state, message = fault(check(postgres_database))
     assert state is State.WRONG
     assert "read-only" in message
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
-def test_a_database_that_forgets_in_a_crash_is_wrong(postgres_cluster, postgres_database, setting):
+def test_a_database_without_durability_is_wrong(postgres_cluster, postgres_database, setting):
     with altered(postgres_cluster, setting, "off"):
-        assert worst(look(postgres_database)) == (
+        assert fault(check(postgres_database)) == (
             State.WRONG,
             f"{setting} is off: a crash may lose or damage everything",
         )
 
 
-def counted(findings):
-    """Returns the finding about connections and its numbers: given, processes, wanted, others."""
-    (found,) = [one for one in findings if "connections" in one.message]
+def connections(results):
+    """Returns the result about connections and its numbers: allowed, processes, wanted, others."""
+    (result,) = [each for each in results if "connections" in each.message]
     numbers = re.fullmatch(
-        r"PostgreSQL gives (\d+) connections; (\d+) processes on \d+ machines? may open (\d+), "
+        r"PostgreSQL allows (\d+) connections; (\d+) processes on \d+ machines? may open (\d+), "
         r"other programs have (\d+)",
-        found.message,
+        result.message,
     )
-    return found, *map(int, numbers.groups())
+    return result, *map(int, numbers.groups())
 
 
-def test_more_connections_than_it_gives_are_doubtful(postgres_database):
-    found, given, processes, wanted, _ = counted(look(postgres_database, processes=4))
-    assert (found.state, given) == (State.DOUBTFUL, 97)
+def test_more_connections_than_the_database_allows_are_doubtful(postgres_database):
+    result, allowed, processes, wanted, _ = connections(check(postgres_database, processes=4))
+    assert (result.state, allowed) == (State.DOUBTFUL, 97)
     assert (processes >= 4, wanted >= 100) == (True, True)
-    assert found.hint
+    assert result.hint
 
 
-def test_connections_of_all_servers_are_counted(postgres_database):
-    _, _, processes, wanted, others = counted(look(postgres_database, most=5))
+def test_connections_of_all_servers_are_connections(postgres_database):
+    _, _, processes, wanted, others = connections(check(postgres_database, max_connections=5))
     with ExitStack() as connected:
 
         def connect(name):
@@ -159,30 +160,30 @@ def test_connections_of_all_servers_are_counted(postgres_database):
 
         for name in ("anabranch 30 7@elsewhere",) * 3 + ("anabranch 20 8@elsewhere", "psql"):
             connect(name)
-        now = counted(look(postgres_database, most=5))
+        now = connections(check(postgres_database, max_connections=5))
         assert now[2:] == (processes + 2, wanted + 50, others + 1)
         connect("anabranch 30 7@another")
-        found, *_ = counted(look(postgres_database, most=5))
-        assert found.state is (State.DOUBTFUL if wanted + others + 81 > 97 else State.SOUND)
+        result, *_ = connections(check(postgres_database, max_connections=5))
+        assert result.state is (State.DOUBTFUL if wanted + others + 81 > 97 else State.SOUND)
 
 
 def test_a_server_that_runs_here_is_counted_once(postgres_database, tmp_path):
-    before = counted(look(postgres_database, most=1, processes=0))
+    before = connections(check(postgres_database, max_connections=1, processes=0))
     with running_server(tmp_path, database=postgres_database, workers=2):
-        now = counted(look(postgres_database, most=1, processes=0))
+        now = connections(check(postgres_database, max_connections=1, processes=0))
         assert (now[2] - before[2], now[3] - before[3]) == (2, 50)
         total = now[3]
-        assert counted(look(postgres_database, processes=2))[3] == max(total, 50)
+        assert connections(check(postgres_database, processes=2))[3] == max(total, 50)
 
 
 def test_a_clock_that_is_off_is_wrong(postgres_database):
-    state, message = worst(look(postgres_database, clock=lambda: time.time() + 600))
+    state, message = fault(check(postgres_database, clock=lambda: time.time() + 600))
     assert state is State.WRONG
     assert "behind this machine's" in message
 
 
-def test_a_database_that_was_migrated_by_hand_is_looked_at_again(postgres_cluster):
+def test_a_migration_makes_a_database_sound(postgres_cluster):
     url = postgres_cluster.url(postgres_cluster.make_database())
-    assert worst(look(url))[0] is State.WRONG
+    assert fault(check(url))[0] is State.WRONG
     PostgresDatabase(url).migrate()
-    assert {finding.state for finding in look(url)} == {State.SOUND}
+    assert {finding.state for finding in check(url)} == {State.SOUND}

@@ -1,4 +1,4 @@
-"""Object stores whose credentials may not do something: it is said what, and what to grant."""
+"""Object stores with a missing permission: results name it and what to grant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.faults.forbidding_proxy import ForbiddingProxy
 from anabranch.errors import Busy, StoreRefused
 from anabranch.server.doctor.blocks import check_blocks
 from anabranch.server.doctor.check_result import State
-from anabranch.server.doctor.required_permissions import right_to_grant
+from anabranch.server.doctor.required_permissions import grant_hint
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 GRANTS = {
@@ -37,7 +37,7 @@ GRANTS = {
         "delete": BLOBS + "/delete on the container {bucket}:",
     },
 }
-WORDS = {
+MESSAGES = {
     "list": "cannot list",
     "read": "cannot read from",
     "write": "cannot write to",
@@ -47,9 +47,9 @@ WORDS = {
 
 
 @pytest.fixture
-def examined(request):
-    """Examines a new bucket of a store by way of a proxy that forbids something. Returns its
-    place, what is wrong, and a store that may do everything.
+def check(request):
+    """Returns a function that checks a new bucket through a proxy that forbids some actions. It
+    returns the bucket, the results that are not sound, and a store with all permissions.
     """
 
     def run_checks(kind, *forbidden):
@@ -58,78 +58,78 @@ def examined(request):
         make = server.make_container if kind == "azure" else server.make_bucket
         make(name)
         root = {"s3": "s3:/", "gs": "gs:/", "azure": getattr(server, "root", "")}[kind]
-        place = f"{root}/{name}/"
+        bucket = f"{root}/{name}/"
         with ForbiddingProxy(kind, server.port, forbidden) as proxy:
-            store = opened(server, kind, proxy.port)
-            findings = check_blocks(store, [place], "token", time.time)
-        wrong = [each for each in findings if each.state is not State.SOUND]
-        return place, wrong, opened(server, kind, server.port)
+            store = open_blocks(server, kind, proxy.port)
+            results = check_blocks(store, [bucket], "token", time.time)
+        faults = [each for each in results if each.state is not State.SOUND]
+        return bucket, faults, open_blocks(server, kind, server.port)
 
     return run_checks
 
 
-def opened(server, kind, port):
+def open_blocks(server, kind, port):
     return server.gcs_blocks(port=port) if kind == "gs" else server.blocks(port)
 
 
 @pytest.mark.parametrize("kind", GRANTS)
-def test_with_all_rights_nothing_is_wrong_and_nothing_is_left(examined, kind):
-    place, wrong, store = examined(kind)
-    assert wrong == []
-    assert list(store.list(place)) == []
+def test_with_all_permissions_checks_succeed_and_leave_no_objects(check, kind):
+    bucket, faults, store = check(kind)
+    assert faults == []
+    assert list(store.list(bucket)) == []
 
 
 @pytest.mark.parametrize(
-    ("kind", "right"), [(kind, right) for kind, grants in GRANTS.items() for right in grants]
+    ("kind", "permission"),
+    [(kind, permission) for kind, grants in GRANTS.items() for permission in grants],
 )
-def test_a_right_that_is_lacking_is_named(examined, kind, right):
-    place, wrong, store = examined(kind, right)
-    (found,) = wrong
-    assert found.state is State.WRONG
-    assert found.message.startswith(f"{WORDS[right]} {place}: ")
-    bucket = place.rstrip("/").rpartition("/")[2]
-    assert GRANTS[kind][right].format(bucket=bucket) in found.hint
-    left = [info.address for info in store.list(place)]
-    if right == "delete":
-        assert left == [f"{place}anabranch-doctor/token"]
-        assert f"Then remove {left[0]}" in found.hint
+def test_a_missing_permission_is_named(check, kind, permission):
+    bucket, (fault,), store = check(kind, permission)
+    assert fault.state is State.WRONG
+    assert fault.message.startswith(f"{MESSAGES[permission]} {bucket}: ")
+    name = bucket.rstrip("/").rpartition("/")[2]
+    assert GRANTS[kind][permission].format(bucket=name) in fault.hint
+    remaining = [info.address for info in store.list(bucket)]
+    if permission == "delete":
+        assert remaining == [f"{bucket}anabranch-doctor/token"]
+        assert f"Then remove {remaining[0]}" in fault.hint
     else:
-        assert left == []
+        assert remaining == []
 
 
 @pytest.mark.parametrize("kind", GRANTS)
-def test_each_of_several_is_named(examined, kind):
-    _, wrong, _ = examined(kind, "list", "delete")
-    begun = [re.match("cannot [a-z ]+(?= )", found.message)[0] for found in wrong]
-    assert begun == ["cannot list", "cannot remove from"]
+def test_each_of_several_missing_permissions_is_named(check, kind):
+    _, faults, _ = check(kind, "list", "delete")
+    beginnings = [re.match("cannot [a-z ]+(?= )", fault.message)[0] for fault in faults]
+    assert beginnings == ["cannot list", "cannot remove from"]
 
 
 def test_store_that_cannot_presign_is_reported(emulated_s3):
     name = f"lake-{uuid.uuid4()}"
     emulated_s3.make_bucket(name)
 
-    def look(store):
-        findings = check_blocks(store, [f"gs://{name}/"], "token", time.time)
-        return [found for found in findings if "URLs" in found.message]
+    def url_results(store):
+        results = check_blocks(store, [f"gs://{name}/"], "token", time.time)
+        return [result for result in results if "URLs" in result.message]
 
-    (found,) = look(emulated_s3.gcs_blocks(signs=False))
-    assert found.state is State.DOUBTFUL
-    assert "blockstore.gs.credentials_file" in found.hint
-    (found,) = look(emulated_s3.gcs_blocks())
-    assert (found.state, found.message) == (
+    (result,) = url_results(emulated_s3.gcs_blocks(signs=False))
+    assert result.state is State.DOUBTFUL
+    assert "blockstore.gs.credentials_file" in result.hint
+    (result,) = url_results(emulated_s3.gcs_blocks())
+    assert (result.state, result.message) == (
         State.SOUND,
-        f"clients can be given URLs of gs://{name}/",
+        f"clients can get presigned URLs of gs://{name}/",
     )
 
 
 def test_errors_other_than_missing_permissions_are_reported_unchanged():
     busy = Busy("late", kind="storage_unreachable", hint="Look at the network.")
-    assert right_to_grant(busy, "s3", "s3://lake/", "list") == "Look at the network."
+    assert grant_hint(busy, "s3", "s3://lake/", "list") == "Look at the network."
     refused = StoreRefused("no", kind="storage_permission", hint="Ask.")
-    assert right_to_grant(refused, "local", "local://", "list") == "Ask."
+    assert grant_hint(refused, "local", "local://", "list") == "Ask."
 
 
-def test_removing_without_the_right_is_refused_and_not_called_silence(s3):
+def test_deleting_without_permission_raises_store_refused(s3):
     """S3 responds to a list of deletions with 200, even if each of them failed."""
     name = f"lake-{uuid.uuid4()}"
     s3.make_bucket(name)

@@ -34,24 +34,24 @@ def _doctor(context: CommandContext) -> int:
     loaded = load_settings({"data": given.data}, os.environ, config)
     for warning in loaded.warnings:
         context.output.note(warning)
-    findings = []
-    for finding in run_checks(loaded.settings, time.time, secrets.token_bytes):
-        findings.append(finding)
+    results = []
+    for result in run_checks(loaded.settings, time.time, secrets.token_bytes):
+        results.append(result)
         if not context.output.json:
-            _print(context.output, finding)
+            _print(context.output, result)
     if context.output.json:
-        context.output.document(msgspec.to_builtins(findings))
-    wrong = sum(finding.state == "wrong" for finding in findings)
+        context.output.document(msgspec.to_builtins(results))
+    wrong = sum(result.state == "wrong" for result in results)
     if wrong and not context.output.json:
-        context.output.line(f"{wrong} of {len(findings)} checks failed")
+        context.output.line(f"{wrong} of {len(results)} checks failed")
     return Failure.exit_code if wrong else 0
 
 
-def _print(output: Output, finding: CheckResult) -> None:
-    state = paint(f"{finding.state:<8}", _STYLES[finding.state], colour=output.colour)
-    output.line(f"{state}  {finding.about:<8}  {printable(finding.message)}")
-    if finding.hint:
-        output.line(f"{'':<20}{printable(finding.hint)}")
+def _print(output: Output, result: CheckResult) -> None:
+    state = paint(f"{result.state:<8}", _STYLES[result.state], colour=output.colour)
+    output.line(f"{state}  {result.about:<8}  {printable(result.message)}")
+    if result.hint:
+        output.line(f"{'':<20}{printable(result.hint)}")
 
 
 COMMAND = Command(

@@ -1,1 +1,1 @@
-"""What `anabranch doctor` looks at: one small check for each thing that can be wrong."""
+"""The checks of `anabranch doctor`: one module for each subject."""

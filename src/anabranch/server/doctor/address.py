@@ -1,4 +1,4 @@
-"""The address to listen on: this machine's, and free."""
+"""Check that the address to listen on belongs to this machine and is free."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ABOUT = "address"
 
 
 def check_address(address: Address) -> list[CheckResult]:
-    """Listens on the address for a moment."""
+    """Listens on the address briefly."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        with socket.socket(family) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind((address.host, address.port))
-            trial.listen(1)
+        with socket.socket(family) as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((address.host, address.port))
+            listening.listen(1)
     except OSError as error:
-        return [_finding(address, error)]
+        return [_failure(address, error)]
     return [CheckResult(ABOUT, State.SOUND, f"{address} is free")]
 
 
-def _finding(address: Address, error: OSError) -> CheckResult:
+def _failure(address: Address, error: OSError) -> CheckResult:
     if error.errno == errno.EADDRINUSE:
         message = f"another program listens on {address}"
         hint = "If that is not your server, set listen_address to another port."

@@ -1,8 +1,7 @@
-"""Check of the block store: in every used namespace, a small object is written, read, listed and
-removed.
+"""Check of the block store: writes, reads, lists and deletes a small object in every bucket in use.
 
-Each permission is tried on its own, since in a bucket each may be missing on its own. Results name
-the permission to grant.
+Each permission is tested on its own, since each may be missing. Results name the permission to
+grant.
 """
 
 from __future__ import annotations
@@ -15,80 +14,82 @@ from anabranch.errors import AnabranchError
 from anabranch.server.doctor.check_result import CheckResult, State
 from anabranch.server.doctor.clock import compare_clocks
 from anabranch.server.doctor.presigned import check_presigned
-from anabranch.server.doctor.required_permissions import right_to_grant
+from anabranch.server.doctor.required_permissions import grant_hint
 
-__all__ = ["check_blocks", "places_of"]
+__all__ = ["buckets_in_use", "check_blocks"]
 
 ABOUT = "blocks"
 FOLDER = "anabranch-doctor"
-"""The folder, in each place, that the object is written to."""
+"""The folder of the test object in each bucket."""
 
-_CONTENT = b"May I?\n"
+_CONTENT = b"A test object of anabranch doctor\n"
 
 
-def places_of(namespaces: Iterable[str]) -> list[str]:
-    """Returns the buckets, or folders of the local store, that hold storage namespaces."""
-    places: dict[str, None] = {}
+def buckets_in_use(namespaces: Iterable[str]) -> list[str]:
+    """Returns the prefixes of the buckets that hold storage namespaces; for stores without buckets,
+    the scheme alone.
+    """
+    buckets: dict[str, None] = {}
     for namespace in namespaces:
-        scheme, found, rest = namespace.partition("://")
-        if found and rest:
+        scheme, separator, rest = namespace.partition("://")
+        if separator and rest:
             names = {"local": 0, "mem": 0, "https": 2, "http": 2}.get(scheme, 1)
-            bucket = "".join(f"{name}/" for name in rest.split("/")[:names])
-            places[f"{scheme}://{bucket}"] = None
-    return list(places)
+            path = "".join(f"{name}/" for name in rest.split("/")[:names])
+            buckets[f"{scheme}://{path}"] = None
+    return list(buckets)
 
 
 def check_blocks(
-    store: BlockStore, places: Iterable[str], token: str, clock: Callable[[], float]
+    store: BlockStore, buckets: Iterable[str], token: str, clock: Callable[[], float]
 ) -> list[CheckResult]:
-    """Tries everything in every place, at an address that ends with `token`."""
-    findings = []
-    for place in places:
-        findings += _check_place(store, place, f"{place}{FOLDER}/{token}", clock)
-    return findings
+    """Tests all permissions in every bucket, with an object whose name is `token`."""
+    results = []
+    for bucket in buckets:
+        results += _check_bucket(store, bucket, f"{bucket}{FOLDER}/{token}", clock)
+    return results
 
 
-def _check_place(
-    store: BlockStore, place: str, address: str, clock: Callable[[], float]
+def _check_bucket(
+    store: BlockStore, bucket: str, address: str, clock: Callable[[], float]
 ) -> list[CheckResult]:
-    trial = _Trial(store, place, address)
+    trial = _Trial(store, bucket, address)
     before = clock()
-    with trial.of("write", "write to"):
+    with trial.permission("write", "write to"):
         store.put(address, [_CONTENT])
     after = clock()
-    written = not trial.findings
+    written = not trial.results
     if written:
-        with trial.of("read", "read from"):
+        with trial.permission("read", "read from"):
             if store.read(address) != _CONTENT:
-                trial.wrong("gives other bytes than were written there", "Is it a stale cache?")
-    with trial.of("list", "list"):
+                trial.add_error("returns other bytes than were written", "Is it a stale cache?")
+    with trial.permission("list", "list"):
         listed = [info for info in store.list(address) if info.address == address]
         if written and not listed:
-            trial.wrong("does not list what was just written there")
+            trial.add_error("does not list an object that was just written")
         for info in listed:
-            trial.findings.append(compare_clocks(place, info.mtime, before - 1, after))
+            trial.results.append(compare_clocks(bucket, info.mtime, before - 1, after))
     if written:
-        with trial.of("delete", "remove from", left=address):
+        with trial.permission("delete", "remove from", remaining=address):
             store.delete([address])
-    if not trial.refused:  # both need the rights above, too
-        _look_that_it_is_gone(trial)
-        _begin_parts(trial)
-        trial.findings += check_presigned(store, place, address)
-    if all(finding.state is not State.WRONG for finding in trial.findings):
-        message = f"{place} can be written, read, listed and cleaned"
-        trial.findings.append(CheckResult(ABOUT, State.SOUND, message))
-    return trial.findings
+    if not trial.failed:  # these need the permissions above, too
+        _check_deleted(trial)
+        _check_multipart(trial)
+        trial.results += check_presigned(store, bucket, address)
+    if all(result.state is not State.WRONG for result in trial.results):
+        message = f"{bucket} can be written, read, listed and cleaned"
+        trial.results.append(CheckResult(ABOUT, State.SOUND, message))
+    return trial.results
 
 
-def _look_that_it_is_gone(trial: _Trial) -> None:
-    with trial.of("read", "look into"):
+def _check_deleted(trial: _Trial) -> None:
+    with trial.permission("read", "read from"):
         if trial.store.stat(trial.address) is not None:
-            trial.wrong("still shows what was removed from it")
+            trial.add_error("still has an object that was just removed")
 
 
-def _begin_parts(trial: _Trial) -> None:
+def _check_multipart(trial: _Trial) -> None:
     address = f"{trial.address}-parts"
-    with trial.of("parts", "upload in parts to"):
+    with trial.permission("parts", "upload in parts to"):
         upload = trial.store.open_upload(address)
         try:
             trial.store.parts(address, upload)
@@ -97,30 +98,32 @@ def _begin_parts(trial: _Trial) -> None:
 
 
 class _Trial:
-    """What is tried in a place, with an object at an address; `findings` is what was wrong, and
-    `refused` which deeds.
+    """The test of one bucket with an object at an address. `results` are the results so far,
+    `failed` are the permissions whose test failed.
     """
 
-    def __init__(self, store: BlockStore, place: str, address: str) -> None:
+    def __init__(self, store: BlockStore, bucket: str, address: str) -> None:
         self.store = store
-        self.place = place
+        self.bucket = bucket
         self.address = address
-        self.findings: list[CheckResult] = []
-        self.refused: set[str] = set()
+        self.results: list[CheckResult] = []
+        self.failed: set[str] = set()
 
     @contextmanager
-    def of(self, deed: str, words: str, *, left: str = "") -> Iterator[None]:
-        """Turns an error of ours into a finding that a deed is not possible; `left` stays then."""
+    def permission(self, permission: str, verb: str, *, remaining: str = "") -> Iterator[None]:
+        """Adds a result if the test of a permission raises an error; `remaining` is the address of
+        an object that then remains in the bucket.
+        """
         try:
             yield
         except AnabranchError as error:
-            self.refused.add(deed)
-            message = f"cannot {words} {self.place}: {error.message}"
-            hint = right_to_grant(error, self.store.config.blockstore_type, self.place, deed)
-            if left:
-                hint = f"{hint} Then remove {left}, which is left there.".lstrip()
-            self.findings.append(CheckResult(ABOUT, State.WRONG, message, hint))
+            self.failed.add(permission)
+            message = f"cannot {verb} {self.bucket}: {error.message}"
+            hint = grant_hint(error, self.store.config.blockstore_type, self.bucket, permission)
+            if remaining:
+                hint = f"{hint} Then remove {remaining}, which is left there.".lstrip()
+            self.results.append(CheckResult(ABOUT, State.WRONG, message, hint))
 
-    def wrong(self, words: str, hint: str = "") -> None:
-        """Adds that something is wrong."""
-        self.findings.append(CheckResult(ABOUT, State.WRONG, f"{self.place} {words}", hint))
+    def add_error(self, message: str, hint: str = "") -> None:
+        """Adds a result with the state WRONG."""
+        self.results.append(CheckResult(ABOUT, State.WRONG, f"{self.bucket} {message}", hint))

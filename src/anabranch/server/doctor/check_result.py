@@ -1,4 +1,4 @@
-"""The result of a check: its subject, the state of the subject, and what to do."""
+"""The result of a check: its subject, the state of the subject, and a hint."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 
 from anabranch.errors import AnabranchError
 
-__all__ = ["CheckResult", "State", "collected"]
+__all__ = ["CheckResult", "State", "errors_collected"]
 
 
 class State(StrEnum):
-    """The state of a subject. Doubtful means that it works now, but may fail later."""
+    """The state of a subject. DOUBTFUL means that it works now but may fail later."""
 
     SOUND = "sound"
     DOUBTFUL = "doubtful"
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """One result of a check; `hint` says what to do, "" for nothing."""
+    """One result of a check. `hint` says what to do; it is empty if nothing needs to be done."""
 
     about: str
     state: State
@@ -31,10 +31,10 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def collected(about: str, findings: list[CheckResult], doing: str = "") -> Iterator[None]:
-    """Adds an error as a result with the state WRONG; `doing` names the failed step."""
+def errors_collected(about: str, results: list[CheckResult], step: str = "") -> Iterator[None]:
+    """Adds an error as a result with the state WRONG; `step` names the failed step."""
     try:
         yield
     except AnabranchError as error:
-        message = f"{doing}: {error.message}" if doing else error.message
-        findings.append(CheckResult(about, State.WRONG, message, error.hint or ""))
+        message = f"{step}: {error.message}" if step else error.message
+        results.append(CheckResult(about, State.WRONG, message, error.hint or ""))

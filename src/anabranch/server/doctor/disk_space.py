@@ -1,4 +1,4 @@
-"""Room on the disks of the folders that the server writes to, and the right to write there."""
+"""Check that the server may write to its folders, and that their disks have free space."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from anabranch.server.doctor.check_result import CheckResult, State
 __all__ = ["check_folders", "written_folders"]
 
 ABOUT = "folders"
-LEAST_BYTES = 1 << 30
-"""With less room than that, a folder's disk is nearly full."""
+MIN_FREE_BYTES = 1 << 30
+"""A disk with less free space is reported as nearly full."""
 
 
 def written_folders(settings: Settings) -> dict[str, Path]:
@@ -30,24 +30,26 @@ def written_folders(settings: Settings) -> dict[str, Path]:
     return folders
 
 
-def check_folders(folders: Mapping[str, Path], least_bytes: int = LEAST_BYTES) -> list[CheckResult]:
-    """Looks at each folder, or at the one in which it will be made."""
-    return [_check(name, path, least_bytes) for name, path in folders.items()]
+def check_folders(
+    folders: Mapping[str, Path], min_free_bytes: int = MIN_FREE_BYTES
+) -> list[CheckResult]:
+    """Checks each folder or, if it does not exist yet, the folder in which it will be created."""
+    return [_check(name, path, min_free_bytes) for name, path in folders.items()]
 
 
-def _check(name: str, path: Path, least_bytes: int) -> CheckResult:
-    there = path.absolute()
-    while not os.path.exists(there):  # noqa: PTH110  no error for one that may not be looked at
-        there = there.parent
-    if not there.is_dir():
+def _check(name: str, path: Path, min_free_bytes: int) -> CheckResult:
+    existing = path.absolute()
+    while not os.path.exists(existing):  # noqa: PTH110  no error without permission to read
+        existing = existing.parent
+    if not existing.is_dir():
         return CheckResult(
-            ABOUT, State.WRONG, f"{name}: {there} is no folder", f"Set {name} to one."
+            ABOUT, State.WRONG, f"{name}: {existing} is not a folder", f"Set {name} to a folder."
         )
-    if not os.access(there, os.W_OK | os.X_OK):
-        message = f"{name}: this user may not write to {there}"
+    if not os.access(existing, os.W_OK | os.X_OK):
+        message = f"{name}: this user may not write to {existing}"
         return CheckResult(ABOUT, State.WRONG, message, f"Run `chown` on it, or set {name}.")
-    free = shutil.disk_usage(there).free
-    if free < least_bytes:
-        message = f"{name}: {free // 1_000_000:,} MB are left on the disk of {there}"
-        return CheckResult(ABOUT, State.DOUBTFUL, message, "Make room, or move the folder.")
-    return CheckResult(ABOUT, State.SOUND, f"{name}: {there}, {free // 1_000_000_000:,} GB free")
+    free = shutil.disk_usage(existing).free
+    if free < min_free_bytes:
+        message = f"{name}: {free // 1_000_000:,} MB are free on the disk of {existing}"
+        return CheckResult(ABOUT, State.DOUBTFUL, message, "Free disk space, or move the folder.")
+    return CheckResult(ABOUT, State.SOUND, f"{name}: {existing}, {free // 1_000_000_000:,} GB free")

@@ -1,4 +1,4 @@
-"""Who else may read the server's folders: earlier versions made them for all users of a machine."""
+"""Check that the server's folders are private, which those of earlier versions were not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.server.doctor.disk_space import written_folders
 __all__ = ["check_modes"]
 
 ABOUT = "folders"
-_FOR_OTHERS = 0o077
+_GROUP_AND_OTHERS = 0o077
 
 
 def check_modes(settings: Settings) -> list[CheckResult]:
@@ -39,6 +39,6 @@ def check_modes(settings: Settings) -> list[CheckResult]:
 
 def _is_open(path: Path) -> bool:
     try:
-        return bool(path.stat().st_mode & _FOR_OTHERS)
+        return bool(path.stat().st_mode & _GROUP_AND_OTHERS)
     except OSError:
         return False  # not there yet

@@ -1,4 +1,4 @@
-"""Check whether the store can presign URLs, by which clients transfer bytes without the server."""
+"""Check that the store can presign URLs, with which clients transfer bytes without the server."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _KEYS = {
         "Delegator on the account."
     ),
 }
-"""What a store needs for presigning, by its type."""
+"""Hints for stores that cannot presign, by their type."""
 
 
-def check_presigned(store: BlockStore, place: str, address: str) -> list[CheckResult]:
-    """Presigns a URL of an address in a namespace. That a folder has none is not an error."""
+def check_presigned(store: BlockStore, bucket: str, address: str) -> list[CheckResult]:
+    """Presigns a URL of an address in a bucket. Stores without presigned URLs are not checked."""
     kind = store.config.blockstore_type
     if kind in {"local", "mem"} or not store.config.pre_sign_support:
         return []
     try:
         url = store.presign(address, "GET", _SECONDS)
     except AnabranchError as error:
-        message = f"cannot sign URLs for {place}: {error.message}"
+        message = f"cannot sign URLs for {bucket}: {error.message}"
         return [CheckResult(ABOUT, State.WRONG, message, error.hint or "")]
     if url is None:
-        message = f"nothing signs URLs for {place}: what clients read goes through the server"
+        message = f"no key can sign URLs for {bucket}: clients read through the server"
         return [CheckResult(ABOUT, State.DOUBTFUL, message, _KEYS.get(kind, ""))]
-    return [CheckResult(ABOUT, State.SOUND, f"clients can be given URLs of {place}")]
+    return [CheckResult(ABOUT, State.SOUND, f"clients can get presigned URLs of {bucket}")]

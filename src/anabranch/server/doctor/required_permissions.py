@@ -1,10 +1,10 @@
-"""What to grant, in each store's own words, where our credentials may not do something."""
+"""The permissions that the server needs, in the terms of each object store."""
 
 from __future__ import annotations
 
 from anabranch.errors import AnabranchError
 
-__all__ = ["right_to_grant"]
+__all__ = ["grant_hint"]
 
 _FORBIDDEN = "storage_permission"
 
@@ -32,24 +32,24 @@ _AZURE = {"list": "read", "read": "read", "write": "write", "delete": "delete", 
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
 
-def right_to_grant(error: AnabranchError, store: str, place: str, deed: str) -> str:
-    """Returns the permission to grant for an action (`list`, `read`, `write`, `delete`, `parts`) in
-    a namespace of a type of store that refused it with an error; for other errors, their hint.
+def grant_hint(error: AnabranchError, store: str, bucket: str, permission: str) -> str:
+    """Returns a hint that names the permission (`list`, `read`, `write`, `delete`, `parts`) to
+    grant in a bucket of a type of store, if `error` says that it is missing; else the error's hint.
     """
-    bucket = place.rstrip("/").rpartition("/")[2]
+    name = bucket.rstrip("/").rpartition("/")[2]
     if error.kind != _FORBIDDEN:
         return error.hint or ""
     if store == "s3":
-        return f"Grant our access key {_S3[deed].format(bucket=bucket)}."
+        return f"Grant the server's access key {_S3[permission].format(bucket=name)}."
     if store == "gs":
         return (
-            f"Grant our service account {_GOOGLE[deed]} on the bucket {bucket}: the role Storage "
-            "Object Admin has all that is needed."
+            f"Grant the server's service account {_GOOGLE[permission]} on the bucket {name}: the "
+            "role Storage Object Admin includes all that is needed."
         )
     if store == "azure":
         return (
-            f"Grant our identity {_BLOBS}/{_AZURE[deed]} on the container {bucket}: the role "
-            "Storage Blob Data Contributor has all that is needed. With an access key, look at "
-            "the account's firewall."
+            f"Grant the server's identity {_BLOBS}/{_AZURE[permission]} on the container {name}: "
+            "the role Storage Blob Data Contributor includes all that is needed. With an access "
+            "key, check the account's firewall."
         )
     return error.hint or ""

@@ -1,6 +1,6 @@
-"""All checks that apply to the settings; checks that depend on others run last.
+"""Runs all checks that apply to the settings; checks that depend on others run last.
 
-They leave nothing behind, and create nothing that a server would create at its first start.
+They leave no test data, and create no database, folder or key.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from anabranch.library import DATABASE_FILE
 from anabranch.server.composition import own_version
 from anabranch.server.config.settings import Settings
 from anabranch.server.doctor.address import check_address
-from anabranch.server.doctor.blocks import check_blocks, places_of
-from anabranch.server.doctor.check_result import CheckResult, State, collected
+from anabranch.server.doctor.blocks import buckets_in_use, check_blocks
+from anabranch.server.doctor.check_result import CheckResult, State, errors_collected
 from anabranch.server.doctor.disk_space import check_folders, written_folders
 from anabranch.server.doctor.identity_provider import check_identity_provider
 from anabranch.server.doctor.keys import check_keys
@@ -45,58 +45,57 @@ def run_checks(
     yield from check_modes(settings)
     database = _check_database(settings, clock)
     yield from database
-    if not any(finding.state is State.WRONG for finding in (*folders, *database)):
+    if not any(result.state is State.WRONG for result in (*folders, *database)):
         yield from _check_contents(settings, clock, random_bytes)
 
 
 def _check_database(settings: Settings, clock: Callable[[], float]) -> list[CheckResult]:
     if settings.database.type == "mem":
-        message = "the database is in memory: all is lost when the server ends"
+        message = "the database is in memory: everything is lost when the server stops"
         return [CheckResult("database", State.DOUBTFUL, message)]
     if settings.database.type == "local":
         return check_sqlite(settings.database.local.path)
-    findings: list[CheckResult] = []
-    with collected("database", findings):
-        # an extra, whose absence is a finding
+    results: list[CheckResult] = []
+    with errors_collected("database", results):
+        # an extra, which may not be installed
         from anabranch.server.stores.keyvalue_stores import connection_string  # noqa: PLC0415
 
         connection_string(settings.database)
         from anabranch.server.doctor.postgres import check_postgres  # noqa: PLC0415
 
         processes = settings.workers or os.cpu_count() or 1
-        findings += check_postgres(settings.database, processes, clock)
-    return findings
+        results += check_postgres(settings.database, processes, clock)
+    return results
 
 
 def _check_contents(
     settings: Settings, clock: Callable[[], float], random_bytes: Callable[[int], bytes]
 ) -> list[CheckResult]:
-    """Checks what can only be checked with what is in the database."""
-    findings: list[CheckResult] = []
+    """Checks the shared settings, and the buckets that the database names."""
+    results: list[CheckResult] = []
     namespaces = [settings.blockstore.default_namespace_prefix]
-    if _is_there(settings):
-        with collected("database", findings):
+    if _database_exists(settings):
+        with errors_collected("database", results):
             keyvalue = open_keyvalue(settings.database)
             try:
-                findings += _check_shared(settings, keyvalue, random_bytes)
+                results += _check_shared(settings, keyvalue, random_bytes)
                 namespaces += _namespaces(keyvalue)
             finally:
                 keyvalue.close()
     if settings.blockstore.type == "local":
         namespaces = ["local://any"] if settings.blockstore.local.path.is_dir() else []
-    with collected("blocks", findings):
-        places = places_of(namespaces)
-        if places:
+    with errors_collected("blocks", results):
+        buckets = buckets_in_use(namespaces)
+        if buckets:
             token = random_bytes(_TOKEN_BYTES).hex()
-            findings += check_blocks(open_blocks(settings.blockstore), places, token, clock)
+            results += check_blocks(open_blocks(settings.blockstore), buckets, token, clock)
         else:
-            message = "no place is used yet, so none was tried"
-            findings.append(CheckResult("blocks", State.SOUND, message))
-    return findings
+            message = "no storage namespace is in use yet, so none was checked"
+            results.append(CheckResult("blocks", State.SOUND, message))
+    return results
 
 
-def _is_there(settings: Settings) -> bool:
-    """Returns whether there is a database to look into."""
+def _database_exists(settings: Settings) -> bool:
     if settings.database.type == "local":
         return (settings.database.local.path / DATABASE_FILE).exists()
     return settings.database.type != "mem"
@@ -107,7 +106,7 @@ def _check_shared(
 ) -> list[CheckResult]:
     if missing_keys(settings):
         return []
-    hint = "Set all servers alike, or let these settings count: `anabranch migrate --adopt`."
+    hint = "Use the same settings for all servers, or run `anabranch migrate --adopt` with these."
     different = compare_settings(with_keys(settings, random_bytes), keyvalue)
     if not different:
         return [CheckResult("settings", State.SOUND, "they are those of the database's servers")]

@@ -1,4 +1,4 @@
-"""The database in a folder: one of ours, whole, and not locked."""
+"""Check that the SQLite database is Anabranch's, undamaged and not locked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import apsw
 
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
-from anabranch.server.doctor.check_result import CheckResult, State, collected
+from anabranch.server.doctor.check_result import CheckResult, State, errors_collected
 
 __all__ = ["check_sqlite"]
 
@@ -16,29 +16,29 @@ ABOUT = "database"
 
 
 def check_sqlite(folder: Path) -> list[CheckResult]:
-    """Opens the database, if it is there, and lets SQLite look through its pages."""
+    """Opens the database if it exists, and runs SQLite's `quick_check`."""
     path = folder / DATABASE_FILE
     if not path.exists():
         return [
-            CheckResult(ABOUT, State.SOUND, f"{path} is not there yet: the server will make it")
+            CheckResult(ABOUT, State.SOUND, f"{path} does not exist yet: the server will create it")
         ]
-    findings: list[CheckResult] = []
-    with collected(ABOUT, findings):
+    results: list[CheckResult] = []
+    with errors_collected(ABOUT, results):
         SQLiteStore(path).close()
-        findings += _check_pages(path)
-    return findings
+        results += _check_pages(path)
+    return results
 
 
 def _check_pages(path: Path) -> list[CheckResult]:
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+            reports = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
         finally:
             connection.close()
     except apsw.Error as error:
-        found = [str(error)]
-    if found == ["ok"]:
-        return [CheckResult(ABOUT, State.SOUND, f"{path} is whole")]
-    message = f"{path} is damaged: {'; '.join(found)}"
+        reports = [str(error)]
+    if reports == ["ok"]:
+        return [CheckResult(ABOUT, State.SOUND, f"{path} is not damaged")]
+    message = f"{path} is damaged: {'; '.join(reports)}"
     return [CheckResult(ABOUT, State.WRONG, message, "Restore it from a backup.")]

@@ -1,4 +1,4 @@
-"""The versions of what the server runs on."""
+"""The versions of Anabranch, Python, SQLite and the operating system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ABOUT = "versions"
 
 
 def check_versions(own_version: str) -> list[CheckResult]:
-    """Tells the versions of this program and of what it runs on."""
+    """Returns one result that lists all versions."""
     python = ".".join(str(part) for part in sys.version_info[:3])
     named = {
         "Anabranch": own_version,
