@@ -1,4 +1,4 @@
-"""A server with a folder that the tests may look into, and connections that misbehave."""
+"""A server whose data folder and process the tests can inspect."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class SharedServer(NamedTuple):
     api: httpx2.Client
 
     def connect(self) -> socket.socket:
-        """Returns a bare connection."""
-        place = urlsplit(self.server.url)
-        return socket.create_connection((place.hostname, place.port), timeout=60)
+        """Returns a TCP connection to the server."""
+        url = urlsplit(self.server.url)
+        return socket.create_connection((url.hostname, url.port), timeout=60)
 
     def request(self, method: str, path: str, *headers: str) -> bytes:
-        """Returns the head of a request, with the administrator's keys."""
+        """Returns the head of a request with the administrator's credentials."""
         token = b64encode(":".join(self.server.auth).encode()).decode()
         lines = [
             f"{method} /api/v1/repositories/sea/{path} HTTP/1.1",
@@ -51,13 +51,13 @@ class SharedServer(NamedTuple):
         return open_stored_files(self.server.pid, self.folder / "block")
 
     def memory(self) -> int:
-        """Returns the bytes of memory that the server uses."""
+        """Returns the resident memory of the server, in bytes."""
         status = Path(f"/proc/{self.server.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return int(line.split()[1]) * 1024
 
     def processor_seconds(self) -> float:
-        """Returns the processor time that the server has used so far."""
+        """Returns the processor time that the server has used so far, in seconds."""
         fields = Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,6 @@
-"""Clients that break off, stall, trickle or never read: nothing half done, nothing held up."""
+"""Clients that disconnect, stall, send slowly or never read leave no partial changes and do not
+delay other clients.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ OBJECTS = "branches/main/objects"
 BLOCK = os.urandom(65536)
 
 
-def answered(connection: socket.socket) -> bytes:
-    """Returns one whole answer: its head, and as much as its length says."""
-    answer = b""
-    while b"\r\n\r\n" not in answer:
-        answer += connection.recv(65536)
-    head, _, body = answer.partition(b"\r\n\r\n")
+def read_response(connection: socket.socket) -> bytes:
+    """Returns one response: its head, and as much of a body as Content-Length announces."""
+    response = b""
+    while b"\r\n\r\n" not in response:
+        response += connection.recv(65536)
+    head, _, body = response.partition(b"\r\n\r\n")
     length = next(
         int(line.split(b":")[1])
         for line in head.lower().splitlines()
@@ -31,7 +33,7 @@ def answered(connection: socket.socket) -> bytes:
 
 
 def status(connection: socket.socket) -> int:
-    return int(answered(connection).split()[1])
+    return int(read_response(connection).split()[1])
 
 
 def absent(shared_server, path):
@@ -44,14 +46,14 @@ def absent(shared_server, path):
 
 
 def put(shared_server, path, content):
-    answer = shared_server.api.post(
+    response = shared_server.api.post(
         f"/repositories/sea/{OBJECTS}", params={"path": path}, content=content
     )
-    assert answer.status_code == 201
+    assert response.status_code == 201
 
 
-def break_off(connection: socket.socket) -> None:
-    """Ends a connection at once, as a crashed machine's would end."""
+def reset(connection: socket.socket) -> None:
+    """Resets a connection, as if the client had crashed."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
@@ -79,9 +81,9 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("end", [socket.socket.close, break_off], ids=["close", "reset"])
+@pytest.mark.parametrize("end", [socket.socket.close, reset], ids=["close", "reset"])
 @pytest.mark.parametrize("kind", BODIES)
-def test_an_upload_that_breaks_off_leaves_nothing(shared_server, eventually, kind, end):
+def test_an_interrupted_upload_leaves_no_files(shared_server, eventually, kind, end):
     headers, body = BODIES[kind]
     before = shared_server.files()
     connection = shared_server.connect()
@@ -93,19 +95,19 @@ def test_an_upload_that_breaks_off_leaves_nothing(shared_server, eventually, kin
     eventually(lambda: shared_server.files() == before)
 
 
-def test_an_upload_over_an_object_that_breaks_off_leaves_the_object(shared_server, eventually):
-    put(shared_server, "kept", b"as it was")
+def test_an_interrupted_overwrite_leaves_the_object_unchanged(shared_server, eventually):
+    put(shared_server, "kept", b"original")
     connection = shared_server.connect()
     head = shared_server.request("POST", f"{OBJECTS}?path=kept", "Content-Length: 1000000")
     connection.sendall(head + BLOCK)
     time.sleep(0.1)
     connection.close()
     eventually(lambda: not shared_server.open_files())
-    got = shared_server.api.get("/repositories/sea/refs/main/objects", params={"path": "kept"})
-    assert got.content == b"as it was"
+    response = shared_server.api.get("/repositories/sea/refs/main/objects", params={"path": "kept"})
+    assert response.content == b"original"
 
 
-def test_a_body_of_json_that_breaks_off_does_nothing(shared_server):
+def test_a_request_with_an_incomplete_json_body_changes_nothing(shared_server):
     connection = shared_server.connect()
     body = b'{"name":"half","source":"main"'
     head = shared_server.request(
@@ -118,7 +120,7 @@ def test_a_body_of_json_that_breaks_off_does_nothing(shared_server):
     assert shared_server.api.get("/repositories/sea/branches/half").status_code == 404
 
 
-def test_an_upload_that_trickles_arrives(shared_server):
+def test_an_upload_in_single_bytes_succeeds(shared_server):
     with shared_server.connect() as connection:
         head = shared_server.request("POST", f"{OBJECTS}?path=trickle", "Content-Length: 40")
         connection.sendall(head)
@@ -128,10 +130,10 @@ def test_an_upload_that_trickles_arrives(shared_server):
         assert status(connection) == 201
 
 
-def test_a_client_that_waits_to_be_asked_for_its_body(shared_server):
+def test_a_client_that_expects_100_continue_gets_it_before_the_body(shared_server):
     with shared_server.connect() as connection:
         head = shared_server.request(
-            "POST", f"{OBJECTS}?path=asked", "Content-Length: 3", "Expect: 100-continue"
+            "POST", f"{OBJECTS}?path=continued", "Content-Length: 3", "Expect: 100-continue"
         )
         connection.sendall(head)
         assert connection.recv(65536).startswith(b"HTTP/1.1 100")
@@ -141,13 +143,15 @@ def test_a_client_that_waits_to_be_asked_for_its_body(shared_server):
 
 def test_unauthenticated_upload_is_refused_before_its_body(shared_server):
     with shared_server.connect() as connection:
-        head = shared_server.request("POST", f"{OBJECTS}?path=nobody", "Content-Length: 1000000000")
+        head = shared_server.request(
+            "POST", f"{OBJECTS}?path=unauthenticated", "Content-Length: 1000000000"
+        )
         connection.sendall(head.replace(b"Authorization", b"X-Nothing") + BLOCK)
         assert status(connection) == 401
-    assert absent(shared_server, "nobody")
+    assert absent(shared_server, "unauthenticated")
 
 
-def test_requests_one_after_another_on_one_connection_after_a_refusal(shared_server):
+def test_a_connection_serves_further_requests_after_an_error(shared_server):
     with shared_server.connect() as connection:
         head = shared_server.request("POST", f"{OBJECTS}?path=", "Content-Length: 200000")
         connection.sendall(head + b"x" * 200_000)
@@ -156,7 +160,7 @@ def test_requests_one_after_another_on_one_connection_after_a_refusal(shared_ser
         assert status(connection) == 200
 
 
-def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(shared_server, eventually):
+def test_stalled_uploads_do_not_delay_other_requests_and_are_limited(shared_server, eventually):
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(shared_server.connect()) for _ in range(128)]
         for number, connection in enumerate(stalled):
@@ -173,16 +177,16 @@ def test_uploads_that_stall_hold_nothing_up_and_have_a_limit(shared_server, even
         beyond = stack.enter_context(shared_server.connect())
         head = shared_server.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 99999")
         beyond.sendall(head + b"x")
-        answer = answered(beyond)
-        assert answer.split()[1] == b"503"
-        assert b"retry-after: 1" in answer
+        response = read_response(beyond)
+        assert response.split()[1] == b"503"
+        assert b"retry-after: 1" in response
     eventually(lambda: not shared_server.open_files())
     assert absent(shared_server, "s0")
     body = [b"y" * 70000, b"z"]
     put(shared_server, "afterwards", iter(body))
 
 
-def test_small_uploads_that_stall_take_no_thread(shared_server):
+def test_small_stalled_uploads_do_not_occupy_threads(shared_server):
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(shared_server.connect()) for _ in range(300)]
         for number, connection in enumerate(stalled):
@@ -210,8 +214,10 @@ def download(shared_server) -> socket.socket:
     return connection
 
 
-@pytest.mark.parametrize("end", [socket.socket.close, break_off], ids=["close", "reset"])
-def test_nothing_more_is_read_for_a_client_that_went_away(shared_server, eventually, large, end):
+@pytest.mark.parametrize("end", [socket.socket.close, reset], ids=["close", "reset"])
+def test_an_object_is_not_read_further_after_its_client_disconnects(
+    shared_server, eventually, large, end
+):
     before = shared_server.bytes_read()
     connection = download(shared_server)
     assert len(connection.recv(100_000)) > 0
@@ -221,7 +227,9 @@ def test_nothing_more_is_read_for_a_client_that_went_away(shared_server, eventua
     assert shared_server.bytes_read() - before < large // 2
 
 
-def test_clients_that_do_not_read_hold_nothing_up_and_cost_little(shared_server, eventually, large):
+def test_clients_that_do_not_read_do_not_delay_others_and_use_little_memory(
+    shared_server, eventually, large
+):
     before = shared_server.memory()
     with contextlib.ExitStack() as stack:
         idle = [stack.enter_context(download(shared_server)) for _ in range(80)]
@@ -232,45 +240,45 @@ def test_clients_that_do_not_read_hold_nothing_up_and_cost_little(shared_server,
         for _ in range(20):
             put(shared_server, "small", b"x")
         assert time.monotonic() - started < 60
-        # a few pieces of 1 MiB for each, far from the object's size
+        # a few chunks of 1 MiB for each client, much less than the object's size
         assert shared_server.memory() - before < 80 * 8 * 1024 * 1024
         last = idle[-1]
-        rest = 0
-        while rest < large - 65536:
-            rest += len(last.recv(1 << 20))
+        received = 0
+        while received < large - 65536:
+            received += len(last.recv(1 << 20))
     eventually(lambda: not shared_server.open_files())
 
 
-def test_large_bodies_go_through_without_being_held(shared_server):
+def test_large_bodies_are_streamed_in_little_memory(shared_server):
     before = shared_server.memory()
     size = 256 * 1024 * 1024
     put(shared_server, "huge", (BLOCK for _ in range(size // len(BLOCK))))
-    files = {"content": ("n", Endless(64 * 1024 * 1024))}
+    files = {"content": ("n", Zeros(64 * 1024 * 1024))}
     url = f"/repositories/sea/{OBJECTS}"
     assert shared_server.api.post(url, params={"path": "form"}, files=files).status_code == 201
     received = 0
     with shared_server.api.stream(
         "GET", "/repositories/sea/refs/main/objects", params={"path": "huge"}
-    ) as answer:
-        for piece in answer.iter_raw():
+    ) as response:
+        for piece in response.iter_raw():
             received += len(piece)
     assert received == size
     assert shared_server.memory() - before < 64 * 1024 * 1024
 
 
-class Endless:
+class Zeros:
     """A file of zeros."""
 
     def __init__(self, size: int) -> None:
-        self.left = size
+        self.remaining = size
 
     def read(self, length: int = -1) -> bytes:
-        taken = self.left if length < 0 else min(length, self.left)
-        self.left -= taken
-        return bytes(taken)
+        count = self.remaining if length < 0 else min(length, self.remaining)
+        self.remaining -= count
+        return bytes(count)
 
 
-def test_data_that_is_lost_while_it_is_sent_breaks_the_answer_off(shared_server):
+def test_a_response_is_cut_off_if_its_object_is_lost_while_it_is_sent(shared_server):
     put(shared_server, "lost", (BLOCK for _ in range(400)))
     stat = shared_server.api.get(
         "/repositories/sea/refs/main/objects/stat", params={"path": "lost"}

@@ -26,5 +26,5 @@ PROXIES = TrustedProxies(["10.0.0.0/8", "2001:db8::/32"])
         ("", "10.0.0.5"),
     ],
 )
-def test_client_is_the_last_address_that_is_no_proxy(forwarded_for, client):
+def test_the_client_is_the_last_address_that_is_not_a_trusted_proxy(forwarded_for, client):
     assert PROXIES.client_of("10.0.0.5", forwarded_for) == client

@@ -1,4 +1,4 @@
-"""Connections, looked at as bytes: one request after another, many at once, and odd ends."""
+"""Connections at the level of bytes: sequential and pipelined requests, and how connections end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
 def depth(shared_server):
     """The address of an object, as a path of the API."""
     upload = {"params": {"path": "depth.csv"}, "content": CONTENT}
-    answer = shared_server.api.post("/repositories/sea/branches/main/objects", **upload)
-    assert answer.status_code == 201
+    response = shared_server.api.post("/repositories/sea/branches/main/objects", **upload)
+    assert response.status_code == 201
     return "refs/main/objects?path=depth.csv"
 
 
@@ -42,28 +42,28 @@ def upload(shared_server, path, body):
 
 
 @pytest.mark.usefixtures("depth")
-def test_one_request_after_another(shared_server, wire):
+def test_a_connection_serves_several_requests(shared_server, wire):
     for _ in range(3):
         wire.send(stat(shared_server))
-        status, headers, body = wire.answer()
+        status, headers, body = wire.read_response()
         assert (status, json.loads(body)["size_bytes"]) == (200, len(CONTENT))
         assert headers["date"]
         assert headers["content-type"] == "application/json"
         assert headers["connection"] is None
         wire.send(upload(shared_server, "other.csv", b"1\n"))
-        assert wire.answer()[0] == 201
+        assert wire.read_response()[0] == 201
         wire.send(HEALTH)
-        assert wire.answer()[::2] == (200, b"alive!")
+        assert wire.read_response()[::2] == (200, b"alive!")
 
 
-def test_a_head_that_comes_byte_by_byte(shared_server, wire, depth):
+def test_a_head_may_arrive_byte_by_byte(shared_server, wire, depth):
     wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for byte in shared_server.request("GET", depth):
         wire.send(bytes([byte]))
-    assert wire.answer()[::2] == (200, CONTENT)
+    assert wire.read_response()[::2] == (200, CONTENT)
 
 
-def test_many_at_once_are_answered_in_their_order(shared_server, wire, depth):
+def test_responses_to_pipelined_requests_are_in_order(shared_server, wire, depth):
     paths = [f"many-{number}.csv" for number in range(20)]
     requests = []
     for path in paths:
@@ -75,70 +75,70 @@ def test_many_at_once_are_answered_in_their_order(shared_server, wire, depth):
         requests += [shared_server.request("HEAD", depth), HEALTH]
     wire.send(*requests)
     for path in paths:
-        assert wire.answer()[0] == 201
-        status, _, body = wire.answer()
+        assert wire.read_response()[0] == 201
+        status, _, body = wire.read_response()
         assert (status, json.loads(body)["path"]) == (200, path)
-        assert wire.answer()[0] == 404
-        assert wire.answer("HEAD")[0] == 200
-        assert wire.answer()[::2] == (200, b"alive!")
+        assert wire.read_response()[0] == 404
+        assert wire.read_response("HEAD")[0] == 200
+        assert wire.read_response()[::2] == (200, b"alive!")
 
 
-def test_answers_come_although_the_client_reads_none_for_long(shared_server, wire, depth):
-    amount = 3_000
-    wire.send(*[shared_server.request("GET", depth)] * amount)
-    for _ in range(amount):
-        assert wire.answer()[::2] == (200, CONTENT)
+def test_a_client_may_send_many_requests_before_it_reads_responses(shared_server, wire, depth):
+    count = 3_000
+    wire.send(*[shared_server.request("GET", depth)] * count)
+    for _ in range(count):
+        assert wire.read_response()[::2] == (200, CONTENT)
 
 
 @pytest.mark.parametrize(
     "headers", [("Content-Length: 9",), ("Transfer-Encoding: chunked",)], ids=["length", "chunks"]
 )
 @pytest.mark.usefixtures("depth")
-def test_unexpected_body_is_skipped(shared_server, wire, headers):
+def test_an_unexpected_body_is_skipped(shared_server, wire, headers):
     body = b"9\r\nGET / HTT\r\n0\r\n\r\n" if "chunked" in headers[0] else b"GET / HTT"
     wire.send(stat(shared_server, "depth.csv", *headers), body[:4])
-    assert wire.answer()[0] == 200
+    assert wire.read_response()[0] == 200
     wire.send(body[4:], stat(shared_server))
-    assert wire.answer()[0] == 200
+    assert wire.read_response()[0] == 200
 
 
-def test_small_bodies_that_come_in_pieces(shared_server, wire):
+def test_a_small_body_may_arrive_in_several_segments(shared_server, wire):
     body = b"Mariana,10935\nTonga,10820\n"
     request = upload(shared_server, "pieces.csv", body)
     for cut in (len(request) - len(body), len(request) - 3, 20):
         wire.send(request[:cut])
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wire.send(request[cut:], shared_server.request("GET", "refs/main/objects?path=pieces.csv"))
-        assert wire.answer()[0] == 201
-        assert wire.answer()[::2] == (200, body)
+        assert wire.read_response()[0] == 201
+        assert wire.read_response()[::2] == (200, body)
 
 
-def test_a_small_body_without_its_end_leaves_nothing(shared_server, wire, eventually):
+def test_an_incomplete_small_upload_leaves_no_files(shared_server, wire, eventually):
     before = shared_server.files()
     wire.send(upload(shared_server, "broken.csv", b"1,2,3\n")[:-1])
     wire.close()
     eventually(lambda: shared_server.api.get("/config").status_code == 200)
-    answer = shared_server.api.get(
+    response = shared_server.api.get(
         "/repositories/sea/refs/main/objects", params={"path": "broken.csv"}
     )
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert shared_server.files() == before
 
 
 @pytest.mark.parametrize("size", [0, 1, 64 << 10, (64 << 10) + 1, 200_000])
-def test_bodies_around_the_size_that_is_held_whole(shared_server, wire, size):
+def test_uploads_around_the_maximal_buffered_size_are_stored_whole(shared_server, wire, size):
     body = bytes(size)
     wire.send(upload(shared_server, "sized.csv", body), stat(shared_server, "sized.csv"))
-    assert wire.answer()[0] == 201
-    status, _, described = wire.answer()
-    assert (status, json.loads(described)["size_bytes"]) == (200, size)
+    assert wire.read_response()[0] == 201
+    status, _, body = wire.read_response()
+    assert (status, json.loads(body)["size_bytes"]) == (200, size)
 
 
-def test_a_small_body_is_asked_for(shared_server, wire):
+def test_a_small_upload_that_expects_100_continue_gets_it(shared_server, wire):
     body = b"Kermadec,10047\n"
     request = shared_server.request(
         "POST",
-        "branches/main/objects?path=asked.csv",
+        "branches/main/objects?path=continued.csv",
         f"Content-Length: {len(body)}",
         "Expect: 100-continue",
     )
@@ -146,38 +146,38 @@ def test_a_small_body_is_asked_for(shared_server, wire):
     assert wire.file.readline() == b"HTTP/1.1 100 Continue\r\n"
     assert wire.file.readline() == b"\r\n"
     wire.send(body)
-    assert wire.answer()[0] == 201
+    assert wire.read_response()[0] == 201
 
 
-def test_the_last_of_a_connection_may_have_a_body(shared_server, wire):
+def test_an_upload_with_connection_close_ends_the_connection(shared_server, wire):
     request = upload(shared_server, "last.csv", b"1\n")
     wire.send(request.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nConnection: close\r\n"))
-    status, headers, _ = wire.answer()
+    status, headers, _ = wire.read_response()
     assert (status, headers["connection"]) == (201, "close")
     assert wire.at_end()
 
 
 @pytest.mark.usefixtures("depth")
-def test_the_last_of_a_connection(shared_server, wire):
+def test_a_request_with_connection_close_ends_the_connection(shared_server, wire):
     wire.send(stat(shared_server, "depth.csv", "Connection: close"))
-    status, headers, body = wire.answer()
+    status, headers, body = wire.read_response()
     assert (status, headers["connection"]) == (200, "close")
     assert json.loads(body)["path"] == "depth.csv"
     assert wire.at_end()
 
 
 @pytest.mark.usefixtures("depth")
-def test_the_older_protocol(shared_server, wire):
+def test_a_request_of_http_1_0_ends_the_connection(shared_server, wire):
     wire.send(stat(shared_server).replace(b"HTTP/1.1", b"HTTP/1.0"))
-    status, headers, body = wire.answer()
+    status, headers, body = wire.read_response()
     assert (status, headers["connection"]) == (200, "close")
     assert json.loads(body)["path"] == "depth.csv"
     assert wire.at_end()
 
 
 @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\rb"])
-def test_a_header_is_one_line(value):
+def test_a_header_with_a_line_break_is_not_sent(value):
     date, etag = (b"date", b"today"), ("ETag", "\xc9")
-    answer = kernel.whole_answer(b"HTTP/1.1 200 OK\r\n", [date], [etag], b"body")
-    assert answer == b"HTTP/1.1 200 OK\r\ndate: today\r\netag: \xc9\r\n\r\nbody"
+    response = kernel.whole_answer(b"HTTP/1.1 200 OK\r\n", [date], [etag], b"body")
+    assert response == b"HTTP/1.1 200 OK\r\ndate: today\r\netag: \xc9\r\n\r\nbody"
     assert kernel.whole_answer(b"HTTP/1.1 200 OK\r\n", [date], [("etag", value)], b"") is None

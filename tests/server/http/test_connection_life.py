@@ -1,6 +1,4 @@
-"""How long connections stay on which nothing happens, with a patience of a second; and that
-nothing stays of a request that was answered.
-"""
+"""Timeouts of idle connections, here of one second, and the memory of completed requests."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ from anabranch.http.response import Response
 from anabranch.server.http.connection import Connection
 from anabranch.server.http.exchange import Exchange
 
-PATIENCE = 1
+KEEP_ALIVE = 1
 DEADLINE = 60
 REQUEST = b"GET / HTTP/1.1\r\nHost: sea\r\n\r\n"
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 HALF = len(REQUEST) // 2
 WHOLE, IN_PIECES = [REQUEST], [REQUEST[:HALF], REQUEST[HALF:]]
 
@@ -33,7 +31,7 @@ class Request:
 
 
 class Dispatcher:
-    """Responds to everything: at once, or after so many seconds."""
+    """Responds to every request, at once or after `seconds`."""
 
     def __init__(self, seconds=None, response=None):
         self._seconds = seconds
@@ -59,7 +57,7 @@ def run(dispatcher, client):
 
     async def both():
         config = uvicorn.Config(
-            "none", lifespan="off", log_config=None, timeout_keep_alive=PATIENCE
+            "none", lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE
         )
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(
@@ -75,45 +73,46 @@ def run(dispatcher, client):
     return asyncio.run(both())
 
 
-async def ask(streams, pieces):
+async def send(streams, pieces):
+    """Sends a request in pieces, and reads its response."""
     reader, writer = streams
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
         await asyncio.sleep(0.01)
-    assert await reader.readexactly(len(ANSWER)) == ANSWER
+    assert await reader.readexactly(len(RESPONSE)) == RESPONSE
 
 
 @pytest.mark.parametrize("dispatcher", [Dispatcher(), Dispatcher(0)])
-@repeated_after_stalls(PATIENCE / 3)
-def test_requests_put_off_the_end(dispatcher):
+@repeated_after_stalls(KEEP_ALIVE / 3)
+def test_requests_restart_the_keep_alive_timeout(dispatcher):
     async def client(*streams):
         for pieces in 3 * (WHOLE, IN_PIECES):
-            await ask(streams, pieces)
-            await asyncio.sleep(PATIENCE / 4)
+            await send(streams, pieces)
+            await asyncio.sleep(KEEP_ALIVE / 4)
         assert await streams[0].read() == b""
 
     run(dispatcher, client)
 
 
-@repeated_after_stalls(PATIENCE / 3)
-def test_an_answer_that_takes_longer_comes():
+@repeated_after_stalls(KEEP_ALIVE / 3)
+def test_a_response_may_take_longer_than_the_keep_alive_timeout():
     async def client(*streams):
         for pieces in (WHOLE, IN_PIECES):
-            await ask(streams, pieces)
+            await send(streams, pieces)
         assert await streams[0].read() == b""
 
-    run(Dispatcher(1.5 * PATIENCE), client)
+    run(Dispatcher(1.5 * KEEP_ALIVE), client)
 
 
 @pytest.mark.parametrize("pieces", [WHOLE, IN_PIECES])
-def test_nothing_stays_of_a_request(pieces):
-    """What is kept until the garbage is collected is kept by the thousand, bodies and all."""
+def test_completed_requests_are_freed_without_garbage_collection(pieces):
+    """Reference cycles would keep thousands of requests, with their bodies, until a collection."""
     seen = []
 
-    class Remembering(Dispatcher):
-        def dispatch(self, head, length, **how):
-            exchange = super().dispatch(head, length, **how)
+    class Recorder(Dispatcher):
+        def dispatch(self, head, length, **options):
+            exchange = super().dispatch(head, length, **options)
             exchange.request = Request()
             seen.append(weakref.ref(exchange.request))
             return exchange
@@ -122,12 +121,12 @@ def test_nothing_stays_of_a_request(pieces):
         gc.disable()
         try:
             for _ in range(3):
-                await ask(streams, pieces)
+                await send(streams, pieces)
         finally:
             gc.enable()
         assert [request() for request in seen] == 3 * [None]
 
-    run(Remembering(0), client)
+    run(Recorder(0), client)
 
 
 @pytest.mark.parametrize("header", [("etag", "a\r\nb: c"), ("etag", "a\nb")])
@@ -137,9 +136,9 @@ def test_a_response_that_cannot_be_sent_is_an_internal_error(seconds, header):
 
     async def client(reader, writer):
         writer.write(REQUEST)
-        answer = await reader.read()
-        assert answer.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
-        assert answer.endswith(b"\r\n\r\nInternal Server Error")
+        response = await reader.read()
+        assert response.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
+        assert response.endswith(b"\r\n\r\nInternal Server Error")
 
     run(dispatcher, client)
     assert dispatcher.completed_with == [500]

@@ -1,4 +1,4 @@
-"""Clients that keep connections open, or heads unfinished, do not keep others out."""
+"""Clients that keep connections open or send heads slowly do not keep other clients out."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ UPLOAD = (
 
 
 def connect(server, source=""):
-    place = urlsplit(server.url)
-    address = (place.hostname, place.port)
+    url = urlsplit(server.url)
+    address = (url.hostname, url.port)
     return Wire(
         socket.create_connection(
             address, timeout=30, source_address=(source, 0) if source else None
@@ -49,7 +49,7 @@ def ended(server, reason):
 
 
 def is_open(wire):
-    """Returns whether the server has sent nothing, not even its end."""
+    """Returns whether the server has neither sent anything nor closed the connection."""
     return not select.select([wire.socket], [], [], 0)[0]
 
 
@@ -64,101 +64,101 @@ def wires():
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory):
+def short_timeout(tmp_path_factory):
     env = limits(head_timeout="1s")
-    with running_server(tmp_path_factory.mktemp("impatient"), env=env) as server:
+    with running_server(tmp_path_factory.mktemp("short_timeout"), env=env) as server:
         yield server
 
 
 @pytest.mark.parametrize("dribbling", [False, True])
-def test_heads_that_are_not_complete_in_time_end_their_connections(impatient, wires, dribbling):
-    before = ended(impatient, "slow_head")
-    began = time.monotonic()
+def test_connections_with_slow_heads_are_closed_after_the_timeout(short_timeout, wires, dribbling):
+    before = ended(short_timeout, "slow_head")
+    start = time.monotonic()
     slow = []
     for _ in range(20):
-        slow.append(wires(impatient))
+        slow.append(wires(short_timeout))
         slow[-1].send(HALF)
-    while dribbling and time.monotonic() - began < 0.8:
+    while dribbling and time.monotonic() - start < 0.8:
         for wire in filter(is_open, slow):
             wire.send(b"x")
         time.sleep(0.1)
     for wire in slow:
-        answer = wire.answer()
-        assert (answer[0], answer[1]["connection"]) == (408, "close")
+        response = wire.read_response()
+        assert (response[0], response[1]["connection"]) == (408, "close")
         assert wire.at_end()
-    assert time.monotonic() - began >= 1
-    assert ended(impatient, "slow_head") == before + len(slow)
-    assert "slow_head" in impatient.log.read_text()
+    assert time.monotonic() - start >= 1
+    assert ended(short_timeout, "slow_head") == before + len(slow)
+    assert "slow_head" in short_timeout.log.read_text()
 
 
-def test_a_slow_head_behind_a_request_ends_its_connection(impatient, wires):
-    wire = wires(impatient)
+def test_a_slow_head_after_a_request_ends_its_connection(short_timeout, wires):
+    wire = wires(short_timeout)
     wire.send(HEALTH, HALF)
-    assert wire.answer()[0] == 200
-    assert wire.answer()[0] == 408
+    assert wire.read_response()[0] == 200
+    assert wire.read_response()[0] == 408
     assert wire.at_end()
 
 
-def test_a_connection_on_which_nothing_is_asked_ends(impatient, wires):
-    assert wires(impatient).at_end()
+def test_a_connection_without_a_request_is_closed(short_timeout, wires):
+    assert wires(short_timeout).at_end()
 
 
-def test_a_connection_between_requests_stays_longer(impatient, wires):
-    wire = wires(impatient)
+def test_a_connection_between_requests_stays_open_longer(short_timeout, wires):
+    wire = wires(short_timeout)
     for _ in range(2):
         wire.send(HEALTH)
-        assert wire.answer()[0] == 200
+        assert wire.read_response()[0] == 200
         assert not select.select([wire.socket], [], [], 1.5)[0]
 
 
 @pytest.fixture(scope="module")
-def narrow(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("narrow")
+def limited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("limited")
     env = limits(max_connections=10, max_connections_per_address=10)
     with running_server(folder, env=env) as server:
         yield server
 
 
-def test_the_longest_idle_make_room_for_new_ones(narrow, wires):
-    idle = [wires(narrow) for _ in range(10)]
+def test_new_connections_replace_the_longest_idle_ones(limited, wires):
+    idle = [wires(limited) for _ in range(10)]
     for wire in idle:
         wire.send(HEALTH)
-        assert wire.answer()[0] == 200
-    idle[0].send(HEALTH)  # it is not the longest idle any more
-    assert idle[0].answer()[0] == 200
+        assert wire.read_response()[0] == 200
+    idle[0].send(HEALTH)  # now another one is the longest idle
+    assert idle[0].read_response()[0] == 200
     for closed in idle[1:4]:
-        new = wires(narrow)
+        new = wires(limited)
         new.send(HEALTH)
-        assert new.answer()[::2] == (200, b"alive!")
+        assert new.read_response()[::2] == (200, b"alive!")
         assert closed.at_end()
     assert is_open(idle[0])
     assert all(is_open(wire) for wire in idle[4:])
 
 
-def test_unfinished_heads_make_room_for_new_ones(narrow, wires):
-    slow = [wires(narrow) for _ in range(30)]
+def test_new_connections_replace_those_with_unfinished_heads(limited, wires):
+    slow = [wires(limited) for _ in range(30)]
     for wire in slow[20:]:
         wire.send(HALF)
-    new = wires(narrow)
+    new = wires(limited)
     new.send(HEALTH)
-    assert new.answer()[::2] == (200, b"alive!")
+    assert new.read_response()[::2] == (200, b"alive!")
     assert sum(not is_open(wire) for wire in slow) >= 20
 
 
-def test_what_is_under_way_is_not_closed_for_new_ones(narrow, wires):
-    busy = [wires(narrow) for _ in range(10)]
+def test_new_connections_do_not_replace_those_with_running_requests(limited, wires):
+    busy = [wires(limited) for _ in range(10)]
     for wire in busy:
         wire.send(UPLOAD)
     deadline = time.monotonic() + 60
-    while (answer := attempt(narrow)) != 503:
-        assert answer in {200, 0}
+    while (response := attempt(limited)) != 503:
+        assert response in {200, 0}
         assert time.monotonic() < deadline
     assert sum(is_open(wire) for wire in busy) > 5
     busy[-1].close()
-    while attempt(narrow) != 200:
+    while attempt(limited) != 200:
         assert time.monotonic() < deadline
-    assert ended(narrow, "address_limit") > 0  # it is as low as the other one
-    assert "connections refused or closed" in narrow.log.read_text()
+    assert ended(limited, "address_limit") > 0  # both limits are 10
+    assert "connections refused or closed" in limited.log.read_text()
 
 
 def attempt(server):
@@ -166,12 +166,12 @@ def attempt(server):
     with closing(connect(server)) as wire:
         try:
             wire.send(HEALTH)
-            return wire.answer()[0]
+            return wire.read_response()[0]
         except (OSError, AssertionError):
             return 0
 
 
-def test_one_address_cannot_take_all(tmp_path, wires):
+def test_one_address_cannot_use_all_connections(tmp_path, wires):
     env = limits(max_connections=20, max_connections_per_address=5)
     with running_server(tmp_path, env=env) as server:
         of_one = [wires(server, "127.0.0.2") for _ in range(10)]
@@ -180,7 +180,7 @@ def test_one_address_cannot_take_all(tmp_path, wires):
         others = [wires(server, "127.0.0.3") for _ in range(5)]
         for wire in others:
             wire.send(HEALTH)
-            assert wire.answer()[0] == 200
+            assert wire.read_response()[0] == 200
         assert sum(not is_open(wire) for wire in of_one) == 5
         assert all(is_open(wire) for wire in others)
 
@@ -191,11 +191,11 @@ def test_connections_of_a_trusted_proxy_count_for_all_clients(tmp_path, wires):
         of_proxy = [wires(server, "127.0.0.2") for _ in range(10)]
         for wire in of_proxy:
             wire.send(HEALTH)
-            assert wire.answer()[0] == 200
+            assert wire.read_response()[0] == 200
         assert all(is_open(wire) for wire in of_proxy)
 
 
-def test_a_thousand_slow_heads_do_not_exhaust_the_files(tmp_path, wires):
+def test_a_thousand_slow_heads_do_not_exhaust_file_descriptors(tmp_path, wires):
     within = ("prlimit", "--nofile=1024:1024")
     with running_server(tmp_path, within=within) as server:
         if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 1500:
@@ -210,7 +210,7 @@ def test_a_thousand_slow_heads_do_not_exhaust_the_files(tmp_path, wires):
         assert "no file can be opened" not in server.log.read_text()
 
 
-def test_a_process_without_files_logs_it(tmp_path, wires, eventually):
+def test_a_server_without_file_descriptors_logs_an_error(tmp_path, wires, eventually):
     with running_server(tmp_path) as server:
         used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 3, used + 3))

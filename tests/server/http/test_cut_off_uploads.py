@@ -1,4 +1,4 @@
-"""Clients that go away in the middle of an upload: nothing is visible, nothing is left."""
+"""Clients that disconnect during an upload leave neither an object nor files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_a_form():
 
 
 def before_the_last_boundary():
-    """All bytes that were announced, but the form does not end."""
+    """A body of the announced length without the final boundary."""
     head = b'--X\r\nContent-Disposition: form-data; name="content"; filename="a"\r\n\r\n'
     body = head + SENT
     return (
@@ -47,13 +47,13 @@ def before_the_last_boundary():
 
 
 def upload(server, path, kind):
-    """Returns a connection on which an upload has begun."""
+    """Returns a connection on which an upload has started."""
     address = urlsplit(server.url)
     connection = socket.create_connection((address.hostname, address.port), timeout=30)
     headers, body = kind()
     pair = base64.b64encode(":".join(server.auth).encode()).decode()
-    where = f"/api/v1/repositories/{REPOSITORY}/branches/main/objects?path={path}"
-    lines = [f"POST {where} HTTP/1.1", "Host: x", f"Authorization: Basic {pair}", headers, "", ""]
+    target = f"/api/v1/repositories/{REPOSITORY}/branches/main/objects?path={path}"
+    lines = [f"POST {target} HTTP/1.1", "Host: x", f"Authorization: Basic {pair}", headers, "", ""]
     connection.sendall("\r\n".join(lines).encode())
     connection.sendall(body)
     return connection
@@ -64,13 +64,13 @@ def close(connection):
 
 
 def reset(connection):
-    """Breaks the connection off without a word of farewell."""
+    """Resets the connection."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
 
 def half_close(connection):
-    """Says that nothing more comes, and waits for the answer."""
+    """Shuts down the sending side, and waits for the response."""
     connection.shutdown(socket.SHUT_WR)
     connection.recv(1000)
     connection.close()
@@ -86,7 +86,7 @@ def open_bodies(server, root):
 
 @pytest.fixture(scope="module")
 def cut_off(tmp_path_factory):
-    """A server, a caller, and the server's folder."""
+    """A server, a client and the server's folder."""
     root = tmp_path_factory.mktemp("cut-off")
     with running_server(root) as server:
         call = Caller(server)
@@ -97,7 +97,7 @@ def cut_off(tmp_path_factory):
 
 @pytest.mark.parametrize("end", [close, reset, half_close])
 @pytest.mark.parametrize("kind", [by_length, chunked, within_a_chunk, as_a_form])
-def test_an_upload_that_breaks_off_never_was(cut_off, eventually, kind, end):
+def test_an_interrupted_upload_leaves_no_object_and_no_files(cut_off, eventually, kind, end):
     server, call, root = cut_off
     path = f"{kind.__name__}-{end.__name__}"
     before = files(root)
@@ -105,11 +105,11 @@ def test_an_upload_that_breaks_off_never_was(cut_off, eventually, kind, end):
     eventually(lambda: not open_bodies(server, root) and files(root) == before)
     assert call.get(REPOSITORY, "main", path).status == 404
     eventually(lambda: files(root) == before)
-    # what was there before stays
+    # other objects are unchanged
     assert call.get(REPOSITORY, "main", "kept").body == b"kept"
 
 
-def test_a_form_that_does_not_end_is_refused(cut_off):
+def test_a_form_without_its_final_boundary_is_refused(cut_off):
     server, call, root = cut_off
     before = files(root)
     connection = upload(server, "form", before_the_last_boundary)
@@ -119,13 +119,13 @@ def test_a_form_that_does_not_end_is_refused(cut_off):
     assert files(root) == before
 
 
-def test_an_upload_over_an_object_that_breaks_off_leaves_it(cut_off):
+def test_an_interrupted_overwrite_leaves_the_object_unchanged(cut_off):
     server, call, _ = cut_off
     reset(upload(server, "kept", by_length))
     assert call.get(REPOSITORY, "main", "kept").body == b"kept"
 
 
-def test_a_server_that_is_killed_in_mid_upload_leaves_nothing(tmp_path, eventually):
+def test_a_server_killed_during_an_upload_leaves_no_files(tmp_path, eventually):
     with running_server(tmp_path) as server:
         Caller(server).make_repository(REPOSITORY)
         connection = upload(server, "a", by_length)

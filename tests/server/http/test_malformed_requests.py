@@ -1,5 +1,5 @@
-"""What is not a request, or could be read in two ways, is refused and ends its connection; and what
-came before it on the connection has its own response.
+"""Malformed and ambiguous requests are refused and end their connections; earlier requests on the
+connection get their responses.
 """
 
 from __future__ import annotations
@@ -69,34 +69,34 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("bytewise", [False, True], ids=["whole", "bytewise"])
-def test_what_is_no_request_is_refused(wire, name, bytewise):
+def test_a_malformed_request_is_refused_and_ends_the_connection(wire, name, bytewise):
     data, status = REFUSED[name]
     if bytewise:
-        with suppress(OSError):  # it is refused before its end
+        with suppress(OSError):  # the server refuses it before all bytes are sent
             for byte in data:
                 wire.send(bytes([byte]))
     else:
         wire.send(data)
-    answer = wire.answer()
-    assert (answer[0], answer[1]["connection"]) == (status, "close")
+    response = wire.read_response()
+    assert (response[0], response[1]["connection"]) == (status, "close")
     assert wire.at_end()
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_request_before_what_is_none_has_its_own_response(wire, name):
+def test_a_request_before_a_malformed_one_gets_its_response(wire, name):
     data, status = REFUSED[name]
     wire.send(HEALTH, data)
-    assert wire.answer()[::2] == (200, b"alive!")
-    assert wire.answer()[0] == status
+    assert wire.read_response()[::2] == (200, b"alive!")
+    assert wire.read_response()[0] == status
     assert wire.at_end()
 
 
 @pytest.mark.parametrize("stray", [b"\0", b"stray", b"\r\n\r\n\r\n\r\n\r\n\r\n", b"} {"])
-def test_an_upload_with_stray_bytes_behind_it_has_its_own_response(shared_server, wire, stray):
+def test_an_upload_followed_by_stray_bytes_gets_its_response(shared_server, wire, stray):
     path = f"stray-{stray.hex()}.csv"
     wire.send(upload(shared_server, path, "Content-Length: 2") + b"1\n" + stray + b"\r\n")
-    assert wire.answer()[0] == 201
-    assert wire.answer()[0] == 400
+    assert wire.read_response()[0] == 201
+    assert wire.read_response()[0] == 400
     assert wire.at_end()
     assert exists(shared_server, path)
 
@@ -110,20 +110,20 @@ def test_an_upload_with_stray_bytes_behind_it_has_its_own_response(shared_server
         ("http://sea@lake/_health", "Host: lake", 400),
     ],
 )
-def test_absolute_targets(wire, target, host, status):
+def test_an_absolute_target_must_match_the_host_header(wire, target, host, status):
     wire.send(get(first=f"GET {target} HTTP/1.1", host=host))
-    assert wire.answer()[0] == status
+    assert wire.read_response()[0] == status
 
 
-def test_an_old_request_needs_no_host(wire):
+def test_a_request_of_http_1_0_needs_no_host_header(wire):
     wire.send(get(first="GET /_health HTTP/1.0", host=""))
-    assert wire.answer()[::2] == (200, b"alive!")
+    assert wire.read_response()[::2] == (200, b"alive!")
     assert wire.at_end()
 
 
-def test_a_method_that_nothing_has(wire):
+def test_an_unknown_method_is_a_client_error(wire):
     wire.send(get(first="BREW /_health HTTP/1.1"))
-    assert 400 <= wire.answer()[0] < 500
+    assert 400 <= wire.read_response()[0] < 500
 
 
 BROKEN_CHUNKS = {
@@ -139,38 +139,38 @@ BROKEN_CHUNKS = {
 
 @pytest.mark.parametrize("name", BROKEN_CHUNKS)
 @pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
-def test_an_upload_in_broken_chunks_is_refused(shared_server, wire, name, apart):
+def test_an_upload_in_malformed_chunks_is_refused(shared_server, wire, name, apart):
     path = f"chunks-{name}-{apart}.csv"
     before = shared_server.files()
     wire.send(upload(shared_server, path, CHUNKED))
     if apart:
         time.sleep(0.05)
     wire.send(BROKEN_CHUNKS[name])
-    answer = wire.answer()
-    assert (answer[0], answer[1]["connection"]) == (400, "close")
+    response = wire.read_response()
+    assert (response[0], response[1]["connection"]) == (400, "close")
     assert wire.at_end()
     assert not exists(shared_server, path)
     assert shared_server.files() == before
 
 
-def test_chunks_with_a_few_extensions_and_trailers(shared_server, wire):
+def test_chunks_may_have_a_few_extensions_and_trailers(shared_server, wire):
     body = b'2;a="b"\r\n1\n\r\n0;c\r\nx-checksum: d\r\n\r\n'
     wire.send(upload(shared_server, "extended.csv", CHUNKED) + body, HEALTH)
-    assert wire.answer()[0] == 201
-    assert wire.answer()[::2] == (200, b"alive!")
+    assert wire.read_response()[0] == 201
+    assert wire.read_response()[::2] == (200, b"alive!")
     assert exists(shared_server, "extended.csv")
 
 
-def test_what_comes_behind_the_last_request_is_not_carried_out(shared_server, wire):
+def test_a_request_after_connection_close_is_not_executed(shared_server, wire):
     last = upload(shared_server, "last.csv", "Connection: close", "Content-Length: 2") + b"1\n"
     wire.send(last, upload(shared_server, "behind.csv", "Content-Length: 2") + b"1\n")
-    assert wire.answer()[0] == 201
+    assert wire.read_response()[0] == 201
     assert wire.at_end()
     assert not exists(shared_server, "behind.csv")
 
 
-def test_a_flood_of_requests_is_read_as_it_is_answered(shared_server):
-    """A client that sends thousands of requests costs memory for one segment of them."""
+def test_pipelined_requests_are_read_only_as_responses_are_sent(shared_server):
+    """The server buffers one segment of a client that sends thousands of requests."""
     before = shared_server.memory()
     wires = [Wire(shared_server.connect()) for _ in range(10)]
     for wire in wires:
@@ -179,7 +179,7 @@ def test_a_flood_of_requests_is_read_as_it_is_answered(shared_server):
             wire.send(shared_server.request("GET", "branches?amount=1") * 20_000)
     with closing(Wire(shared_server.connect())) as other:
         other.send(HEALTH)
-        assert other.answer()[::2] == (200, b"alive!")
+        assert other.read_response()[::2] == (200, b"alive!")
     assert shared_server.memory() - before < 100 << 20
     for wire in wires:
         wire.close()

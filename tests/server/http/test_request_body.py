@@ -1,4 +1,6 @@
-"""Bodies as they arrive: whole, broken off, slow, too long, on the loop and on a thread."""
+"""Request bodies that are complete, truncated, slow or too long, read on the event loop and on a
+thread.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ from support.stalls import repeated_after_stalls
 from anabranch.errors import Invalid, Truncated
 from anabranch.server.http.request_body import RequestBody
 
-GONE = Truncated("the client is gone")
+DISCONNECTED = Truncated("the client has disconnected")
 
 
 class Client:
-    """Feeds a body in pieces, and reads no faster than the body allows."""
+    """Sends a body in pieces, and pauses while the body does not accept more."""
 
     def __init__(
         self,
@@ -28,13 +30,13 @@ class Client:
         *,
         length: int | None = None,
         error: Truncated | None = None,
-        stays: bool = False,
+        stalls: bool = False,
         **options: Any,
     ) -> None:
         self.body = RequestBody(length, self._flow, **options)
         self._pieces = pieces
         self._error = error
-        self._stays = stays
+        self._stalls = stalls
         self._may_send = asyncio.Event()
         self._may_send.set()
         self.sent = 0
@@ -54,7 +56,7 @@ class Client:
             self.body.feed(piece)
         if self._error is not None:
             self.body.fail(self._error)
-        elif not self._stays:
+        elif not self._stalls:
             self.body.end()
 
 
@@ -67,32 +69,32 @@ async def on_a_thread(client: Client, use: Callable[[RequestBody], Any]) -> Any:
 
 
 @given(st.lists(st.binary(max_size=5)))
-def test_a_whole_body_is_whole(pieces):
+def test_a_complete_body_is_read_whole(pieces):
     async def scenario() -> bytes:
         return await Client(pieces).body.read(1000)
 
     assert run(scenario) == b"".join(pieces)
 
 
-def test_a_body_that_breaks_off_is_truncated():
+def test_an_interrupted_body_raises_truncated():
     async def scenario() -> None:
-        with pytest.raises(Truncated, match="gone"):
-            await Client([b"a", b"b"], error=GONE).body.read(1000)
+        with pytest.raises(Truncated, match="disconnected"):
+            await Client([b"a", b"b"], error=DISCONNECTED).body.read(1000)
 
     run(scenario)
 
 
-def test_a_body_that_stops_arriving_is_truncated():
+def test_a_stalled_body_raises_truncated():
     async def scenario() -> None:
         with pytest.raises(Truncated, match="no byte"):
-            await Client([b"a"], stays=True, idle_seconds=0.01).body.read(1000)
+            await Client([b"a"], stalls=True, idle_seconds=0.01).body.read(1000)
 
     run(scenario)
 
 
-def test_a_body_that_stops_arriving_is_truncated_on_a_thread():
+def test_a_stalled_body_raises_truncated_on_a_thread():
     async def scenario() -> None:
-        client = Client([b"a"], stays=True, idle_seconds=0.01)
+        client = Client([b"a"], stalls=True, idle_seconds=0.01)
         with pytest.raises(Truncated, match="no byte"):
             await on_a_thread(client, list)
 
@@ -100,9 +102,9 @@ def test_a_body_that_stops_arriving_is_truncated_on_a_thread():
 
 
 @repeated_after_stalls(0.1)
-def test_a_thread_waits_as_long_as_bytes_arrive():
+def test_a_thread_keeps_waiting_while_bytes_arrive():
     async def scenario() -> list[bytes]:
-        client = Client([b"a"], stays=True, idle_seconds=0.3, piece=100)
+        client = Client([b"a"], stalls=True, idle_seconds=0.3, piece=100)
         reading = asyncio.ensure_future(on_a_thread(client, list))
         for _ in range(5):
             await asyncio.sleep(0.1)
@@ -113,10 +115,10 @@ def test_a_thread_waits_as_long_as_bytes_arrive():
     assert b"".join(run(scenario)) == b"abbbbb"
 
 
-def test_a_body_that_is_too_long_is_refused_before_it_ends():
+def test_a_body_that_is_too_long_raises_invalid_before_it_ends():
     async def scenario() -> None:
         with pytest.raises(Invalid) as caught:
-            await Client([b"x" * 10] * 5, stays=True).body.read(45)
+            await Client([b"x" * 10] * 5, stalls=True).body.read(45)
         assert caught.value.kind == "body_too_large"
 
     run(scenario)
@@ -124,8 +126,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_ends():
 
 @pytest.mark.parametrize("length", [0, 1, 3, 400])
 @pytest.mark.parametrize("pieces", [(b"te",), (b"t", b"e"), (b"te", b"")])
-def test_a_body_of_another_length_than_its_head_says_is_truncated(pieces, length):
-    """No reader of a truncated body gets its end, for every operation."""
+def test_a_body_whose_length_differs_from_content_length_raises_truncated(pieces, length):
 
     async def whole() -> bytes:
         return await Client(pieces, length=length).body.read(1000)
@@ -144,7 +145,7 @@ def test_a_body_of_another_length_than_its_head_says_is_truncated(pieces, length
 
 
 @pytest.mark.parametrize("length", [2, None])
-def test_a_body_of_the_length_that_its_head_says_is_whole(length):
+def test_a_body_with_the_length_of_its_content_length_is_read_whole(length):
     async def scenario() -> bytes:
         return await Client([b"t", b"e"], length=length).body.read(1000)
 
@@ -152,11 +153,11 @@ def test_a_body_of_the_length_that_its_head_says_is_whole(length):
 
 
 @given(st.lists(st.binary(max_size=3)), st.integers(0, 20))
-def test_what_the_beginning_was_judged_by_is_read_again(pieces, enough):
-    looked_at: list[bytes] = []
+def test_bytes_that_were_inspected_first_are_part_of_the_body(pieces, enough):
+    inspected: list[bytes] = []
 
     def is_enough(begun: bytes) -> bool:
-        looked_at.append(begun)
+        inspected.append(begun)
         return len(begun) >= enough
 
     async def scenario() -> bytes:
@@ -166,8 +167,8 @@ def test_what_the_beginning_was_judged_by_is_read_again(pieces, enough):
 
     content = run(scenario)
     assert content == b"".join(pieces)
-    assert all(content.startswith(begun) for begun in looked_at)
-    assert [len(begun) >= enough for begun in looked_at].count(True) <= 1
+    assert all(content.startswith(begun) for begun in inspected)
+    assert [len(begun) >= enough for begun in inspected].count(True) <= 1
 
 
 @given(st.lists(st.binary(max_size=30), max_size=50), st.integers(1, 100), st.integers(1, 100))
@@ -180,18 +181,18 @@ def test_a_thread_gets_every_byte_in_order(pieces, piece, limit):
     assert all(len(part) >= min(piece, limit) for part in received[1:-1])
 
 
-def test_reader_gets_received_bytes_before_the_error():
+def test_a_reader_gets_received_bytes_before_the_error():
     received: list[bytes] = []
 
     async def scenario() -> None:
-        with pytest.raises(Truncated, match="gone"):
-            await on_a_thread(Client([b"a", b"b"], error=GONE), received.extend)
+        with pytest.raises(Truncated, match="disconnected"):
+            await on_a_thread(Client([b"a", b"b"], error=DISCONNECTED), received.extend)
 
     run(scenario)
     assert b"".join(received) == b"ab"
 
 
-def test_no_more_is_taken_than_may_wait():
+def test_a_client_is_paused_when_the_buffer_is_full():
     resume = threading.Event()
 
     def use(body: RequestBody) -> int:
@@ -209,27 +210,27 @@ def test_no_more_is_taken_than_may_wait():
     assert run(scenario) == 1000
 
 
-def test_a_thread_that_has_enough_leaves_the_rest():
+def test_a_thread_may_stop_reading_early():
     async def scenario() -> bytes:
         client = Client([b"x" * 10] * 100, max_waiting=20)
         first = await on_a_thread(client, lambda body: next(iter(body)))
-        client.body.fail(GONE)
+        client.body.fail(DISCONNECTED)
         client.task.cancel()
         return first
 
     assert run(scenario).startswith(b"x" * 10)
 
 
-def test_a_body_that_is_given_up_releases_the_thread():
+def test_an_error_of_the_body_wakes_the_thread_that_reads_it():
     def use(body: RequestBody) -> None:
         with pytest.raises(Truncated):
             list(body)
 
     async def scenario() -> None:
-        client = Client([b"a"], stays=True)
+        client = Client([b"a"], stalls=True)
         thread = asyncio.ensure_future(on_a_thread(client, use))
         await asyncio.sleep(0.05)
-        client.body.fail(GONE)
+        client.body.fail(DISCONNECTED)
         started = time.monotonic()
         await thread
         assert time.monotonic() - started < 30

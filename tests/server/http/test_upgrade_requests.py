@@ -1,4 +1,4 @@
-"""Requests that offer to speak another protocol are answered as if they did not, body and all."""
+"""Offers to upgrade to another protocol are ignored: requests and their bodies are read."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def wire(shared_server):
         yield wire
 
 
-def content_of(shared_server, path):
+def read_object(shared_server, path):
     return shared_server.api.get(
         "/repositories/sea/refs/main/objects", params={"path": path}
     ).content
 
 
 def send_apart(wire, *pieces):
-    """Sends pieces so that the server reads each by itself."""
+    """Sends pieces so that the server reads each separately."""
     for piece in pieces:
         wire.send(piece)
-        time.sleep(0.05)  # a server that reads them together is not wrong, only less tested
+        time.sleep(0.05)  # if the server reads them together, the test only covers less
 
 
 @pytest.mark.parametrize("offer", OFFERS)
@@ -57,12 +57,12 @@ def test_an_upload_that_offers_an_upgrade_keeps_its_body(
     target = f"branches/main/objects?path={path}"
     head = shared_server.request("POST", target, framing, *OFFERS[offer])
     send_apart(wire, *([head, body] if apart else [head + body]))
-    status, _, described = wire.answer()
-    assert (status, json.loads(described)["size_bytes"]) == (201, len(BODY))
-    assert content_of(shared_server, path) == BODY
-    # the connection still speaks HTTP/1.1
+    status, _, stat = wire.read_response()
+    assert (status, json.loads(stat)["size_bytes"]) == (201, len(BODY))
+    assert read_object(shared_server, path) == BODY
+    # the connection still uses HTTP/1.1
     wire.send(shared_server.request("GET", f"refs/main/objects/stat?path={path}", *OFFERS[offer]))
-    assert wire.answer()[0] == 200
+    assert wire.read_response()[0] == 200
 
 
 def test_the_body_of_an_upgrade_request_is_not_the_next_request(shared_server, wire):
@@ -73,26 +73,26 @@ def test_the_body_of_an_upgrade_request_is_not_the_next_request(shared_server, w
         "GET", "refs/main/objects?path=none", f"Content-Length: {len(hidden)}", *OFFERS["java"]
     )
     send_apart(wire, head, hidden)
-    assert wire.answer()[0] == 404
+    assert wire.read_response()[0] == 404
     wire.send(shared_server.request("GET", "refs/main/objects/stat?path=hidden.csv"))
-    assert wire.answer()[0] == 404
+    assert wire.read_response()[0] == 404
 
 
 def test_a_presigned_put_that_offers_an_upgrade_keeps_its_body(shared_server, wire):
     target = "branches/main/staging/backing?path=direct.csv&presign=true"
-    place = shared_server.api.get(f"/repositories/sea/{target}").json()
-    url = place["presigned_url"].split("/", 3)[3]
+    staging = shared_server.api.get(f"/repositories/sea/{target}").json()
+    url = staging["presigned_url"].split("/", 3)[3]
     lines = [f"PUT /{url} HTTP/1.1", "Host: sea", f"Content-Length: {len(BODY)}", *OFFERS["java"]]
     send_apart(wire, "\r\n".join([*lines, "", ""]).encode(), BODY)
-    assert wire.answer()[0] == 200
-    link = {"staging": place, "checksum": "0" * 32, "size_bytes": len(BODY)}
-    answer = shared_server.api.put(
+    assert wire.read_response()[0] == 200
+    link = {"staging": staging, "checksum": "0" * 32, "size_bytes": len(BODY)}
+    response = shared_server.api.put(
         "/repositories/sea/branches/main/staging/backing",
         params={"path": "direct.csv"},
         json=link,
     )
-    assert answer.status_code == 200, answer.text
-    assert content_of(shared_server, "direct.csv") == BODY
+    assert response.status_code == 200, response.text
+    assert read_object(shared_server, "direct.csv") == BODY
 
 
 def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(shared_server, wire):
@@ -100,9 +100,9 @@ def test_an_s3_put_that_offers_an_upgrade_keeps_its_body(shared_server, wire):
     params = {"Bucket": "sea", "Key": "main/signed.csv"}
     url = client.generate_presigned_url("put_object", Params=params)
     target = url.split("/", 3)[3]
-    place = url.split("/", 3)[2]
-    lines = [f"PUT /{target} HTTP/1.1", f"Host: {place}", f"Content-Length: {len(BODY)}"]
+    host = url.split("/", 3)[2]
+    lines = [f"PUT /{target} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(BODY)}"]
     head = "\r\n".join([*lines, *OFFERS["java"], "", ""]).encode()
     send_apart(wire, head, BODY)
-    assert wire.answer()[0] == 200
-    assert content_of(shared_server, "signed.csv") == BODY
+    assert wire.read_response()[0] == 200
+    assert read_object(shared_server, "signed.csv") == BODY

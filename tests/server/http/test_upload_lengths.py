@@ -1,5 +1,6 @@
-"""An upload whose bytes are not as many as its head says is refused by every gateway, and stores
-nothing: here the dispatcher is called as by a connection that loses or adds bytes.
+"""Every gateway refuses an upload whose length differs from its Content-Length, and stores nothing.
+
+The tests call the dispatcher directly, as a connection that loses or adds bytes would.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SMALL, LARGE = b"1,2\n" * 10, b"1,2\n" * 50_000
 
 
 class Application:
-    """The objects of a server, without the server."""
+    """The composition of a server, without sockets."""
 
     def __init__(self, folder):
         values = {
@@ -53,17 +54,15 @@ class Application:
         )
 
     def call(self, method, url, body=b"", length=None, piece=1 << 16, **headers):
-        """Returns the status of a response and its body; the head says that the body has `length`
-        bytes.
-        """
-        place = urlsplit(url)
+        """Returns a response's status and body; `length` is the request's Content-Length."""
+        parts = urlsplit(url)
         length = len(body) if length is None else length
         names = {name.replace("_", "-"): text for name, text in headers.items()}
         head = RequestHead.sent(
             method,
-            place.path,
-            place.query,
-            {"host": place.netloc, "content-length": str(length), **names},
+            parts.path,
+            parts.query,
+            {"host": parts.netloc, "content-length": str(length), **names},
             scheme="http",
             client="127.0.0.1",
         )
@@ -118,19 +117,19 @@ def s3_part(application, body, length):
     started = application.call("POST", url)[1].decode()
     upload = started.split("<UploadId>")[1].split("<")[0]
     url = application.presigned("upload_part", Key="main/a", UploadId=upload, PartNumber=1)
-    answer = application.call("PUT", url, body, length)
+    response = application.call("PUT", url, body, length)
     url = application.presigned("list_parts", Key="main/a", UploadId=upload)
     parts = application.call("GET", url)[1]
-    assert (b"<PartNumber>1<" in parts) == (answer[0] == 200)
+    assert (b"<PartNumber>1<" in parts) == (response[0] == 200)
     url = application.presigned("abort_multipart_upload", Key="main/a", UploadId=upload)
     assert application.call("DELETE", url)[0] == 204
-    return answer
+    return response
 
 
 def block(application, body, length):
     target = "branches/main/staging/backing?path=a&presign=true"
-    place = application.rest("GET", f"{URL}/api/v1/repositories/sea/{target}")[1]
-    return application.call("PUT", json.loads(place)["presigned_url"], body, length)
+    staging = application.rest("GET", f"{URL}/api/v1/repositories/sea/{target}")[1]
+    return application.call("PUT", json.loads(staging)["presigned_url"], body, length)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +154,9 @@ def application(tmp_path_factory):
         if body or more > 0
     ],
 )
-def test_an_upload_of_another_length_than_its_head_says_is_refused(application, upload, body, more):
+def test_an_upload_whose_length_differs_from_content_length_is_refused(
+    application, upload, body, more
+):
     length = len(body) + more
     before = stored_files(application.folder / "block")
     status, sent = upload(application, body, length)
@@ -167,6 +168,6 @@ def test_an_upload_of_another_length_than_its_head_says_is_refused(application, 
 
 @pytest.mark.parametrize("upload", [raw, form, s3_object, s3_part, block])
 @pytest.mark.parametrize("body", [b"", SMALL, LARGE], ids=["none", "small", "large"])
-def test_an_upload_of_the_length_that_its_head_says_is_stored(application, upload, body):
+def test_an_upload_with_the_length_of_its_content_length_is_stored(application, upload, body):
     assert upload(application, body, len(body))[0] in {200, 201}
     application.rest("DELETE", f"{OBJECTS}a")

@@ -1,6 +1,4 @@
-"""Requests that are read in one go are read as those that come in pieces, and as httptools reads
-them.
-"""
+"""The parser of whole requests, the incremental parser and httptools return equal results."""
 
 from __future__ import annotations
 
@@ -55,8 +53,8 @@ ENDS = st.sampled_from([b"\r\n", b"\n", b"\r"])
 PLAIN_ENDS = st.just(b"\r\n")
 
 
-class Seen:
-    """The callbacks of the parser for one request."""
+class Parsed:
+    """The result of httptools for one request."""
 
     def __init__(self, data):
         self.url = b""
@@ -104,7 +102,7 @@ class Received:
 
 
 def in_pieces(data, size):
-    """Returns all that is read of data that comes in pieces; None where it is refused."""
+    """Returns what the incremental parser reads from data in pieces; None for malformed data."""
     try:
         received = Received(data, size)
     except kernel.MalformedRequest:
@@ -127,7 +125,7 @@ def in_pieces(data, size):
 
 
 def check(data):
-    """Checks that what is read in one go is one request, and the same; returns whether it is."""
+    """Compares the parsers; returns whether the data can be parsed as one whole request."""
     for size in (1, 7):
         assert in_pieces(data, size) == in_pieces(data, len(data))
     request = kernel.whole_request(data)
@@ -140,28 +138,28 @@ def check(data):
     assert head.keep_alive
     assert not head.is_1_0
     assert not head.expects_continue
-    seen = Seen(data)
-    url = httptools.parse_url(seen.url)
-    method = seen.parser.get_method().decode()
+    parsed = Parsed(data)
+    url = httptools.parse_url(parsed.url)
+    method = parsed.parser.get_method().decode()
     query = (url.query or b"").decode()
-    headers = join_headers(seen.headers)
-    assert request == (method, url.path.decode(), query, headers, seen.body)
-    assert seen.complete == 1
-    assert seen.parser.should_keep_alive()
-    assert not seen.parser.should_upgrade()
-    assert seen.parser.get_http_version() == "1.1"
+    headers = join_headers(parsed.headers)
+    assert request == (method, url.path.decode(), query, headers, parsed.body)
+    assert parsed.complete == 1
+    assert parsed.parser.should_keep_alive()
+    assert not parsed.parser.should_upgrade()
+    assert parsed.parser.get_http_version() == "1.1"
     return True
 
 
 @given(FIRST, st.lists(LINES, max_size=5), ENDS | PLAIN_ENDS, st.sampled_from([b"", b"hi", b"hi!"]))
 @example(b"GET / HTTP/1.1", [], b"\r\n", b"")
-def test_made_of_lines(first, lines, end, body):
+def test_parsers_agree_on_requests_of_random_lines(first, lines, end, body):
     check(end.join([first, *lines, b"", b""]) + body)
     check(end.join([first, b"Host: sea", *lines, b"", b""]) + body)
 
 
 @given(st.data(), st.integers(0, 255))
-def test_damaged_in_one_place(data, byte):
+def test_parsers_agree_on_requests_with_one_changed_byte(data, byte):
     whole = (
         b"PUT /sea/main/depth.csv?x-id=PutObject HTTP/1.1\r\nHost: sea\r\n"
         b"Connection: keep-alive\r\nContent-Length: 2\r\nX-Amz-Date: now\r\n\r\nhi"

@@ -66,20 +66,20 @@ def reading(request, s3, postgres_server):
 @pytest.mark.parametrize("name", BODIES)
 def test_whole_and_in_part(wire, reading, name):
     wire.send(reading(name))
-    status, headers, body = wire.answer()
+    status, headers, body = wire.read_response()
     assert (status, body) == (200, BODIES[name])
     assert headers["content-length"] == str(SIZES[name])
     assert headers["content-type"] == "text/csv"
     for part, start in (("7-99", 7), ("0-299999", 0)) if SIZES[name] else ():
         wire.send(reading(name, part))
-        status, _, body = wire.answer()
+        status, _, body = wire.read_response()
         assert (status, body) == (206, BODIES[name][start : int(part.split("-")[1]) + 1])
 
 
 def test_sequential_requests_on_one_connection(wire, reading):
     for name in (*BODIES, "not-there", *reversed(BODIES)):
         wire.send(reading(name))
-        status, _, body = wire.answer()
+        status, _, body = wire.read_response()
         assert status == (200 if name in BODIES else 404)
         assert body == BODIES.get(name, body)
 
@@ -91,7 +91,7 @@ def test_pipelined_requests_get_responses_in_order(wire, reading):
         sending = [pool.submit(wire.send, *requests)]
         sending += [pool.submit(wire.send, request) for request in requests]
         for name in (*names, *names):
-            assert wire.answer()[::2] == (200, BODIES[name])
+            assert wire.read_response()[::2] == (200, BODIES[name])
         for sent in sending:
             sent.result()
 
