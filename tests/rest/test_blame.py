@@ -1,4 +1,4 @@
-"""Last changes of objects over the wire."""
+"""Last changes of objects over HTTP."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def commit(api, repository):
             assert sent.status_code == 201
         for path in delete:
             assert api.delete(f"{base}/objects", params={"path": path}).status_code == 204
-        made = api.post(f"{base}/commits", json={"message": message})
-        assert made.status_code == 201
-        return made.json()
+        created = api.post(f"{base}/commits", json={"message": message})
+        assert created.status_code == 201
+        return created.json()
 
     return commit
 
@@ -79,12 +79,12 @@ def test_staged_changes_are_not_included(api, repository, blame, commit):
 def test_pages_continue_after_the_last_item(blame, commit):
     paths = [f"p{number}" for number in range(5)]
     commit("first", put=paths)
-    found, after = {}, ""
+    all_messages, after = {}, ""
     for _ in range(3):
         page = blame(amount=2, after=after)
-        found |= messages(page)
+        all_messages |= messages(page)
         after = page["pagination"]["next_offset"]
-    assert (list(found), page["pagination"]["has_more"]) == (paths, False)
+    assert (list(all_messages), page["pagination"]["has_more"]) == (paths, False)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Branch protection over the wire."""
+"""Branch protection over HTTP."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ def rules(root):
     return f"{root}/settings/branch_protection"
 
 
-def patterns(answer):
-    assert answer.status_code == 200
-    return [rule["pattern"] for rule in answer.json()]
+def patterns(response):
+    assert response.status_code == 200
+    return [rule["pattern"] for rule in response.json()]
 
 
-def refusal(answer):
-    return answer.status_code, answer.json()["message"]
+def refusal(response):
+    return response.status_code, response.json()["message"]
 
 
-def test_rules_are_set_on_condition_of_their_etag(api, rules):
+def test_rules_are_replaced_only_if_the_etag_matches(api, rules):
     none = api.get(rules)
     assert (none.text, none.headers["etag"]) == ("[]\n", "")
     assert api.put(rules, json=[{"pattern": "b*"}], headers={"If-Match": ""}).status_code == 204
     first = api.get(rules)
     assert first.text == '[{"pattern":"b*"}]\n'
     assert len(first.headers["etag"]) == len(hashlib.sha256().hexdigest())
-    for wrong in ("", "0" * 64, f'"{first.headers["etag"]}"'):
-        answer = api.put(rules, json=[], headers={"If-Match": wrong})
-        assert refusal(answer) == (412, "Precondition failed")
+    for etag in ("", "0" * 64, f'"{first.headers["etag"]}"'):
+        response = api.put(rules, json=[], headers={"If-Match": etag})
+        assert refusal(response) == (412, "Precondition failed")
     assert api.get(rules).text == first.text
     body = [{"pattern": "a"}, {"pattern": "b*"}]
     headers = {"If-Match": first.headers["etag"]}
@@ -45,7 +45,7 @@ def test_rules_are_set_on_condition_of_their_etag(api, rules):
     assert patterns(api.get(rules)) == []
 
 
-def test_the_older_addresses_change_one_rule(api, root):
+def test_the_deprecated_paths_change_one_rule(api, root):
     older = f"{root}/branch_protection"
     assert api.get(f"{older}/set_allowed").status_code == 204
     for pattern in ("b", "a", "b"):
@@ -77,11 +77,11 @@ def test_write_to_a_protected_branch_is_refused_with_the_reason(api, root, rules
     assert refusal(commit) == (403, "cannot commit to protected branch")
     hard = api.put(f"{root}/branches/main/hard_reset", params={"ref": "main"})
     assert refusal(hard) == (403, "protected branch")
-    (left,) = api.get(f"{root}/branches/main/diff").json()["results"]
-    assert left["path"] == "a"
+    (change,) = api.get(f"{root}/branches/main/diff").json()["results"]
+    assert change["path"] == "a"
 
 
-def test_a_branch_is_moved(api, root):
+def test_a_hard_reset_moves_an_unprotected_branch(api, root):
     head = api.get(f"{root}/branches/main").json()["commit_id"]
     commits = f"{root}/branches/main/commits"
     assert api.post(commits, json={"message": "m", "allow_empty": True}).status_code == 201
@@ -101,7 +101,7 @@ def test_a_branch_is_moved(api, root):
         ([{"pattern": "[a"}], "invalid value"),
     ],
 )
-def test_what_is_no_rule_changes_nothing(api, rules, body, reason):
+def test_an_invalid_rule_changes_nothing(api, rules, body, reason):
     api.put(rules, json=[{"pattern": "a"}])
     status, message = refusal(api.put(rules, json=body))
     assert status == 400

@@ -1,4 +1,4 @@
-"""Asynchronous commits and merges: they end as the synchronous ones do."""
+"""Asynchronous commits and merges have the results of the synchronous operations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def put(api, repository):
 
 
 @pytest.fixture
-def end_of(send):
+def completed(send):
     """Returns the status of a task that has been started, once it is completed."""
 
     def wait(path, started):
@@ -66,10 +66,10 @@ def side_with(send, put, path, content=b"2"):
     assert send("POST", "/branches/side/commits", {"message": "side"}).status_code == 201
 
 
-def test_a_commit_ends_with_the_commit_that_the_branch_has(send, put, end_of):
+def test_a_completed_commit_is_the_head_of_its_branch(send, put, completed):
     put("a")
     body = {"message": "one", "metadata": {"k": "v"}, "date": 1_700_000_000}
-    status = end_of(COMMIT, send("POST", COMMIT, body))
+    status = completed(COMMIT, send("POST", COMMIT, body))
     head = send("GET", "/commits/main").json()
     assert status["result"] == head
     assert (head["message"], head["metadata"], head["creation_date"]) == (
@@ -81,45 +81,45 @@ def test_a_commit_ends_with_the_commit_that_the_branch_has(send, put, end_of):
     assert "status_code" not in status
 
 
-def test_a_commit_without_changes_ends_with_the_status_of_the_synchronous_one(send, end_of):
+def test_a_commit_without_changes_has_the_status_of_the_synchronous_operation(send, completed):
     refused = send("POST", "/branches/main/commits", {"message": "none"})
-    status = end_of(COMMIT, send("POST", COMMIT, {"message": "none"}))
+    status = completed(COMMIT, send("POST", COMMIT, {"message": "none"}))
     assert (status["status_code"], status["error"]) == (refused.status_code, refused.json())
     assert status["status_code"] == 400
     assert "result" not in status
-    allowed = end_of(COMMIT, send("POST", COMMIT, {"message": "none", "allow_empty": True}))
+    allowed = completed(COMMIT, send("POST", COMMIT, {"message": "none", "allow_empty": True}))
     assert allowed["result"] == send("GET", "/commits/main").json()
 
 
-def test_a_merge_ends_with_the_commit_that_the_destination_has(send, put, end_of):
+def test_a_completed_merge_is_the_head_of_its_destination(send, put, completed):
     side_with(send, put, "b")
-    status = end_of(MERGE, send("POST", MERGE, {"message": "merged"}))
+    status = completed(MERGE, send("POST", MERGE, {"message": "merged"}))
     head = send("GET", "/commits/main").json()
     assert status["result"] == {"reference": head["id"]}
     assert head["message"] == "merged"
     assert len(head["parents"]) == 2
 
 
-def test_a_merge_needs_no_body(send, put, end_of):
+def test_a_merge_needs_no_body(send, put, completed):
     side_with(send, put, "b")
-    assert end_of(MERGE, send("POST", MERGE))["result"]["reference"]
+    assert completed(MERGE, send("POST", MERGE))["result"]["reference"]
 
 
-def test_a_merge_with_conflicts_ends_with_409_and_changes_nothing(send, put, end_of):
+def test_a_merge_with_conflicts_has_status_409_and_changes_nothing(send, put, completed):
     put("a")
     assert send("POST", "/branches/main/commits", {"message": "base"}).status_code == 201
     side_with(send, put, "a", b"theirs")
     put("a", b"ours")
     assert send("POST", "/branches/main/commits", {"message": "ours"}).status_code == 201
     head = send("GET", "/branches/main").json()
-    status = end_of(MERGE, send("POST", MERGE, {}))
+    status = completed(MERGE, send("POST", MERGE, {}))
     assert (status["status_code"], status["error"]) == (409, {"message": "conflict found"})
     assert send("GET", "/branches/main").json() == head
-    won = end_of(MERGE, send("POST", MERGE, {"strategy": "source-wins"}))
+    won = completed(MERGE, send("POST", MERGE, {"strategy": "source-wins"}))
     assert won["result"]["reference"] == send("GET", "/branches/main").json()["commit_id"]
 
 
-def test_what_does_not_exist_is_refused_at_once(send, api):
+def test_a_missing_branch_or_repository_is_refused_immediately(send, api):
     assert send("POST", "/branches/none/commits/async", {"message": "m"}).status_code == 404
     assert send("POST", "/refs/main/merge/none/async", {}).status_code == 404
     url = "/repositories/none-such/branches/main/commits/async"
@@ -127,14 +127,14 @@ def test_what_does_not_exist_is_refused_at_once(send, api):
     assert send("POST", COMMIT, {}).status_code == 400
 
 
-def test_a_source_that_does_not_exist_ends_with_404(send, end_of):
+def test_a_merge_from_a_missing_source_has_status_404(send, completed):
     path = "/refs/none/merge/main/async"
-    status = end_of(path, send("POST", path, {}))
+    status = completed(path, send("POST", path, {}))
     assert status["status_code"] == 404
     assert status["error"] == send("POST", "/refs/none/merge/main", {}).json()
 
 
-def test_a_read_only_repository_refuses_at_once(api):
+def test_a_read_only_repository_refuses_tasks_immediately(api):
     name = f"read-only-{uuid.uuid4().hex}"
     body = {"name": name, "storage_namespace": f"local://{name}", "read_only": True}
     assert api.post("/repositories", json=body).status_code == 201
@@ -146,11 +146,11 @@ def test_a_read_only_repository_refuses_at_once(api):
 
 
 def test_status_of_other_tasks_repositories_and_branches_is_404(
-    send, put, end_of, api, new_repository
+    send, put, completed, api, new_repository
 ):
     put("a")
     started = send("POST", COMMIT, {"message": "m"})
-    end_of(COMMIT, started)
+    completed(COMMIT, started)
     task_id = started.json()["id"]
     assert send("POST", "/branches", {"name": "side", "source": "main"}).status_code == 201
     for path in (
@@ -173,7 +173,7 @@ def test_tasks_are_refused_without_credentials(server, repository):
             assert anonymous.get(f"{url}/some/status").status_code == 401
 
 
-def test_a_request_with_a_key_starts_one_task(send, put, end_of):
+def test_a_request_with_a_key_starts_one_task(send, put, completed):
     put("a")
     headers = {"Idempotency-Key": str(uuid.uuid4())}
     first = send("POST", COMMIT, {"message": "once"}, **headers)
@@ -182,16 +182,16 @@ def test_a_request_with_a_key_starts_one_task(send, put, end_of):
     assert again.status_code == 202
     assert again.headers["Idempotency-Replayed"] == "true"
     assert send("POST", COMMIT, {"message": "other"}, **headers).status_code == 422
-    end_of(COMMIT, first)
+    completed(COMMIT, first)
     log = send("GET", "/refs/main/commits").json()["results"]
     assert [commit["message"] for commit in log].count("once") == 1
 
 
-def test_tasks_on_one_branch_at_once_are_all_carried_out(send, end_of):
+def test_concurrent_tasks_on_one_branch_are_all_executed(send, completed):
     started = [
         send("POST", COMMIT, {"message": f"{number}", "allow_empty": True}) for number in range(12)
     ]
-    ids = {end_of(COMMIT, task)["result"]["id"] for task in started}
+    ids = {completed(COMMIT, task)["result"]["id"] for task in started}
     log = send("GET", "/refs/main/commits").json()["results"]
     assert ids == {commit["id"] for commit in log[:12]}
 

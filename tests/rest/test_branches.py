@@ -1,4 +1,4 @@
-"""Branches over the wire."""
+"""Branches over HTTP."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def head(api, branches, name="main"):
 
 
 def put(api, branches, path, content=b"x", branch="main"):
-    answer = api.post(f"{branches}/{branch}/objects", params={"path": path}, content=content)
-    assert answer.status_code == 201
+    response = api.post(f"{branches}/{branch}/objects", params={"path": path}, content=content)
+    assert response.status_code == 201
 
 
 def paths(api, branches, branch="main", **params):
@@ -36,7 +36,7 @@ def test_a_branch_is_created_with_its_commit_as_plain_text(api, branches):
     assert got.text == f'{{"commit_id":"{head(api, branches)}","id":"dev"}}\n'
 
 
-def test_names_with_a_scope(api, branches):
+def test_branch_names_may_have_a_scope(api, branches):
     for name in ("dev:joe-bugfix-1234", "dev:jane-before-v2.3-merge"):
         assert api.post(branches, json={"name": name, "source": "main"}).status_code == 201
         assert api.get(f"{branches}/{name}").json()["id"] == name
@@ -54,13 +54,13 @@ def test_names_with_a_scope(api, branches):
         ({"name": "dev", "source": "main~7"}, 404, "source reference 'main~7': not found"),
     ],
 )
-def test_what_cannot_be_created(api, branches, body, status, message):
+def test_an_invalid_branch_is_not_created(api, branches, body, status, message):
     refused = api.post(branches, json=body)
     assert refused.status_code == status
     assert message in refused.json()["message"]
 
 
-def test_names_of_tags_and_commits_are_taken(api, branches):
+def test_names_of_tags_and_commits_cannot_be_used(api, branches):
     assert (
         api.post(branches.replace("branches", "tags"), json={"id": "v1", "ref": "main"}).status_code
         == 201
@@ -73,7 +73,7 @@ def test_names_of_tags_and_commits_are_taken(api, branches):
     assert commit.json() == {"message": f"commit ID {commit_id}: conflict found"}
 
 
-def test_listing(api, branches):
+def test_branches_are_listed_in_pages(api, branches):
     for name in ("b", "a", "hidden"):
         body = {"name": name, "source": "main", "hidden": name == "hidden"}
         assert api.post(branches, json=body).status_code == 201
@@ -88,7 +88,7 @@ def test_listing(api, branches):
     assert api.get(f"{branches}/hidden").status_code == 200
 
 
-def test_deletion(api, branches):
+def test_a_deleted_branch_does_not_exist(api, branches):
     api.post(branches, json={"name": "dev", "source": "main"})
     assert api.delete(f"{branches}/dev").status_code == 204
     assert api.delete(f"{branches}/dev").json() == UNKNOWN
@@ -98,14 +98,14 @@ def test_deletion(api, branches):
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_an_unknown_branch(api, branches, method):
-    answer = api.request(method, f"{branches}/nope")
-    assert (answer.status_code, answer.json()) == (404, UNKNOWN)
+def test_a_missing_branch_is_not_found(api, branches, method):
+    response = api.request(method, f"{branches}/nope")
+    assert (response.status_code, response.json()) == (404, UNKNOWN)
     assert api.get(f"{branches}/nope/diff").json() == UNKNOWN
     assert api.get("/repositories/no-such/branches").json() == {"message": "repository not found"}
 
 
-def test_what_is_not_committed(api, branches):
+def test_uncommitted_changes_are_listed(api, branches):
     for path in ("a/1", "a/2", "b"):
         put(api, branches, path, b"12345")
     got = api.get(f"{branches}/main/diff", params={"amount": 1})
@@ -121,7 +121,7 @@ def test_what_is_not_committed(api, branches):
     ]
 
 
-def test_resets(api, branches):
+def test_a_reset_drops_uncommitted_changes(api, branches):
     for path in ("a/1", "a/2", "b", "c"):
         put(api, branches, path)
 
@@ -141,20 +141,20 @@ def test_resets(api, branches):
 
 def commit(api, branches, path, content, branch="main"):
     put(api, branches, path, content, branch)
-    answer = api.post(f"{branches}/{branch}/commits", json={"message": f"{path}={content}"})
-    assert answer.status_code == 201
-    return answer.json()["id"]
+    response = api.post(f"{branches}/{branch}/commits", json={"message": f"{path}={content}"})
+    assert response.status_code == 201
+    return response.json()["id"]
 
 
-def test_revert(api, branches):
+def test_a_revert_undoes_a_commit(api, branches):
     commit(api, branches, "a", b"1")
     changed = commit(api, branches, "a", b"2")
     body = {"ref": changed, "parent_number": 0}
     assert api.post(f"{branches}/main/revert", json=body).status_code == 204
     refs = branches.replace("branches", "refs")
     assert api.get(f"{refs}/main/objects", params={"path": "a"}).content == b"1"
-    made = api.get(branches.replace("branches", "commits/main")).json()
-    assert made["message"] == f"Revert {changed}"
+    created = api.get(branches.replace("branches", "commits/main")).json()
+    assert created["message"] == f"Revert {changed}"
     again = api.post(f"{branches}/main/revert", json=body)
     assert again.status_code == 400
     assert "no changes" in again.json()["message"]
@@ -167,19 +167,19 @@ def test_revert(api, branches):
     assert api.post(f"{branches}/main/revert", json={"ref": "main"}).status_code == 400
 
 
-def test_cherry_pick(api, branches):
+def test_a_cherry_pick_applies_a_commit(api, branches):
     api.post(branches, json={"name": "dev", "source": "main"})
     picked = commit(api, branches, "a", b"1", "dev")
-    made = api.post(f"{branches}/main/cherry-pick", json={"ref": "dev"})
-    assert made.status_code == 201
-    assert made.json()["message"] == "a=b'1'"
-    assert made.json()["metadata"] == {
+    created = api.post(f"{branches}/main/cherry-pick", json={"ref": "dev"})
+    assert created.status_code == 201
+    assert created.json()["message"] == "a=b'1'"
+    assert created.json()["metadata"] == {
         "cherry-pick-origin": picked,
         "cherry-pick-committer": "tester",
     }
     overrides = {"message": "mine", "metadata": {"k": "v"}}
     commit(api, branches, "b", b"1", "dev")
     body = {"ref": "dev", "commit_overrides": overrides}
-    made = api.post(f"{branches}/main/cherry-pick", json=body).json()
-    assert (made["message"], made["metadata"]["k"]) == ("mine", "v")
+    created = api.post(f"{branches}/main/cherry-pick", json=body).json()
+    assert (created["message"], created["metadata"]["k"]) == ("mine", "v")
     assert api.post(f"{branches}/main/cherry-pick", json={"ref": "nope"}).status_code == 404

@@ -1,4 +1,4 @@
-"""Commits, history, differences and merges over the wire."""
+"""Commits, history, differences and merges over HTTP."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Repository:
 
     def change(self, path, content=b"x", branch="main"):
         self.put(path, content, branch)
-        made = self.commit(f"{path} on {branch}", branch)
-        assert made.status_code == 201
-        return made.json()["id"]
+        created = self.commit(f"{path} on {branch}", branch)
+        assert created.status_code == 201
+        return created.json()["id"]
 
     def branch(self, name, source="main"):
         body = {"name": name, "source": source}
@@ -39,14 +39,14 @@ class Repository:
         return self.api.get(f"{self.path}/branches/{branch}").json()["commit_id"]
 
     def log(self, ref="main", **params):
-        answer = self.api.get(f"{self.path}/refs/{ref}/commits", params=params)
-        assert answer.status_code == 200
-        return [commit["message"] for commit in answer.json()["results"]]
+        response = self.api.get(f"{self.path}/refs/{ref}/commits", params=params)
+        assert response.status_code == 200
+        return [commit["message"] for commit in response.json()["results"]]
 
     def diff(self, left, right, **params):
-        answer = self.api.get(f"{self.path}/refs/{left}/diff/{right}", params=params)
-        assert answer.status_code == 200
-        return answer.json()["results"]
+        response = self.api.get(f"{self.path}/refs/{left}/diff/{right}", params=params)
+        assert response.status_code == 200
+        return response.json()["results"]
 
     def merge(self, source, destination="main", **body):
         return self.api.post(f"{self.path}/refs/{source}/merge/{destination}", json=body)
@@ -60,21 +60,21 @@ def sea(api, repository):
     return Repository(api, repository)
 
 
-def test_a_commit(sea, api):
+def test_a_commit_has_the_fields_of_lakefs(sea, api):
     sea.put("a")
-    made = sea.commit("tea", metadata={"z": "1", "a": "ü"}, date=1700000000)
-    assert made.status_code == 201
-    found = re.fullmatch(
+    created = sea.commit("tea", metadata={"z": "1", "a": "ü"}, date=1700000000)
+    assert created.status_code == 201
+    match = re.fullmatch(
         r'\{"committer":"tester","creation_date":1700000000,"generation":2,"id":"([0-9a-f]{64})",'
         r'"message":"tea","meta_range_id":"([0-9a-f]{64})","metadata":\{"a":"ü","z":"1"\},'
         r'"parents":\["([0-9a-f]{64})"\],"version":1\}\n',
-        made.text,
+        created.text,
     )
-    assert found
-    for expression in ("main", found[1], found[1][:10], "main~0", "main@"):
-        assert api.get(f"{sea.path}/commits/{expression}").text == made.text
+    assert match
+    for expression in ("main", match[1], match[1][:10], "main~0", "main@"):
+        assert api.get(f"{sea.path}/commits/{expression}").text == created.text
     initial = api.get(f"{sea.path}/commits/main~1").json()
-    assert initial["id"] == found[3]
+    assert initial["id"] == match[3]
     assert (initial["meta_range_id"], initial["parents"], initial["metadata"]) == ("", [], {})
 
 
@@ -88,29 +88,29 @@ def test_a_commit(sea, api):
         ({"message": "x", "metadata": None}, 400, "Value is not nullable"),
     ],
 )
-def test_what_cannot_be_committed(sea, body, status, message):
+def test_an_invalid_commit_is_refused(sea, body, status, message):
     refused = sea.api.post(f"{sea.path}/branches/main/commits", json=body)
     assert refused.status_code == status
     assert message in refused.json()["message"]
 
 
-def test_an_empty_commit_must_be_wanted(sea):
+def test_an_empty_commit_needs_allow_empty(sea):
     assert sea.commit("nothing", allow_empty=True).status_code == 201
     assert sea.commit("", allow_empty=True).status_code == 201
 
 
-def test_committing_a_tree_that_exists(sea):
+def test_an_existing_tree_can_be_committed(sea):
     sea.put("a")
     tree = sea.commit("a").json()["meta_range_id"]
     sea.change("b")
     url = f"{sea.path}/branches/main/commits"
-    made = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
-    assert made.json()["meta_range_id"] == tree
+    created = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
+    assert created.json()["meta_range_id"] == tree
     for unknown in ("0" * 64, "../../x", "x"):
         asked = {"source_metarange": unknown}
         refused = sea.api.post(url, params=asked, json={"message": "no tree"})
         assert refused.status_code == (404 if unknown.isdigit() else 400), refused.text
-    assert sea.api.get(f"{sea.path}/refs/main/commits").json()["results"][0] == made.json()
+    assert sea.api.get(f"{sea.path}/refs/main/commits").json()["results"][0] == created.json()
     sea.put("dirt")
     refused = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
     assert refused.status_code == 400
@@ -135,19 +135,19 @@ def test_committing_a_tree_that_exists(sea):
         ("refs/main/merge/nope", 404, "get commit by ref nope: not found"),
     ],
 )
-def test_expressions_that_name_nothing(sea, path, status, message):
-    answer = sea.api.get(f"{sea.path}/{path}")
-    assert answer.status_code == status
+def test_an_invalid_expression_is_not_found(sea, path, status, message):
+    response = sea.api.get(f"{sea.path}/{path}")
+    assert response.status_code == status
     if message is not None:
-        assert answer.json() == {"message": message}
+        assert response.json() == {"message": message}
 
 
-def test_an_unknown_repository_or_branch(sea, api):
+def test_a_missing_repository_or_branch_is_not_found(sea, api):
     assert api.get("/repositories/no-such/commits/x").json() == {"message": "repository not found"}
     assert sea.commit("x", "nope").status_code == 404
 
 
-def test_log(sea):
+def test_a_log_can_be_limited(sea):
     sea.branch("dev")
     sea.change("a/1")
     sea.change("b")
@@ -180,7 +180,7 @@ def test_log(sea):
     }
 
 
-def test_differences(sea):
+def test_differences_are_listed_in_pages(sea):
     sea.change("kept")
     sea.change("gone")
     sea.branch("dev")
@@ -209,7 +209,7 @@ def test_differences(sea):
     assert removed["size_bytes"] == 1
 
 
-def test_merging(sea, api):
+def test_a_merge_creates_a_commit_with_two_parents(sea, api):
     sea.branch("dev")
     sea.change("theirs", branch="dev")
     main, dev = sea.head(), sea.head("dev")
@@ -279,7 +279,7 @@ def test_the_destination_can_win_and_a_squash_has_one_parent(sea):
         ("dev", "main", {"strategy": 1}, 400, "value must be a string"),
     ],
 )
-def test_what_cannot_be_merged(sea, source, destination, body, status, message):
+def test_an_invalid_merge_is_refused(sea, source, destination, body, status, message):
     sea.branch("dev")
     sea.change("a", branch="dev")
     refused = sea.merge(source, destination, **body)
@@ -296,21 +296,21 @@ def test_a_dirty_destination_is_refused(sea):
     assert "uncommitted changes (dirty branch)" in refused.json()["message"]
 
 
-def test_a_log_begins_after_any_reference(sea):
+def test_a_log_starts_after_any_reference(sea):
     first = sea.change("a")
     second = sea.change("b")
     sea.branch("dev")
     third = sea.change("c")
 
-    def shown(**parameters):
-        found = sea.api.get(f"{sea.path}/refs/main/commits", params=parameters)
-        return [commit["id"] for commit in found.json()["results"]][:3]
+    def log(**parameters):
+        response = sea.api.get(f"{sea.path}/refs/main/commits", params=parameters)
+        return [commit["id"] for commit in response.json()["results"]][:3]
 
-    assert shown(after="dev")[0] == first
-    assert shown(after=second[:12])[0] == first
-    assert shown(after="main~1")[0] == first
-    assert shown(since="") == [third, second, first]
-    assert shown(stop_at="dev") == [third, second]
+    assert log(after="dev")[0] == first
+    assert log(after=second[:12])[0] == first
+    assert log(after="main~1")[0] == first
+    assert log(since="") == [third, second, first]
+    assert log(stop_at="dev") == [third, second]
 
 
 def test_names_are_checked_before_references_are_resolved(sea):

@@ -1,4 +1,4 @@
-"""Configuration, health, users and logging in, over the wire."""
+"""Configuration, health checks, users and logins over HTTP."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def anonymous(server):
         yield client
 
 
-def test_health(anonymous, server):
-    answer = anonymous.get("/healthcheck")
-    assert (answer.status_code, answer.content) == (204, b"")
+def test_a_health_check_needs_no_credentials(anonymous, server):
+    response = anonymous.get("/healthcheck")
+    assert (response.status_code, response.content) == (204, b"")
     assert httpx2.get(f"{server.url}/_health").text == "alive!"
 
 
-def test_config(api):
+def test_the_configuration_describes_the_store(api):
     config = api.get("/config").json()
     assert config == {
         "capabilities_config": {},
@@ -53,7 +53,7 @@ def test_statistics_are_validated_and_discarded(api):
     assert api.post("/statistics", json={"events": [{"class": "x"}]}).status_code == 400
 
 
-def test_setup_happens_once(anonymous):
+def test_setup_succeeds_once(anonymous):
     state = anonymous.get("/setup_lakefs").json()
     assert state["state"] == "initialized"
     assert state["comm_prefs_missing"] is False
@@ -63,17 +63,17 @@ def test_setup_happens_once(anonymous):
     assert (again.status_code, again.json()) == (409, {"message": "lakeFS already initialized"})
     assert anonymous.post("/setup_lakefs", json={}).status_code == 400
     preferences = {"featureUpdates": True, "securityUpdates": False, "email": "a@b.c"}
-    answer = anonymous.post("/setup_comm_prefs", json=preferences)
-    assert (answer.status_code, answer.content) == (200, b"")
+    response = anonymous.post("/setup_comm_prefs", json=preferences)
+    assert (response.status_code, response.content) == (200, b"")
 
 
-def test_logging_in(anonymous, server):
+def test_a_login_returns_a_token_and_a_cookie(anonymous, server):
     body = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
-    answer = anonymous.post("/auth/login", json=body)
-    assert answer.status_code == 200
-    assert sorted(answer.json()) == ["token", "token_expiration"]
-    token = answer.json()["token"]
-    cookie = answer.headers["set-cookie"]
+    response = anonymous.post("/auth/login", json=body)
+    assert response.status_code == 200
+    assert sorted(response.json()) == ["token", "token_expiration"]
+    token = response.json()["token"]
+    cookie = response.headers["set-cookie"]
     lifetime = int(cookie.split("Max-Age=")[1].split(";")[0])
     assert 7 * 86400 - 60 < lifetime <= 7 * 86400
     assert cookie == (
@@ -92,20 +92,20 @@ def test_logging_in(anonymous, server):
     assert (wrong.status_code, wrong.json()) == (401, {"message": "error authenticating request"})
 
 
-def test_logging_out(server):
-    answer = httpx2.get(f"{server.url}/logout", follow_redirects=False)
-    assert answer.status_code == 307
-    assert answer.headers["location"] == "/auth/login"
-    assert answer.headers["set-cookie"].startswith("internal_auth_session=; Path=/; Max-Age=0")
+def test_logging_out_deletes_the_cookie(server):
+    response = httpx2.get(f"{server.url}/logout", follow_redirects=False)
+    assert response.status_code == 307
+    assert response.headers["location"] == "/auth/login"
+    assert response.headers["set-cookie"].startswith("internal_auth_session=; Path=/; Max-Age=0")
 
 
-@pytest.mark.parametrize("place", ["cookie", "header"])
-def test_logging_out_revokes_the_token(server, anonymous, place):
+@pytest.mark.parametrize("sent_in", ["cookie", "header"])
+def test_logging_out_revokes_the_token(server, anonymous, sent_in):
     body = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
     token, other = (anonymous.post("/auth/login", json=body).json()["token"] for _ in range(2))
     headers = {"authorization": f"Bearer {token}"}
     assert anonymous.get("/repositories", headers=headers).status_code == 200
-    sent = headers if place == "header" else {"cookie": f"internal_auth_session={token}"}
+    sent = headers if sent_in == "header" else {"cookie": f"internal_auth_session={token}"}
     response = httpx2.get(f"{server.url}/logout", headers=sent, follow_redirects=False)
     assert response.status_code == 307
     assert anonymous.get("/repositories", headers=headers).status_code == 401
@@ -115,7 +115,7 @@ def test_logging_out_revokes_the_token(server, anonymous, place):
     assert anonymous.get("/repositories", headers=headers).status_code == 200
 
 
-def test_current_user(api, anonymous):
+def test_the_current_user_is_returned(api, anonymous):
     assert anonymous.get("/user").text == '{"user":{"creation_date":0,"id":""}}\n'
     wrong = anonymous.get("/user", headers={"authorization": "Basic eDp5"})
     assert wrong.status_code == 401
@@ -135,10 +135,10 @@ def test_current_user(api, anonymous):
     assert api.get("/auth/users", params={"after": "tester"}).json()["results"] == []
 
 
-def test_users_and_keys(api, server):
+def test_missing_users_and_credentials_are_not_found(api, server):
     assert api.get("/auth/users/other").json() == {"message": "user not found"}
-    taken = api.post("/auth/users", json={"id": "tester"})
-    assert (taken.status_code, taken.json()) == (409, {"message": "Already exists"})
+    duplicate = api.post("/auth/users", json={"id": "tester"})
+    assert (duplicate.status_code, duplicate.json()) == (409, {"message": "Already exists"})
     assert api.post("/auth/users/other/credentials").status_code == 404
     key = api.get(f"/auth/users/tester/credentials/{server.access_key_id}")
     assert sorted(key.json()) == ["access_key_id", "creation_date"]
@@ -150,23 +150,23 @@ def test_users_and_keys(api, server):
 def test_the_last_administrator_cannot_be_deleted(api, server):
     key = f"/auth/users/tester/credentials/{server.access_key_id}"
     with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda _: api.delete("/auth/users/tester"), range(2)))
-    for answer in answers:
-        assert answer.status_code == 409
-        assert answer.json() == {
+        responses = list(pool.map(lambda _: api.delete("/auth/users/tester"), range(2)))
+    for response in responses:
+        assert response.status_code == 409
+        assert response.json() == {
             "message": "the last administrator cannot be removed, nor lose the permissions of one"
         }
-        assert answer.headers["x-anabranch-kind"] == "last_administrator"
-        assert "auth recover" in answer.headers["x-anabranch-hint"]
+        assert response.headers["x-anabranch-kind"] == "last_administrator"
+        assert "auth recover" in response.headers["x-anabranch-hint"]
     assert api.get(key).status_code == 200
     assert api.get("/user").json()["user"]["id"] == "tester"
 
 
-def test_what_is_left_to_an_authorization_server(anonymous):
+def test_logins_by_an_authorization_server_are_not_implemented(anonymous):
     assert anonymous.get("/auth/capabilities").text == '{"invite_user":false}\n'
     assert anonymous.get("/oidc/callback").status_code == 200
     identity = {"identityRequest": {"identity_token": "x"}}
     code = {"code": "x", "state": "x", "redirect_uri": "x"}
     for path in ("/auth/external/principal/login", "/sts/login"):
-        answer = anonymous.post(path, json=identity | code)
-        assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})
+        response = anonymous.post(path, json=identity | code)
+        assert (response.status_code, response.json()) == (501, {"message": "Not Implemented"})

@@ -1,4 +1,4 @@
-"""What is wrong with a request, in lakeFS's words."""
+"""Decoding of parameters and bodies, with lakeFS's messages for errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
 from anabranch.rest.protocol.parameters import HEADER, Amount, InRepository, ObjectPath
 
 
-class Asked(InRepository, frozen=True, kw_only=True):
+class Params(InRepository, frozen=True, kw_only=True):
     path: ObjectPath
     amount: Amount = 100
     flag: bool = False
@@ -38,11 +38,11 @@ class Body(msgspec.Struct):
     inner: Inner = msgspec.field(default_factory=Inner)
 
 
-PARAMS = ParamsDecoder(Asked, {"s3": "repository"})
+PARAMS = ParamsDecoder(Params, {"s3": "repository"})
 BODY = BodyDecoder(Body)
 
 
-def params(query: str, **headers: str) -> Asked:
+def params(query: str, **headers: str) -> Params:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return PARAMS.decode(Request({"s3": "sea"}, query, named))
 
@@ -52,10 +52,10 @@ def body(text: str | bytes, content_type: str = "application/json") -> Body:
     return BODY.decode(Request({}, "", {"content-type": content_type}, body=data))
 
 
-def test_parameters():
+def test_parameters_are_decoded():
     assert params(
         "path=a%2Fb+c&amount=7&flag=true&kind=two&many=x&many=y,z&r=0.1", if_match="aaa"
-    ) == Asked(
+    ) == Params(
         repository="sea",
         path="a/b c",
         amount=7,
@@ -66,12 +66,12 @@ def test_parameters():
     )
 
 
-def test_of_a_repeated_parameter_the_first_counts():
+def test_the_first_value_of_a_repeated_parameter_is_used():
     assert params("path=a&path=b&many=one").path == "a"
 
 
 @given(st.text(min_size=1).filter(lambda text: text.encode("utf-8", "ignore").decode() == text))
-def test_every_text_comes_through_percent_signs(text):
+def test_percent_encoded_text_is_decoded(text):
     escaped = "".join(f"%{byte:02X}" for byte in text.encode())
     assert params(f"path={escaped}").path == text
 
@@ -106,17 +106,17 @@ def test_every_text_comes_through_percent_signs(text):
         ),
     ],
 )
-def test_what_is_wrong_with_a_parameter(query, message):
+def test_an_invalid_parameter_raises_invalid_with_the_message_of_lakefs(query, message):
     with pytest.raises(Invalid) as caught:
         params(query)
     assert caught.value.message == message
 
 
-def test_a_replacement_character_that_was_sent_is_one():
+def test_a_replacement_character_is_a_valid_value():
     assert params("path=%EF%BF%BD").path == "\N{REPLACEMENT CHARACTER}"
 
 
-def test_what_is_wrong_with_a_header():
+def test_an_invalid_header_raises_invalid():
     with pytest.raises(Invalid) as caught:
         params("path=x", if_match="b")
     assert caught.value.message == (
@@ -125,7 +125,7 @@ def test_what_is_wrong_with_a_header():
     )
 
 
-def test_bodies():
+def test_bodies_are_decoded():
     assert body('{"name":"a","unknown":[{}]}', "application/json; charset=utf-8").name == "a"
     assert BodyDecoder(Inner, optional=True).decode(Request({}, "", {})) == Inner()
 
@@ -152,7 +152,7 @@ SCHEMA = "request body has an error: doesn't match schema #/components/schemas/B
         ),
     ],
 )
-def test_what_is_wrong_with_a_body(text, message):
+def test_an_invalid_body_raises_invalid_with_the_message_of_lakefs(text, message):
     with pytest.raises(Invalid) as caught:
         body(text)
     assert caught.value.message == message
@@ -171,12 +171,12 @@ def test_what_is_wrong_with_a_body(text, message):
     ],
     ids=lambda data: repr(data[:20]),
 )
-def test_what_is_no_json_is_refused(data):
+def test_malformed_json_raises_invalid(data):
     with pytest.raises(Invalid, match="failed to decode request body"):
         body(data)
 
 
-def test_a_body_of_another_type_is_refused():
+def test_a_body_of_another_content_type_raises_invalid():
     with pytest.raises(Invalid) as caught:
         body('{"name":"a"}', "text/plain")
     assert caught.value.message == (
@@ -185,18 +185,18 @@ def test_a_body_of_another_type_is_refused():
 
 
 @given(st.binary())
-def test_no_bytes_make_anything_else_of_decoding_than_a_body_or_a_refusal(data):
+def test_decoding_random_bytes_returns_a_body_or_raises_invalid(data):
     try:
         decoded = body(data)
     except Invalid as error:
-        said = error.message
+        result = error.message
     else:
-        said = decoded
-    assert isinstance(said, Body) or said.startswith("request body has an error: ")
+        result = decoded
+    assert isinstance(result, Body) or result.startswith("request body has an error: ")
 
 
 @pytest.mark.parametrize(
-    ("body", "place"),
+    ("body", "pointer"),
     [
         ('{"message": "m", "metadata": {"a": 1}}', "/metadata/a"),
         ('{"message": "m", "metadata": {"ok": "1", "a~/b": null}}', "/metadata/a~/b"),
@@ -206,11 +206,11 @@ def test_no_bytes_make_anything_else_of_decoding_than_a_body_or_a_refusal(data):
         ('{"message": "m", "metadata": 5}', "/metadata"),
     ],
 )
-def test_the_key_of_a_map_is_named(api, repository, body, place):
-    answer = api.post(
+def test_the_key_of_an_invalid_map_value_is_named(api, repository, body, pointer):
+    response = api.post(
         f"/repositories/{repository}/branches/main/commits",
         content=body,
         headers={"Content-Type": "application/json"},
     )
-    assert answer.status_code == 400
-    assert f'Error at "{place}": ' in answer.json()["message"]
+    assert response.status_code == 400
+    assert f'Error at "{pointer}": ' in response.json()["message"]

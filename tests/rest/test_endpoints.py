@@ -31,23 +31,23 @@ def anonymous(server):
         ("OPTIONS", "/repositories"),
     ],
 )
-def test_unknown_paths_and_methods(api, anonymous, method, path):
+def test_unknown_paths_and_methods_are_not_found(api, anonymous, method, path):
     for client in (api, anonymous):
-        answer = client.request(method, path)
-        assert answer.status_code == 404
+        response = client.request(method, path)
+        assert response.status_code == 404
         if method != "HEAD":
-            assert answer.json() == NO_ENDPOINT
-            assert answer.headers["content-type"] == "application/json"
+            assert response.json() == NO_ENDPOINT
+            assert response.headers["content-type"] == "application/json"
 
 
 def test_authentication_comes_before_validation(api, anonymous):
     for client, status in ((anonymous, 401), (api, 400)):
-        answer = client.get("/repositories/x/refs/main/objects/stat")
-        assert answer.status_code == status
-        answer = client.post("/repositories", json={})
-        assert answer.status_code == status
-    answer = anonymous.post("/repositories/x/branches", json={"name": "a", "source": "b"})
-    assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
+        response = client.get("/repositories/x/refs/main/objects/stat")
+        assert response.status_code == status
+        response = client.post("/repositories", json={})
+        assert response.status_code == status
+    response = anonymous.post("/repositories/x/branches", json={"name": "a", "source": "b"})
+    assert (response.status_code, response.json()) == (401, UNKNOWN_USER)
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,19 @@ def test_authentication_comes_before_validation(api, anonymous):
 )
 def test_anonymous_requests_are_unauthorized(anonymous, method, path):
     for headers in ({}, {"authorization": "Basic eDp5"}, {"authorization": "Bearer x"}):
-        answer = anonymous.request(method, path, headers=headers)
-        assert (answer.status_code, answer.json()) == (401, UNKNOWN_USER)
+        response = anonymous.request(method, path, headers=headers)
+        assert (response.status_code, response.json()) == (401, UNKNOWN_USER)
 
 
 def test_head_errors_have_only_a_status(anonymous):
-    answer = anonymous.head("/repositories/x/refs/main/objects?path=a")
-    assert (answer.status_code, answer.content) == (401, b"")
+    response = anonymous.head("/repositories/x/refs/main/objects?path=a")
+    assert (response.status_code, response.content) == (401, b"")
 
 
 @pytest.mark.parametrize("path", ["/repositories/x/actions/runs/y", "/repositories/x/actions/runs"])
 def test_unimplemented_operation_responds_with_501(api, path):
-    answer = api.get(path)
-    assert (answer.status_code, answer.json()) == (501, {"message": "Not Implemented"})
+    response = api.get(path)
+    assert (response.status_code, response.json()) == (501, {"message": "Not Implemented"})
 
 
 @pytest.mark.parametrize(
@@ -91,23 +91,23 @@ def test_unimplemented_operation_responds_with_501(api, path):
         (b"[" * 100_000, {}, ""),
     ],
 )
-def test_bodies_that_are_none(api, repository, content, headers, reason):
+def test_an_invalid_body_is_refused_with_the_reason(api, repository, content, headers, reason):
     headers = {"content-type": "application/json"} | headers
     url = f"/repositories/{repository}/branches"
-    answer = api.post(url, content=content, headers=headers)
-    assert answer.status_code == 400
-    assert answer.json()["message"].startswith("request body has an error: ")
-    assert reason in answer.json()["message"]
+    response = api.post(url, content=content, headers=headers)
+    assert response.status_code == 400
+    assert response.json()["message"].startswith("request body has an error: ")
+    assert reason in response.json()["message"]
 
 
-def test_a_huge_body_is_refused(api, repository):
+def test_a_body_over_the_limit_has_status_413(api, repository):
     body = json.dumps({"name": "x" * 9_000_000, "source": "main"}).encode()
     url = f"/repositories/{repository}/branches"
-    answer = api.post(url, content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == 413
+    response = api.post(url, content=body, headers={"content-type": "application/json"})
+    assert response.status_code == 413
 
 
-def test_a_large_body_is_taken(api, repository):
+def test_a_large_body_is_accepted(api, repository):
     body = {"metadata": {str(number): "x" * 1000 for number in range(2000)}}
     url = f"/repositories/{repository}/metadata"
     assert api.post(url, json=body).status_code == 204
@@ -115,7 +115,7 @@ def test_a_large_body_is_taken(api, repository):
 
 
 @pytest.mark.parametrize("path", ["/healthcheck", "/repositories", "/nope"])
-def test_requests_have_names(api, path):
+def test_responses_have_request_ids(api, path):
     first, second = api.get(path), api.get(path)
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
     named = api.get(path, headers={"x-request-id": "my-own-1"})
@@ -124,8 +124,8 @@ def test_requests_have_names(api, path):
     assert unfit.headers["x-request-id"] != "y" * 200
 
 
-def test_errors_tell_their_kind_and_what_to_do(api, repository):
-    answer = api.post(f"/repositories/{repository}/branches/main/commits", json={"message": "x"})
-    assert answer.json() == {"message": "commit: no changes"}
-    assert answer.headers["x-anabranch-kind"] == "no_changes"
-    assert answer.headers["x-anabranch-hint"]
+def test_errors_have_a_kind_and_a_hint(api, repository):
+    response = api.post(f"/repositories/{repository}/branches/main/commits", json={"message": "x"})
+    assert response.json() == {"message": "commit: no changes"}
+    assert response.headers["x-anabranch-kind"] == "no_changes"
+    assert response.headers["x-anabranch-hint"]

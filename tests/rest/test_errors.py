@@ -1,4 +1,4 @@
-"""From errors to statuses: every class has one, and the answer tells what lakeFS tells."""
+"""Statuses and responses of errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch import errors
 from anabranch.rest.protocol.errors import STATUS_BY_CLASS, error_response, status_for
 
 
-def made(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
+def make_error(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
     extra = {"size": 3} if cls is errors.RangeNotSatisfiable else {}
     return cls("what happened", **extra, **fields)
 
@@ -26,10 +26,10 @@ CLASSES = [
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_class_has_a_status(cls):
     assert any(ancestor in STATUS_BY_CLASS for ancestor in cls.__mro__)
-    answer = error_response(made(cls))
-    assert 400 <= answer.status < 600
-    assert json.loads(answer.body)["message"] == "what happened"
-    assert answer.body.endswith(b"\n")
+    response = error_response(make_error(cls))
+    assert 400 <= response.status < 600
+    assert json.loads(response.body)["message"] == "what happened"
+    assert response.body.endswith(b"\n")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_every_class_has_a_status(cls):
         (errors.AnabranchError("x"), 500),
     ],
 )
-def test_statuses(error, status):
+def test_errors_have_the_statuses_of_lakefs(error, status):
     assert status_for(error) == status
 
 
@@ -72,7 +72,7 @@ def test_error_headers_have_kind_and_hint():
     assert headers["Content-Range"] == "bytes */7"
 
 
-def test_of_many_conflicts_the_first_are_named():
+def test_a_merge_conflict_lists_the_first_100_paths():
     error = errors.MergeConflict("x", paths=[str(number) for number in range(500)], count=700)
     body = json.loads(error_response(error).body)
     assert body["conflict_count"] == 700
@@ -80,6 +80,6 @@ def test_of_many_conflicts_the_first_are_named():
     assert body["reference"] == ""
 
 
-def test_text_that_is_no_unicode_can_be_shown():
+def test_invalid_utf8_in_a_message_is_replaced():
     body = error_response(errors.NotFound("path a\udcff")).body
     assert json.loads(body) == {"message": "path a\N{REPLACEMENT CHARACTER}"}

@@ -1,4 +1,4 @@
-"""Rules of garbage collection over the wire, and the files that prepare one for lakeFS's client."""
+"""Rules of garbage collection over HTTP, and the files that lakeFS's client reads to collect."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def sdk(server):
         yield client
 
 
-def refusal(answer):
-    return answer.status_code, answer.json()["message"]
+def refusal(response):
+    return response.status_code, response.json()["message"]
 
 
 def put(api, root, path, branch="main"):
     objects = f"{root}/branches/{branch}/objects"
-    answer = api.post(objects, params={"path": path}, content=path.encode())
-    assert answer.status_code == 201
-    return answer.json()["physical_address"]
+    response = api.post(objects, params={"path": path}, content=path.encode())
+    assert response.status_code == 201
+    return response.json()["physical_address"]
 
 
 def commit(api, root, branch="main"):
-    answer = api.post(f"{root}/branches/{branch}/commits", json={"message": "m"})
-    assert answer.status_code == 201
-    return answer.json()
+    response = api.post(f"{root}/branches/{branch}/commits", json={"message": "m"})
+    assert response.status_code == 201
+    return response.json()
 
 
 def local(address):
@@ -103,9 +103,9 @@ def test_stored_rules_are_in_lakefs_format(api, root, rules):
     api.delete(rules)
     assert file.read_bytes() == b""
     file.write_bytes(b"\xff")
-    answer = api.get(rules)
-    assert answer.status_code == 500
-    assert "config.json" in answer.json()["message"]
+    response = api.get(rules)
+    assert response.status_code == 500
+    assert "config.json" in response.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_prepared_staged_addresses_are_in_the_format_of_lakefs_client(api, root)
 
 def test_invalid_continuation_token_is_refused(api, root):
     for token in ("x", "e30=", "eyJhIjoxfQ=="):
-        answer = api.post(f"{root}/gc/prepare_uncommited", json={"continuation_token": token})
-        assert refusal(answer) == (400, "invalid continuation token")
+        response = api.post(f"{root}/gc/prepare_uncommited", json={"continuation_token": token})
+        assert refusal(response) == (400, "invalid continuation token")
 
 
 def test_every_parameter_lists_expired_commits(api, root):
@@ -238,10 +238,10 @@ def test_every_parameter_lists_expired_commits(api, root):
     head = commit(api, root)["id"]
     prepare = f"{root}/gc/prepare_commits"
     assert refusal(api.post(prepare)) == (404, "get gc rules: not found")
-    answer = api.post(prepare, params={"every": "true"})
-    assert answer.status_code == 201
+    response = api.post(prepare, params={"every": "true"})
+    assert response.status_code == 201
     rows = list(
-        csv.DictReader(io.StringIO(local(answer.json()["gc_commits_location"]).read_text()))
+        csv.DictReader(io.StringIO(local(response.json()["gc_commits_location"]).read_text()))
     )
     assert [row["expired"] for row in rows] == ["false", "false"]
     assert head in {row["commit_id"] for row in rows}
@@ -249,9 +249,9 @@ def test_every_parameter_lists_expired_commits(api, root):
 
 def test_paths_of_staged_objects_are_written_on_request(api, root, repository):
     staged = put(api, root, "a/ä")
-    answer = api.post(f"{root}/gc/prepare_uncommited", params={"paths": "true"})
-    assert answer.status_code == 201
-    (file,) = local(answer.json()["gc_uncommitted_location"]).iterdir()
+    response = api.post(f"{root}/gc/prepare_uncommited", params={"paths": "true"})
+    assert response.status_code == 201
+    (file,) = local(response.json()["gc_uncommitted_location"]).iterdir()
     (row,) = [row for row in pq.read_table(file).to_pylist() if row["repository"] == repository]
     assert (row["branch"], row["path"]) == ("main", "a/ä")
     assert row["physical_address"] == "/".join(local(staged).parts[-3:])

@@ -19,9 +19,9 @@ def commit(api, branches):
             )
             assert sent.status_code == 201, sent.text
         message = " ".join(contents)
-        made = api.post(f"{branches}/{branch}/commits", json={"message": message})
-        assert made.status_code == 201, made.text
-        return made.json()["id"]
+        created = api.post(f"{branches}/{branch}/commits", json={"message": message})
+        assert created.status_code == 201, created.text
+        return created.json()["id"]
 
     return commit
 
@@ -47,16 +47,16 @@ def test_several_commits_are_reverted_in_order(api, branches, repository, commit
     commit("main", a="1", b="1")
     commit("main", a="2")
     commit("main", b="2")
-    answer = api.post(f"{branches}/main/reverts", json={"refs": ["main", "main~1"]})
-    assert answer.status_code == 200, answer.text
-    made = answer.json()["results"]
-    assert [each["message"] for each in made] == ["Revert main", "Revert main~1"]
-    assert made[1]["parents"] == [made[0]["id"]]
-    assert head("main") == made[1]["id"]
+    response = api.post(f"{branches}/main/reverts", json={"refs": ["main", "main~1"]})
+    assert response.status_code == 200, response.text
+    created = response.json()["results"]
+    assert [each["message"] for each in created] == ["Revert main", "Revert main~1"]
+    assert created[1]["parents"] == [created[0]["id"]]
+    assert head("main") == created[1]["id"]
     assert read("main") == {"a": "1", "b": "1"}
     log = api.get(f"/repositories/{repository}/refs/main/commits").json()["results"]
-    assert [each["id"] for each in log[:2]] == [made[1]["id"], made[0]["id"]]
-    assert log[0] == made[1]
+    assert [each["id"] for each in log[:2]] == [created[1]["id"], created[0]["id"]]
+    assert log[0] == created[1]
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ def test_reverts_that_fail_change_nothing(api, branches, commit, head, read, ref
     commit("main", b="2")
     last = commit("main", a="3")
     before = read("main")
-    answer = api.post(f"{branches}/main/reverts", json={"refs": refs})
-    assert answer.status_code == status, answer.text
+    response = api.post(f"{branches}/main/reverts", json={"refs": refs})
+    assert response.status_code == status, response.text
     assert head("main") == last
     assert read("main") == before
     if status == 409:
-        assert answer.json()["conflicts"] == ["a"]
-        assert len(answer.json()["commit_id"]) == 64
+        assert response.json()["conflicts"] == ["a"]
+        assert len(response.json()["commit_id"]) == 64
 
 
 def test_reverts_are_refused_while_changes_are_uncommitted(api, branches, commit, head):
     last = commit("main", a="1")
     sent = api.post(f"{branches}/main/objects", params={"path": "b"}, content=b"1")
     assert sent.status_code == 201
-    answer = api.post(f"{branches}/main/reverts", json={"refs": ["main"]})
-    assert answer.status_code == 400
-    assert "uncommitted" in answer.json()["message"]
+    response = api.post(f"{branches}/main/reverts", json={"refs": ["main"]})
+    assert response.status_code == 400
+    assert "uncommitted" in response.json()["message"]
     assert head("main") == last
 
 
@@ -102,9 +102,9 @@ def test_a_rebase_moves_the_branch_and_reports_what_was_replayed(api, branches, 
     commit("side", b="1")
     commit("side", c="1")
     base = commit("main", b="1")
-    answer = api.post(f"{branches}/side/rebase", json={"onto": "main"})
-    assert answer.status_code == 200, answer.text
-    assert answer.json() == {"commit_id": head("side"), "replayed": 1, "dropped": 1}
+    response = api.post(f"{branches}/side/rebase", json={"onto": "main"})
+    assert response.status_code == 200, response.text
+    assert response.json() == {"commit_id": head("side"), "replayed": 1, "dropped": 1}
     assert read("side") == {"a": "1", "b": "1", "c": "1"}
     assert head("main") == base
 
@@ -114,9 +114,9 @@ def test_a_rebase_with_a_conflict_names_commit_and_paths(api, branches, commit, 
     assert api.post(branches, json={"name": "side", "source": "main"}).status_code == 201
     conflicting = commit("side", a="2")
     commit("main", a="3")
-    answer = api.post(f"{branches}/side/rebase", json={"onto": "main"})
-    assert answer.status_code == 409
-    body = answer.json()
+    response = api.post(f"{branches}/side/rebase", json={"onto": "main"})
+    assert response.status_code == 409
+    body = response.json()
     assert (body["conflicts"], body["commit_id"]) == (["a"], conflicting)
     assert head("side") == conflicting
 
@@ -136,8 +136,8 @@ def test_a_rebase_with_a_conflict_names_commit_and_paths(api, branches, commit, 
 )
 def test_invalid_rebases_are_refused(api, branches, commit, head, branch, body, status):
     last = commit("main", a="1")
-    answer = api.post(f"{branches}/{branch}/rebase", json=body)
-    assert answer.status_code == status, answer.text
+    response = api.post(f"{branches}/{branch}/rebase", json=body)
+    assert response.status_code == status, response.text
     assert head("main") == last
 
 
@@ -148,6 +148,6 @@ def test_a_protected_branch_is_not_rebased(api, branches, repository, commit, he
     commit("main", c="1")
     rules = f"/repositories/{repository}/settings/branch_protection"
     assert api.put(rules, json=[{"pattern": "side"}]).status_code == 204
-    answer = api.post(f"{branches}/side/rebase", json={"onto": "main"})
-    assert answer.status_code == 403
+    response = api.post(f"{branches}/side/rebase", json={"onto": "main"})
+    assert response.status_code == 403
     assert head("side") == last

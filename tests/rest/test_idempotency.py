@@ -1,4 +1,4 @@
-"""Requests with an Idempotency-Key: the change is made once, and repetitions get its answer."""
+"""Requests with an Idempotency-Key make a change once, and repetitions get its response."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_every_keyed_operation_is_tested():
 
 
 @pytest.mark.parametrize("operation", KEYED)
-def test_a_request_that_is_repeated_is_carried_out_once(send, put, key, operation):
+def test_a_repeated_request_is_executed_once(send, put, key, operation):
     prepared(send, put)
     assert send("POST", "/tags", {"id": "v0", "ref": "main"}).status_code == 201
     if operation == "commit":
@@ -113,8 +113,8 @@ def test_a_request_that_is_repeated_is_carried_out_once(send, put, key, operatio
     assert after == state
 
 
-def test_what_was_changed_since_is_left_alone(send, key):
-    """A deletion that is repeated removes no branch that was made meanwhile."""
+def test_a_repeated_deletion_does_not_delete_a_new_branch(send, key):
+    """The branch was created again between the deletion and its repetition."""
     side = {"name": "side", "source": "main"}
     assert send("POST", "/branches", side).status_code == 201
     assert send("DELETE", "/branches/side", key=key).status_code == 204
@@ -133,7 +133,7 @@ def test_what_was_changed_since_is_left_alone(send, key):
         ("/branches/main/commits?source_metarange=x", {"message": "one", "allow_empty": True}),
     ],
 )
-def test_a_key_that_is_used_for_another_request_is_refused(send, key, path, body):
+def test_a_key_reused_for_another_request_is_refused(send, key, path, body):
     assert send("POST", "/branches", {"name": "side", "source": "main"}).status_code == 201
     one = {"message": "one", "allow_empty": True}
     assert send("POST", "/branches/main/commits", one, key).status_code == 201
@@ -145,28 +145,33 @@ def test_a_key_that_is_used_for_another_request_is_refused(send, key, path, body
     assert send("GET", "/branches/b").status_code == 404
 
 
-def test_a_body_that_means_the_same_is_the_same(api, send, key, repository):
+def test_equal_bodies_in_different_spellings_are_one_request(api, send, key, repository):
     url = f"{BASE.format(repository=repository)}/branches/main/commits"
     body = {"message": "m", "allow_empty": True, "metadata": {"a": "1", "b": "2"}}
-    turned = {"metadata": {"b": "2", "a": "1"}, "force": False, "allow_empty": True, "message": "m"}
-    answers = {
+    reordered = {
+        "metadata": {"b": "2", "a": "1"},
+        "force": False,
+        "allow_empty": True,
+        "message": "m",
+    }
+    responses = {
         api.post(
             url, content=content, headers={HEADER: key, "Content-Type": "application/json"}
         ).json()["id"]
-        for content in (json.dumps(body), json.dumps(turned), json.dumps(body, indent=4))
+        for content in (json.dumps(body), json.dumps(reordered), json.dumps(body, indent=4))
     }
-    assert len(answers) == 1
+    assert len(responses) == 1
     assert len(commits(send)) == 2
 
 
-def test_a_request_that_failed_is_tried_again(send, put, key):
+def test_a_failed_request_is_executed_again(send, put, key):
     one = {"message": "one"}
     for _ in range(2):
         assert send("POST", "/branches/main/commits", one, key).status_code == 400
     put()
-    made = send("POST", "/branches/main/commits", one, key)
-    assert made.status_code == 201
-    assert REPLAYED not in made.headers
+    created = send("POST", "/branches/main/commits", one, key)
+    assert created.status_code == 201
+    assert REPLAYED not in created.headers
     tag = {"id": "v1", "ref": "main"}
     assert send("POST", "/tags", tag).status_code == 201
     other = str(uuid.uuid4())
@@ -181,9 +186,9 @@ def test_quotes_around_a_key_are_not_part_of_it(send):
     for number, (one, other) in enumerate(
         [("plain", '"plain"'), ('"a b"', '"a b"'), ('"a\\"b\\\\"', '"a\\"b\\\\"')]
     ):
-        made = [send("POST", "/branches/main/commits", empty, key) for key in (one, other)]
-        assert [reply.status_code for reply in made] == [201, 201]
-        assert made[0].json()["id"] == made[1].json()["id"]
+        created = [send("POST", "/branches/main/commits", empty, key) for key in (one, other)]
+        assert [reply.status_code for reply in created] == [201, 201]
+        assert created[0].json()["id"] == created[1].json()["id"]
         assert len(commits(send)) == number + 2
 
 
@@ -196,13 +201,15 @@ def test_invalid_key_is_rejected(send, key):
     assert len(commits(send)) == 1
 
 
-def test_a_key_is_no_way_around_credentials(server, send, key):
+def test_a_repeated_request_needs_credentials(server, send, key):
     empty = {"message": "m", "allow_empty": True}
     assert send("POST", "/branches/main/commits", empty, key).status_code == 201
-    with httpx2.Client(base_url=server.api, timeout=30) as unknown:
-        assert send("POST", "/branches/main/commits", empty, key, client=unknown).status_code == 401
+    with httpx2.Client(base_url=server.api, timeout=30) as anonymous:
+        assert (
+            send("POST", "/branches/main/commits", empty, key, client=anonymous).status_code == 401
+        )
 
 
-def test_operations_without_keys_take_no_notice(send, key):
+def test_other_operations_ignore_the_key(send, key):
     assert send("GET", "/branches/main", key=key).status_code == 200
     assert send("GET", "/branches/main", key="not a key").status_code == 200

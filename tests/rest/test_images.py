@@ -1,4 +1,4 @@
-"""Images over HTTP: built, tried, listed, described, read and deleted."""
+"""Images over HTTP: builds, previews, listings, descriptions, reads and deletions."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def sea(api):
 
 
 def build(api, tag, text):
-    """Builds an image, however long that takes, and returns it."""
-    answer = api.post(f"/images/{tag}", content=text)
-    if answer.status_code == 202:
-        asked = {"id": answer.json()["id"]}
-        while not (status := api.get(f"/images/{tag}:builds", params=asked).json())["completed"]:
+    """Builds an image, waits for it, and returns it."""
+    response = api.post(f"/images/{tag}", content=text)
+    if response.status_code == 202:
+        params = {"id": response.json()["id"]}
+        while not (status := api.get(f"/images/{tag}:builds", params=params).json())["completed"]:
             assert "error" not in status
-        answer = api.get(f"/images/{tag}")
+        response = api.get(f"/images/{tag}")
     else:
-        assert answer.status_code == 201, answer.text
-    return answer.json()
+        assert response.status_code == 201, response.text
+    return response.json()
 
 
 TEXT = "FROM lakefs://image-sea/v1\nADD lakefs://image-sea/v1/a/ c/\nLABEL author=jane\n"
 
 
-def test_building_and_reading(api, sea):
+def test_a_built_image_can_be_read(api, sea):
     built = build(api, "first", TEXT)
     assert built["uri"] == "lakefs://image/first"
     assert (built["objects"], built["size_bytes"], built["shadowed"]) == (5, 17, 0)
@@ -70,13 +70,13 @@ def s3(server):
 
 
 @pytest.mark.usefixtures("sea")
-def test_clients_of_s3_read_images_and_write_none(api, s3):
+def test_s3_clients_can_read_but_not_write_images(api, s3):
     build(api, "by-s3", TEXT)
     assert s3.get_object(Bucket="image", Key="by-s3/c/1")["Body"].read() == b"one"
     assert s3.head_object(Bucket="image", Key="by-s3/b")["ContentLength"] == 5
-    found = s3.list_objects_v2(Bucket="image", Prefix="by-s3/", Delimiter="/")
-    assert [each["Prefix"] for each in found["CommonPrefixes"]] == ["by-s3/a/", "by-s3/c/"]
-    assert [each["Key"] for each in found["Contents"]] == ["by-s3/b"]
+    listed = s3.list_objects_v2(Bucket="image", Prefix="by-s3/", Delimiter="/")
+    assert [each["Prefix"] for each in listed["CommonPrefixes"]] == ["by-s3/a/", "by-s3/c/"]
+    assert [each["Key"] for each in listed["Contents"]] == ["by-s3/b"]
     with pytest.raises(ClientError, match="read-only repository"):
         s3.put_object(Bucket="image", Key="main/x", Body=b"x")
     for write in ("by-s3/x", "by-s3/b"):
@@ -87,47 +87,47 @@ def test_clients_of_s3_read_images_and_write_none(api, s3):
 
 
 @pytest.mark.usefixtures("sea")
-def test_building_with_arguments_as_json(api):
+def test_a_build_with_arguments_may_be_sent_as_json(api):
     body = {"lakefile": "ARG PLACE\nADD lakefs://image-sea/main/${PLACE}/ /"}
-    answer = api.post("/images/second", json=body)
-    assert answer.status_code == 400
-    assert answer.json()["message"].startswith("Lakefile:1:5: expected a value for the build")
+    response = api.post("/images/second", json=body)
+    assert response.status_code == 400
+    assert response.json()["message"].startswith("Lakefile:1:5: expected a value for the build")
     body["arguments"] = {"PLACE": "a"}
-    answer = api.post("/images/second:resolve", json=body)
-    assert answer.status_code == 200
-    preview = answer.json()
+    response = api.post("/images/second:resolve", json=body)
+    assert response.status_code == 200
+    preview = response.json()
     assert (preview["objects"], preview["arguments"]) == (2, {"PLACE": "a"})
     assert [warning["kind"] for warning in preview["warnings"]] == ["pinned"]
     assert api.post("/images/second", json={**body, "strict": True}).status_code == 400
     assert api.get("/images/second").status_code == 404
     text = body["lakefile"].replace("PLACE", "PLACE=a", 1)
     assert build(api, "second", text)["digest"] == preview["digest"]
-    answer = api.post("/images/second-again", json=body, params={"wait": 0})
-    assert answer.status_code in {201, 202}
+    response = api.post("/images/second-again", json=body, params={"wait": 0})
+    assert response.status_code in {201, 202}
 
 
 @pytest.mark.usefixtures("sea")
-def test_a_build_that_is_not_waited_for(api):
-    answer = api.post("/images/later", content=TEXT, params={"wait": 0})
-    if answer.status_code == 202:
-        asked = {"id": answer.json()["id"]}
-        while not (status := api.get("/images/later:builds", params=asked).json())["completed"]:
+def test_a_build_may_run_in_the_background(api):
+    response = api.post("/images/later", content=TEXT, params={"wait": 0})
+    if response.status_code == 202:
+        params = {"id": response.json()["id"]}
+        while not (status := api.get("/images/later:builds", params=params).json())["completed"]:
             assert "error" not in status
         assert status["commit_id"] == api.get("/images/later").json()["commit_id"]
     assert api.get("/images/later").json()["objects"] == 5
 
 
 @pytest.mark.usefixtures("sea")
-def test_listing_and_deleting(api):
+def test_images_are_listed_by_label_and_deleted(api):
     for tag in ("list:1", "list:2"):
         text = f"{TEXT}LABEL list=yes"
         build(api, tag, text)
-    asked = {"label": "list=yes", "amount": 1}
-    page = api.get("/images", params=asked).json()
+    params = {"label": "list=yes", "amount": 1}
+    page = api.get("/images", params=params).json()
     assert [image["tag"] for image in page["results"]] == ["list:1"]
     assert page["pagination"]["has_more"]
-    asked["after"] = page["pagination"]["next_offset"]
-    page = api.get("/images", params=asked).json()
+    params["after"] = page["pagination"]["next_offset"]
+    page = api.get("/images", params=params).json()
     assert [image["tag"] for image in page["results"]] == ["list:2"]
     assert api.get("/images", params={"label": "list"}).status_code == 400
     assert api.delete("/images/list:1").status_code == 204
@@ -137,11 +137,11 @@ def test_listing_and_deleting(api):
 
 
 @pytest.mark.usefixtures("sea")
-def test_a_repository_that_images_hold_is_not_deleted(api):
+def test_a_repository_referenced_by_images_is_not_deleted(api):
     build(api, "holds", TEXT)
-    answer = api.delete("/repositories/image-sea")
-    assert answer.status_code == 409
-    assert "images reference objects of image-sea: " in answer.json()["message"]
+    response = api.delete("/repositories/image-sea")
+    assert response.status_code == 409
+    assert "images reference objects of image-sea: " in response.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,12 @@ def test_a_repository_that_images_hold_is_not_deleted(api):
 )
 def test_errors_name_the_problem(api, content, headers, status):
     for path in ("/images/wrong", "/images/wrong:resolve"):
-        answer = api.post(path, content=content, headers=headers)
-        assert answer.status_code == status
+        response = api.post(path, content=content, headers=headers)
+        assert response.status_code == status
     assert api.get("/images/wrong").status_code == 404
 
 
-def test_the_operations_are_described():
+def test_openapi_describes_the_operations():
     document = json.loads(json.dumps(openapi((*OPERATIONS, *EXTENSIONS))))
     described = document["paths"]["/images/{tag}"]["post"]
     assert set(described["requestBody"]["content"]) == {"text/plain", "application/json"}

@@ -1,4 +1,4 @@
-"""Texts of errors that lakectl shows and scripts match: those of lakeFS 1.84."""
+"""Messages of errors are those of lakeFS 1.84, which lakectl shows and scripts match."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def home(api, new_repository):
 
     def commit(branch, path, content):
         api.post(f"{home}/branches/{branch}/objects?path={path}", content=content)
-        made = api.post(f"{home}/branches/{branch}/commits", json={"message": path})
-        assert made.status_code == 201, made.text
+        created = api.post(f"{home}/branches/{branch}/commits", json={"message": path})
+        assert created.status_code == 201, created.text
 
     commit("main", "a", b"1")
     assert api.post(f"{home}/branches", json={"name": "dev", "source": "main"}).is_success
@@ -71,17 +71,17 @@ def pick(ref, branch="main", **fields):
         (("/tags", {"id": "main", "ref": "main"}), 409, "branch name main: conflict found"),
     ],
 )
-def test_a_refused_change(api, home, request_, status, message):
+def test_a_refused_change_has_the_message_of_lakefs(api, home, request_, status, message):
     path, body = request_
-    answer = api.post(home + path, json=body)
-    assert answer.status_code == status
-    assert answer.json()["message"].startswith(message)
+    response = api.post(home + path, json=body)
+    assert response.status_code == status
+    assert response.json()["message"].startswith(message)
 
 
-def test_a_revert_without_effect(api, home):
+def test_a_revert_without_effect_is_refused_as_no_changes(api, home):
     head = api.get(f"{home}/branches/main").json()
-    made = api.post(home + revert("main")[0], json=revert("main")[1])
-    assert made.status_code == 204
+    created = api.post(home + revert("main")[0], json=revert("main")[1])
+    assert created.status_code == 204
     again = api.post(home + revert("main~1")[0], json=revert("main~1")[1])
     assert (again.status_code, again.json()["message"]) == (400, "update branch: no changes")
     back = api.put(f"{home}/branches/main/hard_reset", params={"ref": head["commit_id"]})
@@ -103,9 +103,9 @@ def test_a_revert_without_effect(api, home):
         ("/tags/nope", "tag not found"),
     ],
 )
-def test_what_is_not_there(api, home, path, message):
-    answer = api.get(home + path)
-    assert (answer.status_code, answer.json()) == (404, {"message": message})
+def test_a_missing_item_has_the_message_of_lakefs(api, home, path, message):
+    response = api.get(home + path)
+    assert (response.status_code, response.json()) == (404, {"message": message})
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_what_is_not_there(api, home, path, message):
         ("object", "getting branch: branch not found"),
     ],
 )
-def test_a_reset_of_a_missing_branch(api, home, kind, message):
-    answer = api.put(f"{home}/branches/nope", json={"type": kind, "path": "a"})
-    assert (answer.status_code, answer.json()) == (404, {"message": message})
+def test_a_reset_of_a_missing_branch_has_the_message_of_lakefs(api, home, kind, message):
+    response = api.put(f"{home}/branches/nope", json={"type": kind, "path": "a"})
+    assert (response.status_code, response.json()) == (404, {"message": message})
 
 
 def test_dirty_branch_is_reported_before_a_missing_source(api, home):
@@ -147,14 +147,14 @@ def test_missing_reference_is_reported_before_a_hard_reset_of_a_dirty_branch(api
 
 @pytest.mark.parametrize("source", ["nope", "main^2", "main$"])
 def test_name_conflict_is_reported_before_an_invalid_source(api, home, source):
-    api.post(f"{home}/tags", json={"id": "taken", "ref": "main"})
-    branch = api.post(f"{home}/branches", json={"name": "taken", "source": source})
-    assert (branch.status_code, branch.json()["message"]) == (409, "tag ID taken: conflict found")
+    api.post(f"{home}/tags", json={"id": "used", "ref": "main"})
+    branch = api.post(f"{home}/branches", json={"name": "used", "source": source})
+    assert (branch.status_code, branch.json()["message"]) == (409, "tag ID used: conflict found")
     tag = api.post(f"{home}/tags", json={"id": "dev", "ref": source})
     assert (tag.status_code, tag.json()["message"]) == (409, "branch name dev: conflict found")
 
 
-def test_what_is_left_out_of_the_message_is_in_the_hint(api, home):
+def test_the_hint_names_the_missing_reference(api, home):
     hint = api.get(f"{home}/refs/main~99/commits").headers["x-anabranch-hint"]
     assert "has no parent" in hint
     assert "nope" in api.get(f"{home}/refs/nope/commits").headers["x-anabranch-hint"]
@@ -163,8 +163,8 @@ def test_what_is_left_out_of_the_message_is_in_the_hint(api, home):
 def test_missing_reference_is_reported_before_a_dirty_branch(api, home):
     api.post(f"{home}/branches/dev/objects?path=dirty", content=b"x")
     path, body = pick("nope", "dev")
-    answer = api.post(home + path, json=body)
-    assert answer.json()["message"] == "get commit from ref nope: not found"
+    response = api.post(home + path, json=body)
+    assert response.json()["message"] == "get commit from ref nope: not found"
     assert api.post(home + path, json={"ref": "main"}).json()["message"] == (
         "uncommitted changes (dirty branch)"
     )

@@ -1,4 +1,4 @@
-"""The form parser against forms put together here, in every way they may be cut into pieces."""
+"""The parser of multipart forms, with forms cut into random chunks."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read(body: bytes, cuts: list[int] | None = None) -> tuple[str, bytes]:
 
 
 def cut(body: bytes, cuts: list[int]) -> list[bytes]:
-    places = [0, *sorted(place % (len(body) + 1) for place in cuts), len(body)]
-    return [body[start:end] for start, end in pairwise(places)]
+    positions = [0, *sorted(position % (len(body) + 1) for position in cuts), len(body)]
+    return [body[start:end] for start, end in pairwise(positions)]
 
 
 # bytes that look like delimiters, which break naive parsers
@@ -49,7 +49,7 @@ contents = tricky.filter(lambda data: b"\r\n--" + BOUNDARY.encode() not in b"\r\
 
 
 @given(contents, contents, st.lists(st.integers(min_value=0), max_size=40), st.binary(max_size=40))
-def test_any_content_comes_through_any_cutting(wanted, other, cuts, preamble):
+def test_any_content_is_read_from_any_chunks(wanted, other, cuts, preamble):
     body = form(
         (content("note"), other),
         (content(extra='; filename="name=content"') + "\nContent-Type: text/x-tea", wanted),
@@ -60,22 +60,22 @@ def test_any_content_comes_through_any_cutting(wanted, other, cuts, preamble):
     assert read(body, cuts) == ("text/x-tea", wanted)
 
 
-def test_byte_by_byte():
+def test_a_form_may_arrive_byte_by_byte():
     body = form((content() + "\nContent-Type: text/plain", b"\r\n--x\r\n"))
     assert read(body, list(range(len(body)))) == ("text/plain", b"\r\n--x\r\n")
 
 
 @given(contents, st.integers(min_value=0), st.lists(st.integers(min_value=0), max_size=10))
-def test_a_form_that_stops_before_its_last_delimiter_is_refused(wanted, length, cuts):
+def test_a_form_without_its_last_delimiter_raises_invalid(wanted, length, cuts):
     body = form((content(), wanted))
     shortened = body[: length % (len(body) - len(BOUNDARY) - 7)]
     with pytest.raises(Invalid):
         read(shortened, cuts)
 
 
-@pytest.mark.parametrize("taken", [0, 10, 90, 200])
-def test_what_breaks_the_body_off_breaks_the_content_off(taken):
-    body = form((content(), b"a" * 100))[:taken]
+@pytest.mark.parametrize("length", [0, 10, 90, 200])
+def test_an_interrupted_body_interrupts_the_content(length):
+    body = form((content(), b"a" * 100))[:length]
 
     def chunks() -> Iterator[bytes]:
         yield body
@@ -85,7 +85,7 @@ def test_what_breaks_the_body_off_breaks_the_content_off(taken):
         list(content_part(FORM, chunks())[1])
 
 
-def test_a_break_after_the_content_but_within_the_form_counts_too():
+def test_an_interruption_after_the_content_raises_truncated():
     def chunks() -> Iterator[bytes]:
         yield form((content(), b"abc"))
         raise Truncated("gone")
@@ -95,7 +95,7 @@ def test_a_break_after_the_content_but_within_the_form_counts_too():
         list(pieces)
 
 
-def test_only_a_little_is_held_of_a_large_form():
+def test_a_large_form_is_read_in_little_memory():
     size, chunk = 64 * 1024 * 1024, b"x" * 65536
     head, tail = form((content(), b"|")).split(b"|")
 
@@ -119,7 +119,7 @@ def test_only_a_little_is_held_of_a_large_form():
         (f"Multipart/Form-Data; charset=utf-8; Boundary={BOUNDARY}", b"tea"),
     ],
 )
-def test_boundaries_as_clients_write_them(content_type, wanted):
+def test_boundaries_are_read_in_all_spellings(content_type, wanted):
     _, pieces = content_part(content_type, [form((content(), wanted))])
     assert b"".join(pieces) == wanted
 
@@ -128,17 +128,17 @@ def test_boundaries_as_clients_write_them(content_type, wanted):
     "content_type",
     ["multipart/form-data", "multipart/form-data; boundary=", f"x; boundary={'b' * 300}"],
 )
-def test_a_form_without_a_usable_boundary_is_refused(content_type):
+def test_a_form_without_a_valid_boundary_raises_invalid(content_type):
     with pytest.raises(Invalid, match="boundary"):
         content_part(content_type, [form((content(), b"tea"))])
 
 
-def test_a_form_without_content_is_refused():
+def test_a_form_without_a_content_part_raises_invalid():
     with pytest.raises(Invalid, match="no part named content"):
         read(form((content("file"), b"tea"), ("X: y", b"tea")))
 
 
-def test_endless_headers_and_endless_parts_are_refused():
+def test_too_many_headers_or_parts_raise_invalid():
     with pytest.raises(Invalid, match="too long"):
         read(form((content() + "\nX: " + "y" * 20000, b"tea")))
     with pytest.raises(Invalid, match="no part named content"):
@@ -146,11 +146,11 @@ def test_endless_headers_and_endless_parts_are_refused():
 
 
 @pytest.mark.parametrize("disposition", ["form-data; name=content", 'form-data; NAME="con\\tent"'])
-def test_names_as_clients_write_them(disposition):
+def test_part_names_are_read_in_all_spellings(disposition):
     assert read(form((f"content-disposition: {disposition}", b"tea"))) == ("", b"tea")
 
 
-def test_a_part_without_headers_is_passed_over():
+def test_a_part_without_headers_is_skipped():
     body = form((content(), b"tea")).replace(
         b"--" + BOUNDARY.encode(), b"\r\n--" + BOUNDARY.encode(), 1
     )

@@ -1,4 +1,4 @@
-"""Objects over the wire: uploaded, read, listed, copied, described, deleted."""
+"""Objects over HTTP: uploads, reads, listings, copies, stats and deletions."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ def listed(api, ref, **params):
     return [item["path"] for item in api.get(f"{ref}/objects/ls", params=params).json()["results"]]
 
 
-def test_an_upload_answers_what_it_came_to(api, branch, ref):
-    made = put(
+def test_an_upload_returns_the_stat_of_the_object(api, branch, ref):
+    created = put(
         api, branch, "a/tea", **{"content-type": "text/x-tea", "x-lakefs-meta-Kind": "green"}
     )
-    assert made.status_code == 201
-    fields = made.json()
+    assert created.status_code == 201
+    fields = created.json()
     address, mtime = fields["physical_address"], fields["mtime"]
     assert abs(mtime - time.time()) < 60
     assert address.startswith("local:///")
-    assert made.text == (
+    assert created.text == (
         f'{{"checksum":"{hashlib.md5(b"tea").hexdigest()}","content_type":"text/x-tea",'
         f'"metadata":{{"kind":"green"}},"mtime":{mtime},"path":"a/tea","path_type":"object",'
         f'"physical_address":"{address}","size_bytes":3}}\n'
     )
-    assert stat(api, ref, "a/tea").text == made.text
+    assert stat(api, ref, "a/tea").text == created.text
     assert stat(api, ref, "a/tea", user_metadata="false").json()["metadata"] == {}
     assert stat(api, ref.replace("main", "main@"), "a/tea").status_code == 404
 
 
-def test_metadata_of_clients(api, branch):
+def test_user_metadata_is_read_from_headers(api, branch):
     headers = [
         ("X-Lakefs-Internal-Client-Mtime", "17"),
         ("X-Lakefs-Meta-Value", "ü".encode()),
         ("X-Lakefs-Meta-Twice", "1"),
         ("X-Lakefs-Meta-Twice", "2"),
     ]
-    made = api.post(f"{branch}/objects", params={"path": "a"}, content=b"", headers=headers)
-    assert made.json()["metadata"] == {
+    created = api.post(f"{branch}/objects", params={"path": "a"}, content=b"", headers=headers)
+    assert created.json()["metadata"] == {
         "::lakefs::client-mtime": "17",
         "twice": "1,2",
         "value": "ü",
@@ -75,34 +75,34 @@ def test_metadata_of_clients(api, branch):
 @pytest.mark.parametrize(
     ("content_type", "stored"), [("text/html", "text/html"), (None, "application/octet-stream")]
 )
-def test_an_upload_as_a_form(api, branch, ref, content_type, stored):
+def test_an_upload_may_be_a_form(api, branch, ref, content_type, stored):
     file = ("n", LARGE) if content_type is None else ("n", LARGE, content_type)
-    made = api.post(f"{branch}/objects", params={"path": "form"}, files={"content": file})
-    assert made.status_code == 201
-    assert made.json()["size_bytes"] == len(LARGE)
+    created = api.post(f"{branch}/objects", params={"path": "form"}, files={"content": file})
+    assert created.status_code == 201
+    assert created.json()["size_bytes"] == len(LARGE)
     if content_type is not None:
-        assert made.json()["content_type"] == stored
+        assert created.json()["content_type"] == stored
     assert get(api, ref, "form").content == LARGE
 
 
-def test_a_form_without_content(api, branch, ref):
+def test_a_form_without_content_is_refused(api, branch, ref):
     refused = api.post(f"{branch}/objects", params={"path": "form"}, files={"file": ("n", b"x")})
     assert refused.status_code == 400
     assert refused.json() == {"message": "multipart form: no part named content"}
     assert stat(api, ref, "form").status_code == 404
 
 
-def test_a_body_of_unknown_length(api, branch, ref):
+def test_a_body_may_be_chunked(api, branch, ref):
     def pieces():
         for start in range(0, len(LARGE), 100_000):
             yield LARGE[start : start + 100_000]
 
-    made = put(api, branch, "chunked", pieces())
-    assert made.json()["checksum"] == hashlib.md5(LARGE).hexdigest()
+    created = put(api, branch, "chunked", pieces())
+    assert created.json()["checksum"] == hashlib.md5(LARGE).hexdigest()
     assert get(api, ref, "chunked").content == LARGE
 
 
-def test_an_empty_object(api, branch, ref):
+def test_an_empty_object_can_be_stored(api, branch, ref):
     assert put(api, branch, "empty/", b"").json()["size_bytes"] == 0
     got = get(api, ref, "empty/")
     assert (got.status_code, got.content, got.headers["content-length"]) == (200, b"", "0")
@@ -118,14 +118,14 @@ def test_an_empty_object(api, branch, ref):
         ({"if-match": '"x"', "if-none-match": "*"}, 501, "Not Implemented"),
     ],
 )
-def test_conditional_uploads(api, branch, ref, headers, status, message):
+def test_if_none_match_prevents_overwriting(api, branch, ref, headers, status, message):
     assert put(api, branch, "a", b"1", **{"if-none-match": "*"}).status_code == 201
     refused = put(api, branch, "a", b"2", **headers)
     assert (refused.status_code, refused.json()) == (status, {"message": message})
     assert get(api, ref, "a").content == b"1"
 
 
-def test_where_nothing_can_be_uploaded(api, branch):
+def test_an_upload_to_a_missing_branch_or_without_a_path_is_refused(api, branch):
     nope = put(api, branch.replace("main", "nope"), "a")
     assert (nope.status_code, nope.json()) == (404, {"message": "branch 'nope' not found"})
     missing = api.post(f"{branch}/objects", content=b"x")
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_uploaded(api, branch):
     }
 
 
-def test_content_with_its_headers(api, branch, ref):
+def test_an_object_is_read_with_its_headers(api, branch, ref):
     put(api, branch, "page", b"<p>", **{"content-type": "text/html"})
     got = get(api, ref, "page")
     etag = f'"{hashlib.md5(b"<p>").hexdigest()}"'
@@ -167,7 +167,7 @@ def test_content_with_its_headers(api, branch, ref):
     assert get(api, ref, "page", **{"if-none-match": "*"}).status_code == 200
 
 
-def test_strange_content_types_break_no_header(api, branch, ref):
+def test_unusual_content_types_are_valid_headers(api, branch, ref):
     body = {
         "physical_address": put(api, branch, "a").json()["physical_address"],
         "checksum": 'q"\r\nx: y',
@@ -183,7 +183,7 @@ def test_strange_content_types_break_no_header(api, branch, ref):
 
 
 @pytest.mark.parametrize("content", [b"0123456789", LARGE], ids=["small", "large"])
-def test_ranges(api, branch, ref, content):
+def test_ranges_of_an_object_are_read(api, branch, ref, content):
     put(api, branch, "a", content)
     size = len(content)
     for header, start, end in (
@@ -210,11 +210,11 @@ def test_ranges(api, branch, ref, content):
     assert get(api, ref, "a", range="lines=1-2").status_code == 400
 
 
-def test_what_is_not_there(api, ref, repository):
+def test_a_missing_object_is_not_found(api, ref, repository):
     for path in (f"{ref}/objects", f"{ref}/objects/stat", f"{ref}/objects/underlyingProperties"):
         for place in (path, path.replace("/refs/main", "/refs/nope")):
-            answer = api.get(place, params={"path": "nope"})
-            assert (answer.status_code, answer.json()) == (404, {"message": "not found"})
+            response = api.get(place, params={"path": "nope"})
+            assert (response.status_code, response.json()) == (404, {"message": "not found"})
         elsewhere = api.get(path.replace(repository, "no-such"), params={"path": "nope"})
         assert elsewhere.json() == {"message": "repository not found"}
     head = api.head(f"{ref}/objects", params={"path": "nope"})
@@ -222,7 +222,7 @@ def test_what_is_not_there(api, ref, repository):
     assert api.get(f"{ref}/objects/ls".replace("main", "nope")).status_code == 404
 
 
-def test_listings(api, branch, ref):
+def test_objects_are_listed_in_pages(api, branch, ref):
     for path in ("a/1", "a/2", "b", "c/d/e"):
         put(api, branch, path, **({"x-lakefs-meta-k": "v"} if path == "b" else {}))
     assert listed(api, ref) == ["a/1", "a/2", "b", "c/d/e"]
@@ -245,13 +245,13 @@ def test_listings(api, branch, ref):
     assert listed(api, ref.replace("main", "main@")) == ["a/1", "a/2", "b", "c/d/e"]
 
 
-def test_deletion(api, branch, ref):
+def test_deleted_objects_do_not_exist(api, branch, ref):
     for path in ("a", "b", "c"):
         put(api, branch, path)
     api.post(f"{branch}/commits", json={"message": "all"})
     for _ in range(2):
-        answer = api.delete(f"{branch}/objects", params={"path": "a"})
-        assert (answer.status_code, answer.content) == (204, b"")
+        response = api.delete(f"{branch}/objects", params={"path": "a"})
+        assert (response.status_code, response.content) == (204, b"")
     assert get(api, ref, "a").status_code == 404
     many = api.post(f"{branch}/objects/delete", json={"paths": ["b", "no-such", ""]})
     assert many.status_code == 200
@@ -268,7 +268,7 @@ def test_deletion(api, branch, ref):
     assert nope.status_code == 404
 
 
-def test_copies(api, branch, ref):
+def test_a_copy_has_the_content_of_its_source(api, branch, ref):
     original = put(
         api, branch, "a", **{"content-type": "text/x-tea", "x-lakefs-meta-k": "v"}
     ).json()
@@ -295,14 +295,14 @@ def test_copies(api, branch, ref):
 def test_user_metadata_is_replaced(api, branch, ref):
     put(api, branch, "a", **{"x-lakefs-meta-k": "v"})
     path = f"{branch}/objects/stat/user_metadata"
-    answer = api.put(path, params={"path": "a"}, json={"set": {"new": "1"}})
-    assert (answer.status_code, answer.content) == (204, b"")
+    response = api.put(path, params={"path": "a"}, json={"set": {"new": "1"}})
+    assert (response.status_code, response.content) == (204, b"")
     assert stat(api, ref, "a").json()["metadata"] == {"new": "1"}
     assert api.put(path, params={"path": "b"}, json={"set": {}}).status_code == 404
     assert api.put(path, params={"path": "a"}, json={"set": {"n": 1}}).status_code == 400
 
 
-def test_underlying_properties_and_preflight(api, branch, ref):
+def test_underlying_properties_and_preflights_are_served(api, branch, ref):
     put(api, branch, "a")
     properties = api.get(f"{ref}/objects/underlyingProperties", params={"path": "a"})
     assert properties.json() == {"storage_class": None}
@@ -313,11 +313,11 @@ def test_underlying_properties_and_preflight(api, branch, ref):
 
 
 @pytest.mark.parametrize("headers", [{}, {"Range": "bytes=0-0"}])
-def test_reads_say_that_ranges_are_accepted(api, repository, headers):
+def test_reads_announce_that_ranges_are_accepted(api, repository, headers):
     home = f"/repositories/{repository}"
     api.post(f"{home}/branches/main/objects", params={"path": "a"}, content=b"tea")
     for method in ("GET", "HEAD"):
-        found = api.request(
+        response = api.request(
             method, f"{home}/refs/main/objects", params={"path": "a"}, headers=headers
         )
-        assert found.headers["accept-ranges"] == "bytes"
+        assert response.headers["accept-ranges"] == "bytes"

@@ -1,4 +1,4 @@
-"""Pins over HTTP: written, renewed, released; and what is refused."""
+"""Pins over HTTP: written, renewed, released and refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def head(api, repository):
     return api.get(f"/repositories/{repository}/branches/main").json()["commit_id"]
 
 
-def test_a_pin_is_written_renewed_and_released_each_again(api, pin, head):
+def test_pins_are_written_renewed_and_released_idempotently(api, pin, head):
     body = {"commits": [head], "seconds": 60}
     for _ in range(2):
         assert api.put(pin, json=body).status_code == 204
@@ -32,7 +32,7 @@ def test_a_pin_is_written_renewed_and_released_each_again(api, pin, head):
     assert lost.headers["X-Anabranch-Hint"]
 
 
-def test_what_is_refused(api, pin, head, repository):
+def test_an_invalid_pin_is_refused(api, pin, head, repository):
     assert api.put(pin, json={"commits": [head], "seconds": 3601}).status_code == 400
     assert api.put(pin, json={"commits": [head], "seconds": 1.5}).status_code == 400
     assert api.put(pin, json={"commits": []}).status_code == 400
@@ -50,7 +50,7 @@ def test_what_is_refused(api, pin, head, repository):
     assert with_no_keys.status_code == 401
 
 
-def test_a_tree_is_committed_whose_rows_were_read_before_or_after_a_sweep(api, repository, head):
+def test_a_tree_is_committed_with_a_pin_from_before_or_after_a_sweep(api, repository, head):
     sweeps = f"/repositories/{repository}/gc/sweeps"
     begun = api.get(sweeps).json()["begun"]
     sweep = f"{sweeps}/{uuid.uuid4().hex[:20]}"

@@ -1,4 +1,4 @@
-"""A server that gives no presigned URLs, as one over a folder does unless it is set to."""
+"""A server without presigned URLs, the default for a local block store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 UNSUPPORTED = {"message": "local adapter presigned URL: operation not supported"}
 NO_PARTS = {"message": "presign multipart upload API is not supported"}
-ASKED = {"path": "a", "presign": "true"}
+PARAMS = {"path": "a", "presign": "true"}
 
 
 @pytest.fixture
@@ -17,23 +17,25 @@ def root(api, repository):
     return root
 
 
-def refused(answer, status, body):
-    assert (answer.status_code, answer.json()) == (status, body)
+def refused(response, status, body):
+    assert (response.status_code, response.json()) == (status, body)
 
 
-def test_what_reads_says_that_it_is_not_supported(api, root):
-    for place in ("objects", "objects/stat", "objects/ls"):
-        refused(api.get(f"{root}/refs/main/{place}", params=ASKED), 400, UNSUPPORTED)
+def test_reads_with_presign_respond_that_it_is_not_supported(api, root):
+    for resource in ("objects", "objects/stat", "objects/ls"):
+        refused(api.get(f"{root}/refs/main/{resource}", params=PARAMS), 400, UNSUPPORTED)
     commit = api.post(f"{root}/branches/main/commits", json={"message": "m"}).json()
     table = f"{root}/metadata/object/meta_range/{commit['meta_range_id']}"
-    refused(api.get(table, params=ASKED), 400, UNSUPPORTED)
+    refused(api.get(table, params=PARAMS), 400, UNSUPPORTED)
 
 
-def test_what_is_not_there_is_reported_first(api, root):
-    absent = ASKED | {"path": "absent"}
-    for place in ("objects", "objects/stat"):
-        refused(api.get(f"{root}/refs/main/{place}", params=absent), 404, {"message": "not found"})
-    empty = api.get(f"{root}/refs/main/objects/ls", params=ASKED | {"prefix": "absent"})
+def test_a_missing_item_is_reported_first(api, root):
+    absent = PARAMS | {"path": "absent"}
+    for resource in ("objects", "objects/stat"):
+        refused(
+            api.get(f"{root}/refs/main/{resource}", params=absent), 404, {"message": "not found"}
+        )
+    empty = api.get(f"{root}/refs/main/objects/ls", params=PARAMS | {"prefix": "absent"})
     assert (empty.status_code, empty.json()["results"]) == (200, [])
     put = api.post(f"{root}/branches/main/objects", params={"path": "folder/b"}, content=b"b")
     assert put.status_code == 201
@@ -45,28 +47,28 @@ def test_what_is_not_there_is_reported_first(api, root):
     refused(api.post(pmpu, params={"path": "a"}), 404, missing)
 
 
-def test_head_ignores_the_question(api, root):
-    assert api.head(f"{root}/refs/main/objects", params=ASKED).status_code == 200
+def test_head_ignores_presign(api, root):
+    assert api.head(f"{root}/refs/main/objects", params=PARAMS).status_code == 200
 
 
-def test_no_address_has_a_url(api, root):
-    place = f"{root}/branches/main/staging/backing"
-    refused(api.get(place, params=ASKED), 400, UNSUPPORTED)
-    given = api.get(place, params={"path": "a"}).json()
-    assert given["presigned_url"] is None
-    assert "," in given["physical_address"]
+def test_staging_addresses_have_no_url(api, root):
+    url = f"{root}/branches/main/staging/backing"
+    refused(api.get(url, params=PARAMS), 400, UNSUPPORTED)
+    staging = api.get(url, params={"path": "a"}).json()
+    assert staging["presigned_url"] is None
+    assert "," in staging["physical_address"]
 
 
-def test_no_upload_has_parts(api, root):
+def test_multipart_uploads_are_not_implemented(api, root):
     pmpu, query = f"{root}/branches/main/staging/pmpu", {"path": "a"}
     address = {"physical_address": "local://x"}
     parts = {"parts": [{"part_number": 1, "etag": "x"}]}
     source = {"copy_source": {"repository": root.rpartition("/")[2], "ref": "main", "path": "a"}}
-    for answer in (
+    for response in (
         api.post(pmpu, params=query | {"parts": 2}),
         api.put(f"{pmpu}/u", params=query, json=address | parts),
         api.request("DELETE", f"{pmpu}/u", params=query, json=address),
         api.put(f"{pmpu}/u/parts/1", params=query, json=address),
         api.put(f"{pmpu}/u/parts/1/copy", params=query, json=address | source),
     ):
-        refused(answer, 501, NO_PARTS)
+        refused(response, 501, NO_PARTS)

@@ -1,4 +1,4 @@
-"""Pull requests over the wire: statuses and messages, comments, reviews, required approvals."""
+"""Pull requests over HTTP: statuses, messages, comments, reviews and required approvals."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ def pulls(root):
 
 def push(api, root, branch, path):
     assert api.post(f"{root}/branches/{branch}/objects?path={path}", content=b"1").is_success
-    made = api.post(f"{root}/branches/{branch}/commits", json={"message": path})
-    return made.json()["id"]
+    created = api.post(f"{root}/branches/{branch}/commits", json={"message": path})
+    return created.json()["id"]
 
 
 def create(api, pulls, source="side", destination="main", **fields):
     body = {"title": "t", "source_branch": source, "destination_branch": destination, **fields}
-    made = api.post(pulls, json=body)
-    assert made.status_code == 201, made.text
-    return made.json()["id"]
+    created = api.post(pulls, json=body)
+    assert created.status_code == 201, created.text
+    return created.json()["id"]
 
 
-def refusal(answer):
-    return answer.status_code, answer.json()["message"]
+def refusal(response):
+    return response.status_code, response.json()["message"]
 
 
 def protect(api, root, *rules):
-    answer = api.put(f"{root}/settings/branch_protection", json=list(rules))
-    assert answer.status_code == 204, answer.text
+    response = api.put(f"{root}/settings/branch_protection", json=list(rules))
+    assert response.status_code == 204, response.text
 
 
-def test_life_of_a_pull_request(api, root, pulls):
+def test_a_pull_request_is_created_updated_and_merged(api, root, pulls):
     pull_id = create(api, pulls, description="d")
-    found = api.get(f"{pulls}/{pull_id}").json()
-    created = datetime.fromisoformat(found.pop("creation_date"))
+    pull = api.get(f"{pulls}/{pull_id}").json()
+    created = datetime.fromisoformat(pull.pop("creation_date"))
     assert abs((datetime.now(UTC) - created).total_seconds()) < 60
-    assert found == {
+    assert pull == {
         "status": "open",
         "title": "t",
         "description": "d",
@@ -81,11 +81,11 @@ def test_life_of_a_pull_request(api, root, pulls):
     merged = api.put(f"{pulls}/{pull_id}/merge")
     assert merged.status_code == 200
     assert list(merged.json()) == ["reference"]
-    found = api.get(f"{pulls}/{pull_id}").json()
-    assert found["merged_commit_id"] == merged.json()["reference"]
-    assert (found["title"], found["description"], found["status"]) == ("new", "d", "merged")
-    assert datetime.fromisoformat(found["closed_date"]) >= created
-    assert api.get(f"{root}/branches/main").json()["commit_id"] == found["merged_commit_id"]
+    pull = api.get(f"{pulls}/{pull_id}").json()
+    assert pull["merged_commit_id"] == merged.json()["reference"]
+    assert (pull["title"], pull["description"], pull["status"]) == ("new", "d", "merged")
+    assert datetime.fromisoformat(pull["closed_date"]) >= created
+    assert api.get(f"{root}/branches/main").json()["commit_id"] == pull["merged_commit_id"]
 
 
 def test_merge_takes_the_options_of_a_merge(api, root, pulls):
@@ -114,9 +114,9 @@ def test_merge_takes_the_options_of_a_merge(api, root, pulls):
 )
 def test_invalid_pull_request_is_not_created(api, pulls, changes, status, message):
     body = {"title": "t", "source_branch": "side", "destination_branch": "main", **changes}
-    answer = api.post(pulls, json=body)
-    assert answer.status_code == status
-    assert message in answer.json()["message"]
+    response = api.post(pulls, json=body)
+    assert response.status_code == status
+    assert message in response.json()["message"]
     assert api.get(pulls).json()["results"] == []
 
 
@@ -124,9 +124,9 @@ def test_invalid_pull_request_is_not_created(api, pulls, changes, status, messag
 def test_missing_field_is_named(api, pulls, missing):
     body = {"title": "t", "source_branch": "side", "destination_branch": "main"}
     del body[missing]
-    answer = api.post(pulls, json=body)
-    assert answer.status_code == 400
-    assert f'property "{missing}" is missing' in answer.json()["message"]
+    response = api.post(pulls, json=body)
+    assert response.status_code == 400
+    assert f'property "{missing}" is missing' in response.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_missing_field_is_named(api, pulls, missing):
 def test_invalid_update_changes_nothing(api, pulls, body, message):
     pull_id = create(api, pulls)
     before = api.get(f"{pulls}/{pull_id}").json()
-    answer = api.patch(f"{pulls}/{pull_id}", json=body)
-    assert answer.status_code == 400
-    assert message in answer.json()["message"]
+    response = api.patch(f"{pulls}/{pull_id}", json=body)
+    assert response.status_code == 400
+    assert message in response.json()["message"]
     assert api.get(f"{pulls}/{pull_id}").json() == before
 
 
@@ -171,7 +171,7 @@ def test_conflict_leaves_the_pull_request_open(api, root, pulls):
     assert resolved.status_code == 200
 
 
-def test_merge_of_nothing_and_second_merge_are_refused(api, pulls):
+def test_a_merge_without_changes_and_a_second_merge_are_refused(api, pulls):
     pull_id, empty = create(api, pulls), create(api, pulls, "main", "side")
     assert refusal(api.put(f"{pulls}/{empty}/merge")) == (400, "update branch side: no changes")
     assert api.put(f"{pulls}/{pull_id}/merge").status_code == 200
@@ -192,9 +192,9 @@ def test_merge_of_nothing_and_second_merge_are_refused(api, pulls):
         ),
     ],
 )
-def test_pull_request_that_does_not_exist(api, pulls, pull_id, expected):
+def test_a_missing_pull_request_is_not_found(api, pulls, pull_id, expected):
     path = f"{pulls}/{pull_id}"
-    answers = [
+    responses = [
         api.get(path),
         api.patch(path, json={"title": "t"}),
         api.put(f"{path}/merge"),
@@ -203,7 +203,7 @@ def test_pull_request_that_does_not_exist(api, pulls, pull_id, expected):
         api.get(f"{path}/reviews"),
         api.post(f"{path}/reviews", json={"state": "approved"}),
     ]
-    assert {refusal(answer) for answer in answers} == {expected}
+    assert {refusal(response) for response in responses} == {expected}
 
 
 def test_pull_request_of_another_repository_does_not_exist(api, pulls, new_repository):
@@ -214,43 +214,43 @@ def test_pull_request_of_another_repository_does_not_exist(api, pulls, new_repos
         assert refusal(api.get(path)) == (404, "repository not found")
 
 
-def test_pages_show_what_has_the_status(api, pulls):
+def test_pages_list_pull_requests_of_a_status(api, pulls):
     ids = [create(api, pulls, title=str(number)) for number in range(7)]
     assert api.put(f"{pulls}/{ids[3]}/merge").status_code == 200
     for number in (1, 5):
         assert api.patch(f"{pulls}/{ids[number]}", json={"status": "closed"}).status_code == 204
     expected = {"open": [6, 4, 2, 0], "closed": [5, 3, 1], "all": [6, 5, 4, 3, 2, 1, 0]}
     for status, numbers in expected.items():
-        found, after = [], ""
+        seen, after = [], ""
         while True:
             page = api.get(pulls, params={"status": status, "after": after, "amount": 2}).json()
             assert page["pagination"]["results"] == len(page["results"]) <= 2
-            found += [item["id"] for item in page["results"]]
+            seen += [item["id"] for item in page["results"]]
             if not page["pagination"]["has_more"]:
                 break
             after = page["pagination"]["next_offset"]
-            assert after == found[-1]
-        assert found == [ids[number] for number in numbers]
+            assert after == seen[-1]
+        assert seen == [ids[number] for number in numbers]
     assert len(api.get(pulls).json()["results"]) == 7
     assert len(api.get(pulls, params={"prefix": ids[0]}).json()["results"]) == 1
     for params in ({"status": "merged"}, {"status": ""}, {"amount": 1001}, {"amount": "x"}):
         assert api.get(pulls, params=params).status_code == 400
 
 
-def test_comments(api, pulls):
+def test_comments_are_created_and_listed(api, pulls):
     path = f"{pulls}/{create(api, pulls)}/comments"
     first = api.post(path, json={"text": "one"})
     assert first.status_code == 201
     assert first.json().keys() == {"id", "author", "text", "creation_date"}
     api.post(path, json={"text": "zwei ü\n", "path": "a/b"})
-    found = api.get(path).json()["results"]
-    assert [(item["text"], item.get("path")) for item in found] == [
+    comments = api.get(path).json()["results"]
+    assert [(item["text"], item.get("path")) for item in comments] == [
         ("one", None),
         ("zwei ü\n", "a/b"),
     ]
     page = api.get(path, params={"amount": 1}).json()
-    assert page["pagination"]["next_offset"] == found[0]["id"]
-    assert api.get(path, params={"after": found[0]["id"]}).json()["results"] == found[1:]
+    assert page["pagination"]["next_offset"] == comments[0]["id"]
+    assert api.get(path, params={"after": comments[0]["id"]}).json()["results"] == comments[1:]
     for body in (
         {},
         {"text": ""},
@@ -261,7 +261,7 @@ def test_comments(api, pulls):
         {"text": "t", "path": "é" * 600},
     ):
         assert api.post(path, json=body).status_code == 400
-    assert api.get(path).json()["results"] == found
+    assert api.get(path).json()["results"] == comments
 
 
 def test_invalid_reviews_are_rejected(api, root, pulls):
@@ -277,11 +277,11 @@ def test_invalid_reviews_are_rejected(api, root, pulls):
     ):
         assert api.post(path, json=body).status_code == 400
     old = {"state": "approved", "commit_id": api.get(f"{root}/branches/main").json()["commit_id"]}
-    answer = api.post(path, json=old)
-    assert (answer.status_code, answer.headers["x-anabranch-kind"]) == (409, "source_moved")
+    response = api.post(path, json=old)
+    assert (response.status_code, response.headers["x-anabranch-kind"]) == (409, "source_moved")
     api.patch(f"{pulls}/{pull_id}", json={"status": "closed"})
-    answer = api.post(path, json={"state": "approved"})
-    assert refusal(answer) == (400, "bad pull request status")
+    response = api.post(path, json={"state": "approved"})
+    assert refusal(response) == (400, "bad pull request status")
     assert api.get(path).json()["results"] == []
 
 
@@ -298,20 +298,20 @@ def test_rules_keep_approvals_that_a_request_does_not_name(api, root):
     assert api.get(older).json() == [main, {"pattern": "new"}, {**rule}]
     assert api.request("DELETE", older, json={"pattern": "third"}).status_code == 204
     assert api.get(path).json() == [main, {"pattern": "new"}]
-    for wrong in (-1, 11, "2", 1.5, None):
-        rule = {"pattern": "main", "required_approvals": wrong}
+    for approvals in (-1, 11, "2", 1.5, None):
+        rule = {"pattern": "main", "required_approvals": approvals}
         assert api.put(path, json=[rule]).status_code == 400
     assert api.get(path).json() == [main, {"pattern": "new"}]
     protect(api, root, {"pattern": "main", "required_approvals": 0})
     assert api.get(path).json() == [{"pattern": "main"}]
 
 
-def test_own_approval_does_not_let_a_merge_pass(api, root, pulls):
+def test_an_approval_by_the_author_does_not_count(api, root, pulls):
     protect(api, root, {"pattern": "main", "required_approvals": 1})
     pull_id = create(api, pulls)
     reviews = f"{pulls}/{pull_id}/reviews"
-    made = api.post(reviews, json={"state": "approved"})
-    assert (made.status_code, made.json()["counts"]) == (201, False)
+    created = api.post(reviews, json={"state": "approved"})
+    assert (created.status_code, created.json()["counts"]) == (201, False)
     merged = api.put(f"{pulls}/{pull_id}/merge", json={"force": True})
     assert refusal(merged) == (403, "1 of 1 required approval is missing")
     assert merged.headers["x-anabranch-kind"] == "approvals_missing"
@@ -319,8 +319,8 @@ def test_own_approval_does_not_let_a_merge_pass(api, root, pulls):
     assert direct.status_code == 403
     assert direct.headers["x-anabranch-kind"] == "pull_request_required"
     assert "pull request" in direct.headers["x-anabranch-hint"]
-    found = api.get(reviews).json()
-    assert (found["approvals"], found["required_approvals"]) == (0, 1)
+    listed = api.get(reviews).json()
+    assert (listed["approvals"], listed["required_approvals"]) == (0, 1)
 
 
 def test_approval_of_another_user_counts_until_the_source_moves(tmp_path):
@@ -341,9 +341,9 @@ def test_approval_of_another_user_counts_until_the_source_moves(tmp_path):
         second = push(api, root, "side", "b")
         assert refusal(api.put(f"{path}/merge"))[0] == 403
         assert api.post(f"{path}/reviews", json={**approval, "commit_id": second}).is_success
-        found = api.get(f"{path}/reviews").json()
-        assert (found["approvals"], found["commit_id"]) == (1, second)
-        assert [item["counts"] for item in found["results"]] == [False, True]
+        listed = api.get(f"{path}/reviews").json()
+        assert (listed["approvals"], listed["commit_id"]) == (1, second)
+        assert [item["counts"] for item in listed["results"]] == [False, True]
         assert api.put(f"{path}/merge").status_code == 200
         assert lake.pulls.get("sea", pull.id).source_commit_id == second
 

@@ -1,5 +1,5 @@
-"""Histories whose responses lakeFS 1.84 gave, played here: every response is equal, but for the
-differences that are meant, which `differences.json` lists one by one with their reasons.
+"""Histories of requests with recorded responses of lakeFS 1.84: all responses are equal, except for
+the intended differences that `differences.json` lists with their reasons.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ DIFFERENCES = json.loads((DATA / "differences.json").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def recorded_user_server(tmp_path_factory):
-    """A server whose administrator has the name that the records have."""
+    """A server whose administrator has the user name of the recorded histories."""
     user = {"ANABRANCH_INSTALLATION_USER_NAME": "admin"}
     with running_server(tmp_path_factory.mktemp("lake"), env=user) as running:
         yield running
 
 
-def meant(name):
+def intended_differences(name):
     """Returns the numbers of operations of a history that differ intentionally, with reasons."""
     return {
         number: reason
@@ -43,14 +43,14 @@ def test_listed_differences_name_recorded_operations():
 
 
 @pytest.mark.parametrize(
-    ("place", "history"), list(enumerate(HISTORIES)), ids=[each["history"] for each in HISTORIES]
+    ("index", "history"), list(enumerate(HISTORIES)), ids=[each["history"] for each in HISTORIES]
 )
-def test_history(place, history, recorded_user_server):
+def test_history_has_the_responses_of_lakefs(index, history, recorded_user_server):
     differing = {}
-    for played in play(history, recorded_user_server, f"history-{place}"):
+    for played in play(history, recorded_user_server, f"history-{index}"):
         if not played.agrees:
             differing[played.number] = played
-    reasons = meant(history["history"])
+    reasons = intended_differences(history["history"])
     unexpected = [played for number, played in differing.items() if number not in reasons]
     assert not unexpected, "a response differs from lakeFS's"
     assert not reasons.keys() - differing.keys(), "a listed difference no longer exists"
@@ -63,8 +63,10 @@ def assert_reason_fits(reason, played):
     recorded, response = played.recorded, played.response
     if reason == "words":
         assert recorded["status"] == response["status"] >= 400
-        said = [{**each, "body": {**each["body"], "message": ""}} for each in (recorded, response)]
-        assert said[0] == said[1]
+        without_messages = [
+            {**each, "body": {**each["body"], "message": ""}} for each in (recorded, response)
+        ]
+        assert without_messages[0] == without_messages[1]
     elif reason == "not-implemented":
         assert response["status"] == 501
     else:

@@ -1,4 +1,4 @@
-"""Permissions of the operations on dumps of references: all that lakeFS asks for are needed."""
+"""Operations on dumps of references require all permissions that lakeFS requires."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPERATIONS = [
 ]
 
 
-def test_all_operations_are_there():
+def test_all_operations_are_tested():
     assert {operation.id for operation in OPERATIONS} == NEEDED.keys()
 
 

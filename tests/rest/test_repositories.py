@@ -1,4 +1,4 @@
-"""Repositories over the wire."""
+"""Repositories over HTTP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 CREATION = {"name": "sea-of-tea", "storage_namespace": "local://sea-of-tea"}
 
 
-def test_life_of_a_repository(api):
+def test_a_repository_is_created_listed_and_deleted(api):
     created = api.post("/repositories", json=CREATION)
     assert created.status_code == 201
     assert created.headers["content-type"] == "application/json"
@@ -30,7 +30,7 @@ def test_life_of_a_repository(api):
     assert (gone.status_code, gone.text) == (404, '{"message":"repository not found"}\n')
 
 
-def test_what_lakefs_says_to_names_that_are_taken(api, repository):
+def test_a_name_or_namespace_in_use_is_refused(api, repository):
     body = {"name": repository, "storage_namespace": "local://elsewhere"}
     taken = api.post("/repositories", json=body)
     assert taken.status_code == 409
@@ -60,12 +60,12 @@ def test_what_lakefs_says_to_names_that_are_taken(api, repository):
         ({"read_only": "yes"}, 'Error at "/read_only": value must be a boolean'),
     ],
 )
-def test_what_cannot_be_created(api, changes, message):
-    body = {"name": "never-made", "storage_namespace": "local://never-made"} | changes
+def test_an_invalid_repository_is_not_created(api, changes, message):
+    body = {"name": "never-created", "storage_namespace": "local://never-created"} | changes
     refused = api.post("/repositories", json=body)
     assert refused.status_code == 400
     assert message in refused.json()["message"]
-    assert api.get("/repositories/never-made").status_code == 404
+    assert api.get("/repositories/never-created").status_code == 404
 
 
 def test_a_bare_repository_has_no_branch_and_no_flag(api):
@@ -77,7 +77,7 @@ def test_a_bare_repository_has_no_branch_and_no_flag(api):
     assert api.get("/repositories/bare-one/branches/main").status_code == 404
 
 
-def test_sample_data(api):
+def test_a_repository_may_be_created_with_sample_data(api):
     body = {
         "name": "with-samples",
         "storage_namespace": "local://with-samples",
@@ -91,7 +91,7 @@ def test_sample_data(api):
     assert api.get("/repositories/with-samples/refs/trunk/objects/ls").json()["results"]
 
 
-def test_a_read_only_repository_takes_force(api):
+def test_a_read_only_repository_can_be_changed_with_force(api):
     body = {"name": "quiet-one", "storage_namespace": "local://quiet-one", "read_only": True}
     assert api.post("/repositories", json=body).json()["read_only"] is True
     branch = {"name": "dev", "source": "main"}
@@ -110,7 +110,7 @@ def test_a_read_only_repository_takes_force(api):
     assert api.delete("/repositories/quiet-one", params={"force": "true"}).status_code == 204
 
 
-def test_pages(api, new_repository):
+def test_repositories_are_listed_in_pages(api, new_repository):
     names = sorted(new_repository() for _ in range(3))
     first = api.get("/repositories", params={"prefix": "repository-", "amount": 1}).json()
     assert first["pagination"] == {
@@ -131,19 +131,19 @@ def test_pages(api, new_repository):
     assert after == ""
     assert set(names) <= set(seen)
     assert seen == sorted(set(seen))
-    found = api.get("/repositories", params={"search": names[0][3:]}).json()["results"]
-    assert names[0] in [item["id"] for item in found]
+    results = api.get("/repositories", params={"search": names[0][3:]}).json()["results"]
+    assert names[0] in [item["id"] for item in results]
 
 
 @pytest.mark.parametrize("amount", [-1, 0])
-def test_no_amount_is_the_default_amount(api, amount, repository):
+def test_an_amount_of_zero_or_less_is_the_default_amount(api, amount, repository):
     page = api.get("/repositories", params={"amount": amount, "prefix": repository}).json()
-    usual = api.get("/repositories", params={"prefix": repository}).json()
-    assert page == usual
+    default = api.get("/repositories", params={"prefix": repository}).json()
+    assert page == default
     assert page["results"][0]["id"] == repository
 
 
-def test_metadata(api, repository):
+def test_metadata_is_set_and_deleted(api, repository):
     path = f"/repositories/{repository}/metadata"
     assert api.get(path).text == "{}\n"
     assert api.post(path, json={"metadata": {"b": "2", "a": "1"}}).status_code == 204
@@ -171,6 +171,6 @@ def test_a_namespace_that_is_too_long_or_too_deep_is_refused(api, namespace, rea
     assert api.get("/repositories/deep").status_code == 404
 
 
-def test_a_namespace_of_64_folders_is_taken(api):
+def test_a_namespace_of_64_folders_is_accepted(api):
     body = {"name": "deepest", "storage_namespace": "local://deep" + "//a" * 63}
     assert api.post("/repositories", json=body).status_code == 201

@@ -1,4 +1,4 @@
-"""References in paths that are escaped once, as most clients do, or twice, as Go's do."""
+"""References in URL paths that are escaped once, as by most clients, or twice, as by Go's."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def home(api, new_repository):
     home = f"/repositories/{new_repository()}"
     for number in (1, 2):
         api.post(f"{home}/branches/main/objects?path=f{number}", content=b"x")
-        made = api.post(f"{home}/branches/main/commits", json={"message": f"commit {number}"})
-        assert made.status_code == 201
+        created = api.post(f"{home}/branches/main/commits", json={"message": f"commit {number}"})
+        assert created.status_code == 201
     api.post(f"{home}/branches", json={"name": "dev", "source": "main"})
     return home
 
 
 @pytest.fixture
 def raw(server, api):
-    """Sends a request line as it stands and returns the status."""
+    """Sends a request without changing its path, and returns the status."""
 
     def send(method, path, body=None):
         connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
@@ -65,13 +65,13 @@ READS = [
 
 
 @pytest.mark.parametrize("path", READS)
-def test_an_expression_escaped_twice_is_found(raw, home, path):
+def test_an_expression_escaped_twice_is_resolved(raw, home, path):
     for spelling in ("main^1", "main%5E1", "main%255E1", "main%255e1", "main~1", "main%257E1"):
         assert raw("GET", home + path.format(spelling)) == 200, spelling
     assert raw("GET", home + path.format("main%25255E1")) == 404
 
 
-def test_a_merge_from_an_expression_escaped_twice(raw, home):
+def test_a_merge_source_may_be_escaped_twice(raw, home):
     assert raw("POST", f"{home}/refs/main%255E1/merge/dev", '{"allow_empty": true}') == 200
 
 
@@ -94,8 +94,8 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tag_is_found_and_deleted_escaped_once_or_twice(api, raw, home, name):
     for escape in (once, twice):
-        made = api.post(f"{home}/tags", json={"id": name, "ref": "main"})
-        assert made.status_code == 201, made.text
+        created = api.post(f"{home}/tags", json={"id": name, "ref": "main"})
+        assert created.status_code == 201, created.text
         assert raw("GET", f"{home}/tags/{escape(name)}") == 200
         if "@" not in name:  # which begins a view
             assert raw("GET", f"{home}/commits/{escape(name)}~1") == 200
@@ -103,7 +103,7 @@ def test_a_tag_is_found_and_deleted_escaped_once_or_twice(api, raw, home, name):
         assert raw("GET", f"{home}/tags/{escape(name)}") == 404
 
 
-def test_a_branch_with_a_scope_escaped_twice(api, raw, home):
+def test_a_branch_name_with_a_scope_may_be_escaped_twice(api, raw, home):
     assert api.post(f"{home}/branches", json={"name": "me:x", "source": "main"}).status_code == 201
     assert raw("GET", f"{home}/branches/me%253Ax") == 200
     assert raw("DELETE", f"{home}/branches/me%253Ax") == 204
@@ -114,8 +114,8 @@ def test_query_parameters_are_decoded_once(api, home):
     for path in ("a%5Eb", "a^b", "a%255Eb"):
         api.post(f"{home}/branches/dev/objects?path={once(path)}", content=path.encode())
     for path in ("a%5Eb", "a^b", "a%255Eb"):
-        found = api.get(f"{home}/refs/dev/objects?path={once(path)}")
-        assert found.text == path
+        response = api.get(f"{home}/refs/dev/objects?path={once(path)}")
+        assert response.text == path
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
@@ -128,7 +128,7 @@ def test_a_name_without_percent_signs_survives_a_second_escape(name):
 
 
 @pytest.mark.parametrize("text", ["%41", "%zz", "%", "ü%5E", "%FF", "%00", "^%5E", "%2F", "%20"])
-def test_what_no_client_escapes_twice_is_left(text):
+def test_text_that_no_client_escapes_twice_is_not_decoded_again(text):
     assert read_segment("ref", f"main{text}") == f"main{text}"
 
 

@@ -1,4 +1,4 @@
-"""The published SDK, unmodified, through one short story: everything is wired together."""
+"""A short workflow with the unmodified published SDK on a running server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def client(server: Server) -> LakeFSClient:
     )
 
 
-def test_a_story(client, repository):
+def test_the_published_sdk_commits_merges_and_reads(client, repository):
     assert client.config_api.get_config().version_config.version_context == "lakeFS"
     assert client.repositories_api.get_repository(repository).id == repository
     client.objects_api.upload_object(repository, "main", "a/tea", content=b"green")

@@ -18,7 +18,7 @@ def backing(branch):
 
 
 def store(address: str, content: bytes) -> None:
-    """A client that writes to the store itself."""
+    """Writes to the store directly, as a client does."""
     path = Path(address.removeprefix("local://"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -29,10 +29,10 @@ def link(api, backing, address, path="a", headers=None, **fields):
     return api.put(backing, params={"path": path}, json=body | fields, headers=headers)
 
 
-def test_an_object_that_its_client_stored(api, backing, repository):
-    given = api.get(backing, params={"path": "a"})
-    address = given.json()["physical_address"]
-    assert given.text == f'{{"physical_address":"{address}","presigned_url":null}}\n'
+def test_an_object_stored_by_the_client_is_linked(api, backing, repository):
+    response = api.get(backing, params={"path": "a"})
+    address = response.json()["physical_address"]
+    assert response.text == f'{{"physical_address":"{address}","presigned_url":null}}\n'
     assert f"/{repository}/data/" in address
     assert "," in address
     store(address, b"hello")
@@ -54,7 +54,7 @@ def test_an_object_that_its_client_stored(api, backing, repository):
     assert (got.content, got.headers["etag"]) == (b"hello", '"5d41"')
 
 
-def test_links_on_condition(api, backing):
+def test_a_link_may_require_that_no_object_exists(api, backing):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
     absent = {"if-none-match": "*"}
     store(address, b"hello")
@@ -63,7 +63,7 @@ def test_links_on_condition(api, backing):
     assert link(api, backing, address, headers={"if-match": "x"}).status_code == 501
 
 
-def test_links_that_are_refused(api, backing):
+def test_an_invalid_link_is_refused(api, backing):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
     for changed in (address + "x", address.partition(",")[0]):
         refused = link(api, backing, changed)
@@ -79,7 +79,7 @@ def test_links_that_are_refused(api, backing):
     assert missing.status_code == 400
 
 
-def test_a_branch_is_refused_at_the_link_and_first(api, repository):
+def test_missing_and_protected_branches_refuse_links_before_other_checks(api, repository):
     rules = [{"pattern": "protected*"}]
     root = f"/repositories/{repository}"
     assert api.put(f"{root}/settings/branch_protection", json=rules).status_code == 204
@@ -93,14 +93,14 @@ def test_a_branch_is_refused_at_the_link_and_first(api, repository):
         f"/repositories/{frozen['name']}/branches/absent": (403, "read-only repository"),
     }
     for branch, (status, message) in cases.items():
-        place = f"{branch}/staging/backing"
-        address = api.get(place, params={"path": "a"}).json()["physical_address"]
-        for given in (address, address + "x"):
-            refused = link(api, place, given)
+        url = f"{branch}/staging/backing"
+        address = api.get(url, params={"path": "a"}).json()["physical_address"]
+        for linked in (address, address + "x"):
+            refused = link(api, url, linked)
             assert (refused.status_code, refused.json()) == (status, {"message": message})
 
 
-def test_what_was_never_stored_is_not_linked(api, backing, repository):
+def test_an_object_that_was_not_stored_is_not_linked(api, backing, repository):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
     refused = link(api, backing, address)
     assert refused.status_code == 400
@@ -114,7 +114,7 @@ def test_what_was_never_stored_is_not_linked(api, backing, repository):
     assert got.status_code == 404
 
 
-def test_what_was_removed_after_its_link_is_gone(api, backing, repository):
+def test_a_linked_object_that_was_removed_is_gone(api, backing, repository):
     address = api.get(backing, params={"path": "a"}).json()["physical_address"]
     store(address, b"hello")
     assert link(api, backing, address).status_code == 200
@@ -124,14 +124,14 @@ def test_what_was_removed_after_its_link_is_gone(api, backing, repository):
     assert set(got.json()) == {"message"}
 
 
-def test_stage_objects_that_are_in_the_store(api, branch, repository):
-    made = api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea").json()
+def test_existing_objects_of_the_store_are_staged(api, branch, repository):
+    created = api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea").json()
 
     def stage(address):
         body = {"physical_address": address, "checksum": "x", "size_bytes": 3, "mtime": 5}
         return api.put(f"{branch}/objects", params={"path": "b"}, json=body)
 
-    staged = stage(made["physical_address"])
+    staged = stage(created["physical_address"])
     assert staged.status_code == 201
     assert (staged.json()["mtime"], staged.json()["checksum"]) == (5, "x")
     got = api.get(f"/repositories/{repository}/refs/main/objects", params={"path": "b"})
@@ -143,7 +143,7 @@ def test_stage_objects_that_are_in_the_store(api, branch, repository):
         assert (refused.status_code, refused.json()) == (403, {"message": "forbidden"})
 
 
-def test_tables_of_a_commit(api, branch, repository):
+def test_the_tables_of_a_commit_are_read(api, branch, repository):
     api.post(f"{branch}/objects", params={"path": "a"}, content=b"tea")
     tree = api.post(f"{branch}/commits", json={"message": "a"}).json()["meta_range_id"]
     metadata = f"/repositories/{repository}/metadata"
@@ -155,17 +155,17 @@ def test_tables_of_a_commit(api, branch, repository):
     assert file.endswith(bytes.fromhex("f7cff485b741e288"))
     for kind in ("meta_range", "range"):
         for name in ("0" * 64, "...", "nope"):
-            answer = api.get(f"{metadata}/{kind}/{name}")
-            assert answer.status_code == 404
+            response = api.get(f"{metadata}/{kind}/{name}")
+            assert response.status_code == 404
             assert api.get(f"{metadata}/object/{kind}/{name}").status_code == 404
     assert api.get(f"{metadata}/object/tea/{tree}").status_code == 400
 
 
-def test_an_address_of_another_namespace_is_listed_as_it_is_answered(api, branch, repository):
+def test_an_address_of_another_namespace_is_equal_in_listings_and_stats(api, branch, repository):
     body = {"physical_address": "local://elsewhere/data/x", "checksum": "x", "size_bytes": 3}
     staged = api.put(f"{branch}/objects", params={"path": "far"}, json=body).json()
     assert staged["physical_address"].startswith("local:///")
     root = f"/repositories/{repository}/refs/main/objects"
     (listed,) = api.get(f"{root}/ls", params={"prefix": "far"}).json()["results"]
-    found = api.get(f"{root}/stat", params={"path": "far"}).json()
-    assert listed["physical_address"] == found["physical_address"] == staged["physical_address"]
+    stat = api.get(f"{root}/stat", params={"path": "far"}).json()
+    assert listed["physical_address"] == stat["physical_address"] == staged["physical_address"]

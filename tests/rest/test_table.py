@@ -1,4 +1,4 @@
-"""The table of operations: complete, unique, and nothing in it without a permission."""
+"""The table of operations is complete, and every operation declares a permission."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_operation_of_the_published_client_exists():
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
-def test_permission(operation):
+def test_each_operation_has_the_permission_of_lakefs(operation):
     if operation.id in NO_AUTH:
         assert operation.permission is Access.NO_AUTH
     elif operation.id in ANYONE:
@@ -88,7 +88,7 @@ def declaration(**changes: object) -> dict[str, object]:
     } | changes
 
 
-def test_no_operation_can_be_declared_without_a_permission():
+def test_a_declaration_without_a_permission_raises_type_error():
     fields = declaration()
     del fields["permission"]
     with pytest.raises(TypeError, match="permission"):
@@ -108,11 +108,11 @@ def test_no_operation_can_be_declared_without_a_permission():
         {"execution": Execution.STREAMED},
     ],
 )
-def test_no_operation_can_be_declared_with_an_execution_that_its_body_forbids(changes):
+def test_a_declaration_with_an_execution_that_its_body_forbids_raises_type_error(changes):
     with pytest.raises(TypeError, match="operation x"):
         Operation(**declaration(**changes))
 
 
-def test_a_path_needs_its_parameters():
+def test_a_path_parameter_without_a_field_raises_type_error():
     with pytest.raises(TypeError, match="branch"):
         declared_parameters(InRepository, frozenset({"repository", "branch"}))

@@ -1,4 +1,4 @@
-"""Tags over the wire."""
+"""Tags over HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def tags(repository):
     return f"/repositories/{repository}/tags"
 
 
-def test_life_of_a_tag(api, tags):
+def test_a_tag_is_created_listed_and_deleted(api, tags):
     created = api.post(tags, json={"id": "v1.0", "ref": "main"})
     commit_id = api.get(tags.replace("tags", "branches/main")).json()["commit_id"]
     assert created.status_code == 201
@@ -18,14 +18,14 @@ def test_life_of_a_tag(api, tags):
     assert api.get(f"{tags}/v1.0").text == created.text
     assert api.get(tags).json()["results"] == [created.json()]
     assert api.delete(f"{tags}/v1.0").status_code == 204
-    for answer in (api.delete(f"{tags}/v1.0"), api.get(f"{tags}/v1.0")):
-        assert (answer.status_code, answer.json()) == (404, {"message": "tag not found"})
+    for response in (api.delete(f"{tags}/v1.0"), api.get(f"{tags}/v1.0")):
+        assert (response.status_code, response.json()) == (404, {"message": "tag not found"})
 
 
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        ({"id": "taken", "ref": "main"}, 409, "tag already exists: not unique"),
+        ({"id": "existing", "ref": "main"}, 409, "tag already exists: not unique"),
         ({"id": "main", "ref": "main"}, 409, "branch name main: conflict found"),
         ({"id": "v2", "ref": "nope"}, 404, "not found"),
         ({"id": "v2", "ref": "main$"}, 400, "reference to staging area with $ is not a commit"),
@@ -38,14 +38,14 @@ def test_life_of_a_tag(api, tags):
         ({"id": "v2"}, 400, 'Error at "/ref": property "ref" is missing'),
     ],
 )
-def test_what_cannot_be_created(api, tags, body, status, message):
-    api.post(tags, json={"id": "taken", "ref": "main"})
+def test_an_invalid_tag_is_not_created(api, tags, body, status, message):
+    api.post(tags, json={"id": "existing", "ref": "main"})
     refused = api.post(tags, json=body)
     assert refused.status_code == status
     assert refused.json()["message"].endswith(message)
 
 
-def test_any_expression_can_be_tagged_and_pages_follow_each_other(api, tags):
+def test_any_expression_can_be_tagged_and_tags_are_listed_in_pages(api, tags):
     for name in ("b", "a", "c", "dev:x"):
         assert api.post(tags, json={"id": name, "ref": "main~0"}).status_code == 201
     first = api.get(tags, params={"amount": 2}).json()

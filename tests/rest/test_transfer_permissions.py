@@ -1,4 +1,4 @@
-"""What moving and copying a prefix needs: permission on all objects below it."""
+"""Moving and copying a prefix requires permissions on all objects below it."""
 
 from __future__ import annotations
 

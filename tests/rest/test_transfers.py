@@ -1,4 +1,4 @@
-"""Moves and copies without bytes over the wire."""
+"""Moves and copies over HTTP, which do not copy bytes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def contents(api, repository):
 
     def contents(name=repository):
         listed = api.get(f"/repositories/{name}/refs/main/objects/ls").json()["results"]
-        found = {}
+        objects = {}
         for item in listed:
             read = api.get(f"/repositories/{name}/refs/main/objects", params={"path": item["path"]})
-            found[item["path"]] = (read.content, item["physical_address"])
-        return found
+            objects[item["path"]] = (read.content, item["physical_address"])
+        return objects
 
     return contents
 
@@ -58,9 +58,9 @@ def test_move_of_an_object_and_copies(api, base, put, contents):
         ("copies", {"source_path": "c/", "destination_path": "e/", "source_ref": "main"}),
         ("copies", {"source_path": "", "destination_path": "all/"}),
     ]:
-        made = api.post(f"{base}/{kind}", json=body)
-        assert made.status_code == 200, made.text
-    assert made.json() == {"count": 3}
+        copied = api.post(f"{base}/{kind}", json=body)
+        assert copied.status_code == 200, copied.text
+    assert copied.json() == {"count": 3}
     after = contents()
     assert list(after) == ["all/b", "all/c/d", "all/e/d", "b", "c/d", "e/d"]
     assert set(after.values()) == {before}
@@ -95,10 +95,10 @@ def test_shallow_copy_of_lakefs_refers_to_the_bytes_of_the_source(api, base, put
             json={"src_path": "a", "shallow": shallow},
         )
         assert copied.status_code == 201, copied.text
-    found = contents()
-    assert found["b-True"] == found["a"]
-    assert found["b-False"][0] == found["a"][0]
-    assert found["b-False"][1] != found["a"][1]
+    objects = contents()
+    assert objects["b-True"] == objects["a"]
+    assert objects["b-False"][0] == objects["a"][0]
+    assert objects["b-False"][1] != objects["a"][1]
 
 
 @pytest.mark.parametrize("kind", ["moves", "copies"])
@@ -112,12 +112,12 @@ def test_shallow_copy_of_lakefs_refers_to_the_bytes_of_the_source(api, base, put
         ({"source_path": "a/", "destination_path": "a/"}, 400),
         ({"source_path": "none/", "destination_path": "b/"}, 404),
         ({"source_path": "none", "destination_path": "b"}, 404),
-        ({"source_path": "a/", "destination_path": "taken/"}, 409),
-        ({"source_path": "a/x", "destination_path": "taken/x"}, 409),
+        ({"source_path": "a/", "destination_path": "existing/"}, 409),
+        ({"source_path": "a/x", "destination_path": "existing/x"}, 409),
     ],
 )
 def test_refused_transfer_changes_nothing(api, base, put, contents, kind, body, status):
-    put("a/x", "taken/x")
+    put("a/x", "existing/x")
     before = contents()
     refused = api.post(f"{base}/{kind}", json=body)
     assert refused.status_code == status, refused.text
@@ -126,10 +126,10 @@ def test_refused_transfer_changes_nothing(api, base, put, contents, kind, body, 
 
 
 def test_force_overwrites(api, base, put, contents):
-    put("a/x", "taken/x")
-    body = {"source_path": "a/", "destination_path": "taken/", "force": True}
+    put("a/x", "existing/x")
+    body = {"source_path": "a/", "destination_path": "existing/", "force": True}
     assert api.post(f"{base}/moves", json=body).json() == {"count": 1}
-    assert {path: read for path, (read, _) in contents().items()} == {"taken/x": b"a/x"}
+    assert {path: read for path, (read, _) in contents().items()} == {"existing/x": b"a/x"}
 
 
 def test_move_into_its_own_child_is_refused(api, base, put):
@@ -163,6 +163,6 @@ def test_move_from_another_branch_leaves_what_is_not_moved(api, base, contents, 
     }
     assert api.post(f"{base}/moves", json=body).json() == {"count": 1}
     assert list(contents()) == ["c/x"]
-    left = api.get(f"/repositories/{repository}/refs/side/objects/ls").json()["results"]
-    assert [item["path"] for item in left] == ["b"]
+    remaining = api.get(f"/repositories/{repository}/refs/side/objects/ls").json()["results"]
+    assert [item["path"] for item in remaining] == ["b"]
     assert api.post(f"{base}/moves", json=body).status_code == 404

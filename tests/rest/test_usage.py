@@ -24,10 +24,10 @@ def test_requests_of_this_month_are_counted(api, repository):
     assert counts[1][this_month] >= counts[0].get(this_month, 0) + 10
 
 
-def test_the_report_is_text_for_those_who_prefer_it(api):
-    answer = api.get(REPORT, headers={"Accept": "text/plain"})
-    assert answer.headers["content-type"].startswith("text/plain")
-    first, *months = answer.text.splitlines()
+def test_the_report_is_text_if_the_client_accepts_text(api):
+    response = api.get(REPORT, headers={"Accept": "text/plain"})
+    assert response.headers["content-type"].startswith("text/plain")
+    first, *months = response.text.splitlines()
     assert first == f"installation {api.get(REPORT).json()['installation_id']}"
     assert all(month.split("\t")[1].isdigit() for month in months)
 
