@@ -1,4 +1,4 @@
-"""The stores, each of which every test of the contract runs over."""
+"""The block stores, each of which passes the tests of the contract."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def local(root: Path) -> LocalBlocks:
 
 @pytest.fixture
 def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
-    """A local store on a file system, or a machine, without files that have no name."""
+    """A local store on a system without unnamed temporary files (`O_TMPFILE`)."""
     monkeypatch.delattr("os.O_TMPFILE", raising=False)
     return LocalBlocks(root)
 
 
 class JournaledBlocks(LocalBlocks):
-    """A local store whose blocks are all said to be at fresh addresses, and so go by the journal
-    where they can. That is not true where a test replaces one, which must be noticed.
+    """A local store that is told that all addresses are unique, so that small blocks go to the
+    journal. Tests that replace a block check that it notices.
     """
 
     def put(
@@ -85,7 +85,7 @@ def gcs_store(emulated_s3: EmulatedS3) -> BlockStore:
 
 @pytest.fixture
 def gs_namespace(emulated_s3: EmulatedS3) -> str:
-    """A namespace in a new bucket of Google's."""
+    """A namespace in a new bucket of Google Cloud Storage."""
     return f"gs://{new_bucket(emulated_s3)}/space"
 
 
@@ -110,7 +110,7 @@ def s3_namespace(bucket: str) -> str:
 
 @pytest.fixture
 def unsigning_gcs_store(emulated_s3: EmulatedS3) -> BlockStore:
-    """Google's store without a key: uploads in parts are objects."""
+    """Google's store without a key for signing, which stores parts of uploads as objects."""
     return emulated_s3.gcs_blocks(signs=False)
 
 
@@ -146,7 +146,7 @@ def at(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[str], str
 
 @pytest.fixture
 def enough(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[bytes], bytes]:
-    """Makes a body long enough for a part that is not the last: S3 itself asks for 5 MiB."""
+    """Extends a body to the minimal length of a part before the last one, 5 MiB on S3."""
     least = 0
     if store.config.blockstore_type == "s3":
         least = request.getfixturevalue("s3").least_part_bytes
@@ -155,7 +155,7 @@ def enough(store: BlockStore, request: pytest.FixtureRequest) -> Callable[[bytes
 
 @pytest.fixture
 def client(s3: S3Service) -> Any:
-    """A client of others', to see what really is in a bucket."""
+    """boto3's client, to inspect buckets."""
     who = s3.access().credentials()
     return boto3.client(
         "s3",

@@ -1,4 +1,4 @@
-"""What every block store does, whichever it is."""
+"""The contract of block stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def md5(body: bytes) -> str:
 
 class TestPut:
     @pytest.mark.parametrize("size", [0, 1, 1_000, 65_536, MIB, 3 * MIB + 17])
-    def test_keeps_every_byte(self, store, at, size):
+    def test_stores_every_byte(self, store, at, size):
         body = os.urandom(size)
         before = int(time.time())
         stored = store.put(at("data/a"), [body])
@@ -39,18 +39,18 @@ class TestPut:
         assert stored.checksum == md5(b"".join(chunks))
         assert store.read(at("a")) == b"".join(chunks)
 
-    def test_of_nothing_is_an_empty_block(self, store, at):
+    def test_of_no_chunks_stores_an_empty_block(self, store, at):
         assert store.put(at("a"), [])[:2] == (0, md5(b""))
         assert store.read(at("a")) == b""
         assert list(store.get(at("a"))) == []
 
-    def test_replaces_what_was_there(self, store, at):
+    def test_replaces_an_existing_block(self, store, at):
         store.put(at("a"), [b"first, the longer"])
         store.put(at("a"), [b"second"])
         assert store.read(at("a")) == b"second"
         assert [info.address for info in store.list(at(""))] == [at("a")]
 
-    def test_that_is_cut_off_leaves_nothing(self, store, at):
+    def test_that_fails_stores_no_block(self, store, at):
         def cut_off():
             yield b"x" * 100_000
             raise ConnectionError("the client went away")
@@ -60,7 +60,7 @@ class TestPut:
         assert store.stat(at("data/a")) is None
         assert list(store.list(at(""))) == []
 
-    def test_that_is_cut_off_leaves_what_was_there(self, store, at):
+    def test_that_fails_keeps_the_existing_block(self, store, at):
         def cut_off():
             yield b"y"
             raise ConnectionError("the client went away")
@@ -82,18 +82,18 @@ class TestPut:
 
 
 class TestCreate:
-    def test_takes_a_free_address(self, store, at):
+    def test_stores_at_a_free_address(self, store, at):
         assert store.put(at("a"), [b"x"], if_absent=True).size == 1
         assert store.read(at("a")) == b"x"
 
-    def test_refuses_a_taken_one(self, store, at):
+    def test_raises_already_exists_for_an_existing_block(self, store, at):
         store.put(at("a"), [b"x"])
         with pytest.raises(AlreadyExists):
             store.put(at("a"), [b"y"], if_absent=True)
         assert store.read(at("a")) == b"x"
         assert len(list(store.list(at("")))) == 1
 
-    def test_has_one_winner(self, store, at):
+    def test_by_several_threads_succeeds_once(self, store, at):
         for attempt in range(10):
             address = at(f"race-{attempt}")
             start = threading.Barrier(8)
@@ -138,7 +138,7 @@ class TestGet:
             (4 * MIB, 0),
         ],
     )
-    def test_gives_the_range(self, store, at, start, length):
+    def test_returns_the_range(self, store, at, start, length):
         expected = self.BODY[start:] if length is None else self.BODY[start : start + length]
         pieces = list(store.get(at("a"), start, length))
         assert b"".join(pieces) == expected
@@ -148,19 +148,19 @@ class TestGet:
     @pytest.mark.parametrize(
         ("start", "length"), [(0, 4 * MIB + 1), (4 * MIB, 1), (4 * MIB + 1, None), (9 * MIB, 0)]
     )
-    def test_raises_gone_at_once_for_what_is_too_short(self, store, at, start, length):
+    def test_raises_gone_immediately_for_a_block_that_is_too_short(self, store, at, start, length):
         with pytest.raises(Gone, match=re.escape(at("a"))):
             store.get(at("a"), start, length)
         with pytest.raises(Gone):
             store.read(at("a"), start, length)
 
     @pytest.mark.parametrize(("start", "length"), [(-1, None), (-1, 1), (5, -1)])
-    def test_gives_nothing_for_nonsense(self, store, at, start, length):
+    def test_returns_no_bytes_for_an_invalid_range(self, store, at, start, length):
         with pytest.raises(Gone):
             store.get(at("a"), start, length)
 
     @pytest.mark.parametrize("key", ["b", "a/b", "A", "a.b", "empt"])
-    def test_raises_gone_at_once_for_what_is_not_there(self, store, at, key):
+    def test_raises_gone_immediately_for_a_missing_block(self, store, at, key):
         with pytest.raises(Gone, match=re.escape(at(key))):
             store.get(at(key))
         with pytest.raises(Gone):
@@ -175,7 +175,7 @@ class TestGet:
 
 
 class TestDelete:
-    def test_removes_and_passes_over(self, store, at):
+    def test_removes_blocks_and_ignores_missing_ones(self, store, at):
         for key in ("a", "b/c", "b/d"):
             store.put(at(key), [b"x"])
         store.delete([at("a"), at("never"), at("b/c"), at("b"), at("a/b"), at("a")])
@@ -190,14 +190,14 @@ class TestDelete:
 
 class TestCopy:
     @pytest.mark.parametrize("size", [0, 5, 2 * MIB + 3])
-    def test_copies(self, store, at, size):
+    def test_copies_all_bytes(self, store, at, size):
         body = os.urandom(size)
         store.put(at("a"), [body])
         assert store.copy(at("a"), at("new/b"))[:2] == (size, md5(body))
         store.delete([at("a")])
         assert store.read(at("new/b")) == body
 
-    def test_believes_a_checksum(self, store, at):
+    def test_uses_a_given_checksum(self, store, at):
         store.put(at("a"), [b"x"])
         assert store.copy(at("a"), at("b"), checksum="0f" * 16)[:2] == (1, "0f" * 16)
         assert store.read(at("b")) == b"x"
@@ -209,7 +209,7 @@ class TestCopy:
 
 
 class TestStorageClass:
-    def test_is_a_name_or_none(self, store, at):
+    def test_is_text_or_none(self, store, at):
         store.put(at("a"), [b"x"])
         assert store.storage_class(at("a")) in {None, "STANDARD", "Hot"}
 
@@ -238,7 +238,7 @@ class TestList:
     def addresses(self, at, begin=""):
         return sorted((at(key) for key in self.keys if key.startswith(begin)), key=str.encode)
 
-    def test_is_in_order_of_bytes(self, store, at):
+    def test_is_sorted_by_bytes(self, store, at):
         listed = list(store.list(at("")))
         assert [info.address for info in listed] == self.addresses(at)
         assert [info.size for info in listed] == [
@@ -248,25 +248,25 @@ class TestList:
     @pytest.mark.parametrize(
         "begin", ["a", "c", "c/", "c/d", "c/e/", "data", "data/", "nothing", "nothing/", "é", ".."]
     )
-    def test_keeps_to_its_prefix(self, store, at, begin, request):
+    def test_has_only_blocks_with_the_prefix(self, store, at, begin, request):
         if begin == ".." and store.config.blockstore_type == "s3":
             begin += "a" * (request.getfixturevalue("s3").product == "MinIO")  # it refuses ".."
         listed = [info.address for info in store.list(at(begin))]
         assert listed == self.addresses(at, begin)
 
-    def test_begins_after(self, store, at):
+    def test_starts_after_a_key(self, store, at):
         everything = self.addresses(at)
         tried = [*everything, at(""), at("c/"), at("c/d/"), at("c/zz"), at("zzz"), at("\U0010ffff")]
         for after in tried:
             listed = [info.address for info in store.list(at(""), after=after)]
             assert listed == [address for address in everything if address > after]
 
-    def test_takes_any_text_for_after(self, store, at):
+    def test_accepts_any_text_for_after(self, store, at):
         assert len(list(store.list(at(""), after=""))) == len(self.keys)
         assert len(list(store.list(at(""), after="Z"))) == len(self.keys)
         assert list(store.list(at(""), after="zz://")) == []
 
-    def test_of_a_namespace_leaves_out_its_neighbour(self, store, at):
+    def test_of_a_namespace_excludes_another_with_the_same_beginning(self, store, at):
         assert not any("-other" in info.address for info in store.list(at("")))
 
 
@@ -286,7 +286,7 @@ class TestAddresses:
                 with pytest.raises(Invalid):
                     use(address)
 
-    def test_keep_their_letters(self, store, at):
+    def test_are_case_sensitive_and_not_normalized(self, store, at):
         keys = ["a b", "a%20b", "a+b", "a?b#c", "a\\b", "a:b", "…", "..a", "a..", "...", "-", "~"]
         keys += ["a\nb", "\n", "a\n", "\x7f", "A", "k" * 255, "é", "e\u0301"]
         if store.config.blockstore_type == "s3":
@@ -304,18 +304,18 @@ class TestAddresses:
         listed = [info.address for info in store.list(at("letters/"))]
         assert listed == sorted((at("letters/" + key) for key in keys), key=str.encode)
 
-    def test_come_back_from_their_qualified_form(self, store, at):
+    def test_are_equal_after_qualifying_and_unqualifying(self, store, at):
         for key in ("a", "data/b", "é/😀"):
             qualified = store.qualify(at(key))
             assert store.unqualify(qualified) == at(key)
             assert store.unqualify(at(key)) == at(key)
             assert store.qualify(qualified) == qualified
 
-    def test_are_qualified_piece_by_piece(self, store, at):
+    def test_are_qualified_like_their_prefixes(self, store, at):
         namespace = at("")[:-1]
         assert store.qualify(namespace) + "/data/a" == store.qualify(at("data/a"))
 
-    def test_of_other_stores_are_shown_as_they_are(self, store):
+    def test_of_other_stores_are_qualified_unchanged(self, store):
         assert store.qualify("other://bucket/a//b") == "other://bucket/a//b"
 
     def test_may_be_used_qualified(self, store, at):
@@ -336,7 +336,7 @@ class TestAddresses:
         prefix = store.config.default_namespace_prefix
         assert not prefix or store.accepts(prefix + "repository")
 
-    def test_namespaces_begin_the_addresses_in_them(self, store, at):
+    def test_namespaces_are_prefixes_of_their_addresses(self, store, at):
         for namespace in (at("a"), at("a/")):
             address = f"{store.namespace(namespace).rstrip('/')}/key"
             store.put(address, [b"x"])
@@ -345,8 +345,8 @@ class TestAddresses:
             store.namespace("other://a")
 
 
-class TestReadAtOnce:
-    def test_gives_what_was_just_written_or_says_that_it_would_wait(self, store, at):
+class TestReadIfCached:
+    def test_returns_a_new_block_or_none(self, store, at):
         body = os.urandom(70_000)
         store.put(at("a"), [body])
         for start, length in [(0, 70_000), (0, 1), (69_999, 1), (1_000, 2_000)]:
@@ -355,7 +355,7 @@ class TestReadAtOnce:
                 None,
             }
 
-    def test_gives_nothing_where_there_is_nothing_or_too_little(self, store, at):
+    def test_returns_none_for_missing_or_short_blocks(self, store, at):
         store.put(at("a"), [b"abc"])
         assert store.read_if_cached(at("b"), 0, 3) is None
         assert store.read_if_cached(at("a"), 0, 4) is None

@@ -1,4 +1,4 @@
-"""Checksums computed while reading: those of hashlib, for all sizes of pieces."""
+"""Checksums that are computed while reading, compared with hashlib."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hashing_threads():
 
 
 @given(st.lists(st.one_of(st.binary(max_size=200), st.sampled_from([LARGE, LARGE * 2, LARGE[1:]]))))
-def test_the_digests_are_those_of_the_whole(pieces):
+def test_digests_are_those_of_hashlib(pieces):
     md5, sha256 = hashlib.md5(), hashlib.sha256()
     with BackgroundHasher((md5, sha256)) as hashing:
         for piece in pieces:
@@ -30,7 +30,7 @@ def test_the_digests_are_those_of_the_whole(pieces):
     assert not hashing_threads()
 
 
-def test_small_bodies_need_no_thread():
+def test_small_bodies_are_hashed_without_a_thread():
     with BackgroundHasher((hashlib.md5(),)) as hashing:
         hashing.update(b"a" * 1000)
         assert not hashing_threads()
@@ -38,7 +38,7 @@ def test_small_bodies_need_no_thread():
         assert len(hashing_threads()) == 1
 
 
-def test_nothing_to_compute_needs_no_thread():
+def test_without_digests_no_thread_is_started():
     with BackgroundHasher(()) as hashing:
         hashing.update(LARGE)
         assert not hashing_threads()
@@ -52,7 +52,7 @@ class Broken:
         return b""
 
 
-def test_what_keeps_a_hasher_from_its_work_is_raised():
+def test_an_error_of_a_hasher_is_raised():
     hashing = BackgroundHasher((Broken(),))
     for _ in range(10):
         hashing.update(LARGE)
@@ -61,7 +61,7 @@ def test_what_keeps_a_hasher_from_its_work_is_raised():
     assert not hashing_threads()
 
 
-def test_a_reader_that_fails_leaves_no_thread():
+def test_a_failed_read_ends_the_thread():
     def read():
         with BackgroundHasher((hashlib.md5(),)) as hashing:
             hashing.update(LARGE)
@@ -72,7 +72,7 @@ def test_a_reader_that_fails_leaves_no_thread():
     assert not hashing_threads()
 
 
-def test_no_more_than_a_few_pieces_wait():
+def test_the_queue_of_chunks_is_bounded():
     go_on, taken = threading.Event(), []
 
     class Slow:

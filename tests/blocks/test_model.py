@@ -1,4 +1,4 @@
-"""Block stores against a plain dictionary, under histories that Hypothesis thinks up."""
+"""Block stores compared with a plain dictionary, under random histories."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ KEYS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 CHUNKS = st.lists(st.binary(max_size=20), max_size=3)
 
 
-def in_a_folders_way(model: dict[str, bytes], address: str) -> bool:
+def conflicts_with_folder(model: dict[str, bytes], address: str) -> bool:
     """Returns whether a block has the name of one of the address's folders, or the reverse."""
     return any(held.startswith(f"{address}/") or address.startswith(f"{held}/") for held in model)
 
 
-QUICK = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where waiting for the disk costs nothing; what survives what is tested elsewhere."""
+MEMORY_FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""A folder in memory if there is one; other tests cover durability."""
 
 
 class Histories(RuleBasedStateMachine):
-    """One store and the dictionary it must agree with."""
+    """A store, and the dictionary that it must agree with."""
 
     scheme = ""
     folders = False
@@ -52,7 +52,7 @@ class Histories(RuleBasedStateMachine):
             return False
         # a folder stays when its last block goes
         self.once = getattr(self, "once", set())
-        return in_a_folders_way(self.model, address) or address in self.once
+        return conflicts_with_folder(self.model, address) or address in self.once
 
     def remember(self, address: str) -> None:
         names = address.split("/")
@@ -146,7 +146,7 @@ class LocalHistories(Histories):
     folders = True
 
     def open(self) -> BlockStore:
-        self.folder = tempfile.TemporaryDirectory(dir=QUICK)
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY_FOLDER)
         return LocalBlocks(self.folder.name)
 
     @rule()

@@ -1,4 +1,4 @@
-"""Keys that are no paths: AWS's S3 keeps them to the letter, as moto's does; MinIO refuses some."""
+"""Keys that are not paths: AWS's S3 and moto store them unchanged; MinIO refuses some."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ODD = ["a//b", "a/b", "//a", "/a", "a/", "a", "../../a", "a/../b", "./a", "a/.",
 
 @pytest.fixture
 def s3(emulated_s3):
-    """What keeps all of them."""
+    """A service that supports all keys."""
     return emulated_s3
 
 
 class TestOddKeys:
-    def test_are_stored_as_they_are(self, s3_store, client, bucket):
+    def test_are_stored_unchanged(self, s3_store, client, bucket):
         for key in ODD:
             s3_store.put(f"s3://{bucket}/{key}", [key.encode()], if_absent=True)
         with pytest.raises(AlreadyExists):
@@ -29,7 +29,7 @@ class TestOddKeys:
         listed = [info.address for info in s3_store.list(f"s3://{bucket}/")]
         assert listed == sorted(f"s3://{bucket}/{key}" for key in ODD)
 
-    def test_are_read_in_part_copied_and_deleted_as_they_are(self, s3_store, bucket):
+    def test_can_be_read_copied_and_deleted(self, s3_store, bucket):
         for key in ODD:
             s3_store.put(f"s3://{bucket}/{key}", [b"0123456789", key.encode()])
         address = f"s3://{bucket}/a//b"
@@ -58,7 +58,7 @@ class TestOddKeys:
         assert s3_store.read(address) == b"one12"
 
     @pytest.mark.parametrize("key", ["", "k" * 1_025, "\ud800", "é" * 513])
-    def test_that_no_store_keeps_are_refused(self, s3_store, bucket, key):
+    def test_that_no_store_supports_are_refused(self, s3_store, bucket, key):
         with pytest.raises(Invalid):
             s3_store.put(f"s3://{bucket}/{key}", [b"x"])
 

@@ -1,4 +1,4 @@
-"""URLs at which clients reach a store themselves, used as they are, with no keys."""
+"""Presigned URLs of object stores, used without credentials."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def signing(kind, request):
 
 
 @pytest.fixture
-def place(kind, request):
-    """Makes an address in that store."""
+def address_for(kind, request):
+    """Returns a function from keys to addresses in that store."""
     namespace = request.getfixturevalue(f"{ {'gcs': 'gs'}.get(kind, kind) }_namespace")
     return lambda key: f"{namespace}/{key}"
 
 
-def late(kind, request):
+def hour_ago(kind, request):
     """The same store an hour ago."""
     if kind == "s3":
         server = request.getfixturevalue("s3")
@@ -79,7 +79,7 @@ def tampered(url):
 
 
 @pytest.mark.parametrize("kind", ["memory", "local", "gcs_tokens", "azure_tokens"])
-def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, tmp_path):
+def test_stores_that_cannot_sign_use_urls_of_the_server(kind, tmp_path):
     def no_token():
         raise StoreRefused("no token", kind="no_credentials")
 
@@ -101,8 +101,8 @@ def test_for_stores_that_sign_nothing_the_server_has_urls_of_its_own(kind, tmp_p
     ("kind", "key"),
     [(kind, key) for kind in STORES for key in KEYS if kind == "s3" or key not in NO_PATHS],
 )
-def test_a_block_is_stored_and_read(kind, signing, place, key, request):
-    address = place(key)
+def test_a_block_is_stored_and_read_by_url(kind, signing, address_for, key, request):
+    address = address_for(key)
     stored = put(signing.presign(address, "PUT", 60))
     if kind == "s3" and key == "a//b" and request.getfixturevalue("s3").product == "MinIO":
         assert (stored.status_code, "XMinioInvalidObjectName" in stored.text) == (400, True)
@@ -117,15 +117,15 @@ def test_a_block_is_stored_and_read(kind, signing, place, key, request):
     assert (part.status_code, part.content) == (206, b"tea")
 
 
-class TestWhereSignaturesAreChecked:
-    """By Azurite, and for Google by a server that looks at them as botocore would."""
+class TestVerifiedSignatures:
+    """Azurite verifies signatures; for Google, a server verifies them as botocore would."""
 
     @pytest.fixture(params=["gcs", "azure"])
     def kind(self, request):
         return request.param
 
-    def test_a_changed_url_is_refused(self, signing, place):
-        address = place("data/a")
+    def test_a_changed_url_is_refused(self, signing, address_for):
+        address = address_for("data/a")
         signing.put(address, [BODY])
         url = signing.presign(address, "GET", 60)
         assert HTTP.get(url).status_code == 200
@@ -134,15 +134,15 @@ class TestWhereSignaturesAreChecked:
         bare = HTTP.get(url.partition("?")[0])
         assert bare.status_code != 200 or "X-Goog" in url  # an emulator does not authenticate
 
-    def test_a_url_is_of_one_block(self, signing, place):
+    def test_a_url_permits_one_block(self, signing, address_for):
         for key in ("data/a", "data/b"):
-            signing.put(place(key), [BODY])
-        url = signing.presign(place("data/a"), "GET", 60)
+            signing.put(address_for(key), [BODY])
+        url = signing.presign(address_for("data/a"), "GET", 60)
         for other in ("/data/b?", "/data/a/b?", "/data?"):
             assert HTTP.get(url.replace("/data/a?", other)).status_code == 403
 
-    def test_a_url_is_of_one_method(self, signing, place):
-        address = place("data/a")
+    def test_a_url_permits_one_method(self, signing, address_for):
+        address = address_for("data/a")
         reading, storing = (signing.presign(address, method, 60) for method in ("GET", "PUT"))
         assert put(reading).status_code == 403
         assert put(storing).status_code in {200, 201}
@@ -151,16 +151,16 @@ class TestWhereSignaturesAreChecked:
             assert HTTP.delete(url).status_code == 403
         assert signing.read(address) == BODY
 
-    def test_a_url_ends(self, kind, request, place):
-        store = late(kind, request)
-        store.put(place("a"), [BODY])
-        assert HTTP.get(store.presign(place("a"), "GET", 4000)).content == BODY
-        assert HTTP.get(store.presign(place("a"), "GET", 3590)).status_code == 403
-        assert put(store.presign(place("b"), "PUT", 3590)).status_code == 403
-        assert store.stat(place("b")) is None
+    def test_a_url_expires(self, kind, request, address_for):
+        store = hour_ago(kind, request)
+        store.put(address_for("a"), [BODY])
+        assert HTTP.get(store.presign(address_for("a"), "GET", 4000)).content == BODY
+        assert HTTP.get(store.presign(address_for("a"), "GET", 3590)).status_code == 403
+        assert put(store.presign(address_for("b"), "PUT", 3590)).status_code == 403
+        assert store.stat(address_for("b")) is None
 
 
-def test_what_is_stored_in_azure_by_a_url_stays(azure_store, azure_namespace):
+def test_an_azure_url_does_not_overwrite_a_block(azure_store, azure_namespace):
     address = f"{azure_namespace}/a"
     url = azure_store.presign(address, "PUT", 60)
     assert put(url).status_code == 201
@@ -171,22 +171,22 @@ def test_what_is_stored_in_azure_by_a_url_stays(azure_store, azure_namespace):
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
-def test_googles_signatures_are_those_that_obstore_makes(method):
-    """For keys that need no encoding: it does not encode all that must be."""
+def test_google_signatures_are_those_of_obstore(method):
+    """With a key that needs no encoding, since obstore does not encode all characters."""
     account = GoogleAccount.new()
     identity = {"google_service_account_key": account.file}
-    theirs = obstore.sign(
+    obstore_url = obstore.sign(
         GCSStore("lake", config=identity), method, "data/a b/c-1", timedelta(seconds=77)
     )
-    query = {name: values[0] for name, values in parse_qs(urlsplit(theirs).query).items()}
+    query = {name: values[0] for name, values in parse_qs(urlsplit(obstore_url).query).items()}
     moment = time.mktime(time.strptime(query["X-Goog-Date"] + "UTC", "%Y%m%dT%H%M%SZ%Z"))
     store = gcs_blocks(credentials_json=Secret(account.file), clock=lambda: moment - time.timezone)
-    ours = store.presign("gs://lake/data/a b/c-1", method, 77)
-    assert ours.partition("?")[0] == theirs.partition("?")[0]
-    assert parse_qs(urlsplit(ours).query) == parse_qs(urlsplit(theirs).query)
+    url = store.presign("gs://lake/data/a b/c-1", method, 77)
+    assert url.partition("?")[0] == obstore_url.partition("?")[0]
+    assert parse_qs(urlsplit(url).query) == parse_qs(urlsplit(obstore_url).query)
 
 
-def test_a_google_account_may_be_in_a_file(tmp_path):
+def test_a_google_account_is_read_from_a_file(tmp_path):
     file = tmp_path / "account.json"
     file.write_text(GoogleAccount.new().file)
     store = gcs_blocks(credentials_file=str(file))
@@ -209,7 +209,7 @@ def test_malformed_keys_raise_invalid():
         store.presign("https://ours.blob.core.windows.net/lake/a", "GET", 60)
 
 
-def test_azures_key_is_for_one_account():
+def test_an_azure_key_is_for_one_account():
     store = azure_blocks(account="ours", access_key=Secret("c2VjcmV0"))
     url = urlsplit(store.presign("https://ours.blob.core.windows.net/lake/a", "GET", 60))
     assert (url.scheme, url.path) == ("https", "/lake/a")
@@ -219,7 +219,7 @@ def test_azures_key_is_for_one_account():
 
 
 class TestS3:
-    def test_parts(self, s3_store, s3_namespace):
+    def test_parts_are_stored_by_url(self, s3_store, s3_namespace):
         address = f"{s3_namespace}/data/parts"
         upload = s3_store.open_upload(address)
         bodies = [b"a" * (5 << 20), b"end"]
@@ -231,7 +231,7 @@ class TestS3:
         s3_store.complete_upload(address, upload, parts)
         assert s3_store.read(address) == b"".join(bodies)
 
-    def test_a_url_says_for_how_long_and_where(self, s3, bucket):
+    def test_a_url_has_the_lifetime_and_the_public_endpoint(self, s3, bucket):
         store = s3_blocks(s3.access(public_endpoint="https://s3.example.com"))
         parts = urlsplit(store.presign(f"s3://{bucket}/a", "GET", 90))
         assert (parts.scheme, parts.netloc) == ("https", "s3.example.com")

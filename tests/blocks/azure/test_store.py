@@ -1,4 +1,4 @@
-"""What is special in Azure's blob storage."""
+"""Properties of Azure's blob storage."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from anabranch.model.secret import Secret
 MIB = 1 << 20
 
 
-def everything(azure, namespace):
-    """Returns the names of all blobs, those of uploads too."""
+def blob_names(azure, namespace):
+    """Returns the names of all blobs, including those of uploads."""
     objects = azure.blocks()._paths
     location = azure.blocks()._addresses.parse_prefix(f"{namespace}/")
-    return [found.key for found in objects.list(location, "")]
+    return [item.key for item in objects.list(location, "")]
 
 
 def test_namespaces_name_an_account():
@@ -49,13 +49,13 @@ def test_keys_that_azure_would_change_are_refused(azure, azure_namespace, key):
             use(f"{azure_namespace}/{key}")
 
 
-def test_a_container_that_is_not_there(azure):
+def test_a_missing_container_raises_store_refused(azure):
     with pytest.raises(StoreRefused) as error:
         azure.blocks().put(f"{azure.root}/there-is-none/a", [b"x"])
     assert error.value.kind == "bucket_missing"
 
 
-def test_a_wrong_key(azure, azure_namespace):
+def test_a_wrong_key_raises_store_refused(azure, azure_namespace):
     wrong = azure_blocks(
         account="devstoreaccount1",
         access_key=Secret("c2VjcmV0"),
@@ -67,7 +67,7 @@ def test_a_wrong_key(azure, azure_namespace):
 
 
 class TestLarge:
-    def test_blocks_come_whole(self, azure, azure_namespace):
+    def test_blocks_are_stored_whole(self, azure, azure_namespace):
         body, address = os.urandom(20 * MIB + 1), f"{azure_namespace}/large"
         store = azure.blocks()
         chunks = (body[at : at + 700_001] for at in range(0, len(body), 700_001))
@@ -76,7 +76,7 @@ class TestLarge:
         with pytest.raises(AlreadyExists):
             store.put(address, [body], if_absent=True)
 
-    def test_blocks_that_are_cut_off_leave_nothing(self, azure, azure_namespace):
+    def test_blocks_that_fail_leave_nothing(self, azure, azure_namespace):
         def cut_off():
             for _ in range(20):
                 yield b"x" * MIB
@@ -84,4 +84,4 @@ class TestLarge:
 
         with pytest.raises(ConnectionError):
             azure.blocks().put(f"{azure_namespace}/large", cut_off())
-        assert everything(azure, azure_namespace) == []
+        assert blob_names(azure, azure_namespace) == []

@@ -1,4 +1,4 @@
-"""URLs signed on behalf of an identity: Azurite takes them, which gave us a key for a token."""
+"""URLs signed with a user delegation key, which Azurite issues for a token and verifies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TENANT = "https://sts.windows.net/the-tenant/"
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A file with a certificate for 127.0.0.1, signed with the key that is there too."""
+    """A file with a self-signed certificate for 127.0.0.1 and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     place = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
@@ -66,7 +66,7 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def azure(certificate):
-    """An Azurite that takes tokens, which it does over TLS alone."""
+    """An Azurite that accepts tokens, which it does only over TLS."""
     if azurite_program() is None:
         pytest.skip("Azurite is not installed")
     with pytest.MonkeyPatch.context() as patch:
@@ -89,13 +89,13 @@ def namespace(azure):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers for the `authority` of its server."""
+    """Handles requests to the `authority` of its server."""
 
     def do_POST(self):
         size = int(self.headers["Content-Length"])
         form = parse_qs(self.rfile.read(size).decode())
         fields = {name: form[name][0] for name in form}
-        self.server.authority.asked.append((self.path, fields))
+        self.server.authority.requests.append((self.path, fields))
         self.give_token()
 
     def do_GET(self):
@@ -103,28 +103,28 @@ class Handler(BaseHTTPRequestHandler):
         if parts.path.endswith("/.well-known/openid-configuration"):
             tenant = f"{authority.url}/{parts.path.split('/')[1]}"
             fields = {f"{name}_endpoint": f"{tenant}/{name}" for name in ENDPOINTS}
-            self.answer(200, {**fields, "issuer": f"{tenant}/v2.0"})
+            self.respond(200, {**fields, "issuer": f"{tenant}/v2.0"})
         elif self.headers["Metadata"] != "true":
-            self.answer(400, {})  # Azure's tools see by that that a machine is one of Azure
+            self.respond(400, {})  # Azure's tools recognise a machine of Azure by this response
         else:
-            authority.asked.append((parts.path, parse_qs(parts.query)))
+            authority.requests.append((parts.path, parse_qs(parts.query)))
             self.give_token()
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.authority.stored.append((self.path, self.headers["Authorization"]))
-        self.answer(201, {}, ETag='"0x1"')
+        self.respond(201, {}, ETag='"0x1"')
 
     def give_token(self):
         authority = self.server.authority
         if authority.status != HTTPStatus.OK:
-            self.answer(authority.status, {"error": "invalid_request"})
+            self.respond(authority.status, {"error": "invalid_request"})
             return
         authority.given = authority.token()
         token = {"access_token": authority.given, "expires_in": 3600, "token_type": "Bearer"}
-        self.answer(200, {**token, "resource": "https://storage.azure.com"})
+        self.respond(200, {**token, "resource": "https://storage.azure.com"})
 
-    def answer(self, status, fields, **headers):
+    def respond(self, status, fields, **headers):
         body = json.dumps(fields).encode()
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
@@ -137,12 +137,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Authority:
-    """Gives tokens to clients, over TLS with a `certificate`, and to machines: `asked` holds the
+    """Gives tokens to clients, over TLS with a `certificate`, and to machines: `requests` holds the
     requests, `given` the last token. It takes blobs, too: `stored` holds their paths and tokens.
     """
 
     def __init__(self, certificate=None):
-        self.asked, self.stored = [], []
+        self.requests, self.stored = [], []
         self.given = ""
         self.claims = {}
         self.status = 200
@@ -191,7 +191,7 @@ def authority(monkeypatch):
 
 
 @pytest.fixture
-def opened(azure, authority):  # noqa: ARG001  the machine's service must be there
+def open_store(azure, authority):  # noqa: ARG001  the metadata service must run
     """Opens the store with the identity of the environment."""
 
     def make(**options):
@@ -202,8 +202,8 @@ def opened(azure, authority):  # noqa: ARG001  the machine's service must be the
 
 
 @pytest.mark.parametrize("key", ["data/a/b", "odd key+%/é/😀"])
-def test_a_block_is_stored_and_read(opened, client, namespace, key):
-    store, address = opened(), f"{namespace}/{key}"
+def test_a_block_is_stored_and_read_by_url(open_store, client, namespace, key):
+    store, address = open_store(), f"{namespace}/{key}"
     storing = store.presign(address, "PUT", 60)
     assert client.put(storing, content=BODY, headers=AS_BLOB).status_code == 201
     assert client.put(storing, content=b"other", headers=AS_BLOB).status_code in {403, 409}
@@ -215,8 +215,8 @@ def test_a_block_is_stored_and_read(opened, client, namespace, key):
     assert client.delete(reading).status_code == 403
 
 
-def test_a_changed_url_is_refused(opened, client, namespace):
-    store, address = opened(), f"{namespace}/a"
+def test_a_changed_url_is_refused(open_store, client, namespace):
+    store, address = open_store(), f"{namespace}/a"
     assert client.put(store.presign(address, "PUT", 60), content=BODY, headers=AS_BLOB).is_success
     url = store.presign(address, "GET", 60)
     names = {"sv", "sr", "sp", "se", "spr", "skoid", "sktid", "skt", "ske", "sks", "skv", "sig"}
@@ -224,14 +224,14 @@ def test_a_changed_url_is_refused(opened, client, namespace):
     for name in names - {"spr", "sv"}:
         assert client.get(url.replace(f"{name}=", f"{name}=1", 1)).status_code in {400, 403}
     assert client.get(url.replace("/a?", "/b?")).status_code == 403
-    early = opened(clock=lambda: time.time() - 3600)
+    early = open_store(clock=lambda: time.time() - 3600)
     assert client.get(early.presign(address, "GET", 3590)).status_code == 403
     assert client.get(early.presign(address, "GET", 4000)).content == BODY
 
 
 @pytest.mark.parametrize("kind", ["secret", "pod"])
-def test_the_environment_names_an_identity(
-    kind, opened, certificate, namespace, tmp_path, monkeypatch
+def test_an_identity_of_the_environment_is_used(
+    kind, open_store, certificate, namespace, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
     monkeypatch.setenv("AZURE_TENANT_ID", "the-tenant")
@@ -244,9 +244,9 @@ def test_the_environment_names_an_identity(
     with Authority(certificate).running() as authority:
         monkeypatch.setenv("AZURE_AUTHORITY_HOST", authority.url)
         credential = DefaultAzureCredential(disable_instance_discovery=True)
-        store = opened(credential=find_token(credential))
+        store = open_store(credential=find_token(credential))
         assert store.presign(f"{namespace}/a", "GET", 60)
-    ((path, form),) = authority.asked
+    ((path, form),) = authority.requests
     assert path.startswith("/the-tenant/")
     assert form["client_id"] == "c"
     assert form["scope"] == "https://storage.azure.com/.default"
@@ -254,29 +254,29 @@ def test_the_environment_names_an_identity(
     assert form.get("client_assertion") == ("of-the-pod" if kind == "pod" else None)
 
 
-def test_machine_queries_its_metadata_service(opened, authority, namespace, monkeypatch):
+def test_machine_queries_its_metadata_service(open_store, authority, namespace, monkeypatch):
     monkeypatch.setenv("AZURE_CLIENT_ID", "c")
-    store = opened()
+    store = open_store()
     assert store.presign(f"{namespace}/a", "GET", 60)
-    ((path, query),) = authority.asked
+    ((path, query),) = authority.requests
     assert path == "/metadata/identity/oauth2/token"
     assert query["client_id"] == ["c"]
     assert query["resource"] == ["https://storage.azure.com"]
 
 
 def test_requests_to_the_store_carry_the_token(authority):
-    """Without TLS, whose certificates obstore chooses itself."""
+    """Without TLS, since obstore has its own certificates."""
     store = azure_blocks(endpoint=f"{authority.url}/account")
     for _ in range(5):
         store.put("https://account.blob.core.windows.net/lake/a", [BODY])
-    assert len(authority.asked) == 1
+    assert len(authority.requests) == 1
     assert [path for path, _ in authority.stored] == ["/account/lake/a"] * 5
     assert {header for _, header in authority.stored} == {f"Bearer {authority.given}"}
 
 
-def test_without_an_identity_there_are_no_credentials(opened, authority, namespace):
+def test_without_an_identity_there_are_no_credentials(open_store, authority, namespace):
     authority.status = 400
-    store = opened()
+    store = open_store()
     for use in (store.read, store.stat, lambda address: store.put(address, [b"x"])):
         with pytest.raises(StoreRefused, match="Token request error") as error:
             use(f"{namespace}/a")
@@ -306,9 +306,9 @@ except Invalid as error:
     assert done.stdout.split() == ["extra_missing", "anabranch[azure]"]
 
 
-def test_a_key_is_used_until_urls_would_outlive_it(opened, namespace):
+def test_a_key_is_cached_while_it_outlives_the_urls(open_store, namespace):
     now = [time.time()]
-    store = opened(clock=lambda: now[0])
+    store = open_store(clock=lambda: now[0])
 
     def key():
         query = parse_qs(urlsplit(store.presign(f"{namespace}/a", "GET", 900)).query)
@@ -323,7 +323,7 @@ def test_a_key_is_used_until_urls_would_outlive_it(opened, namespace):
 
 
 @pytest.mark.parametrize("fault", ["refused", "no token", "not admitted"])
-def test_where_no_key_is_given_the_server_signs(opened, authority, namespace, fault):
+def test_without_a_delegation_key_the_server_signs(open_store, authority, namespace, fault):
     now = [time.time()]
     if fault == "refused":
         authority.status = 400
@@ -331,17 +331,17 @@ def test_where_no_key_is_given_the_server_signs(opened, authority, namespace, fa
         authority.token = lambda: None
     else:
         authority.claims = {"aud": "https://elsewhere.example.com"}
-    store = opened(clock=lambda: now[0])
+    store = open_store(clock=lambda: now[0])
     for _ in range(3):
         assert store.presign(f"{namespace}/a", "GET", 60) is None
-    assert len(authority.asked) == 1
+    assert len(authority.requests) == 1
     authority.status = 200
     assert store.presign(f"{namespace}/a", "GET", 60) is None
     now[0] += 301
     assert bool(store.presign(f"{namespace}/a", "GET", 60)) == (fault == "refused")
 
 
-def test_a_token_is_not_shown_without_tls(authority):
+def test_a_token_is_not_sent_without_tls(authority):
     store = azure_blocks(endpoint="http://127.0.0.1:1/account")
     assert store.presign("https://account.blob.core.windows.net/lake/a", "GET", 60) is None
-    assert authority.asked == []
+    assert authority.requests == []

@@ -1,4 +1,4 @@
-"""The files of a cache and the total that several processes keep of them."""
+"""A cache of files whose total size several processes share."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def bring(files: FileCache, name: str, size: int = 100) -> str:
+def add(files: FileCache, name: str, size: int = 100) -> str:
     return files.materialize(
         name, lambda descriptor: os.write(descriptor, bytes(size)) and None, lambda _: None
     )
 
 
 def names(folder: Path) -> set[str]:
-    found = {path.name for path in folder.iterdir()} - {"lock", "total"}
-    return {name for name in found if not name.endswith(".part")}
+    existing = {path.name for path in folder.iterdir()} - {"lock", "total"}
+    return {name for name in existing if not name.endswith(".part")}
 
 
 def scans(folder: Path) -> int:
@@ -44,7 +44,7 @@ def scans(folder: Path) -> int:
 
 
 def fill(folder: Path, count: int, size: int, seconds_ago: float = OLD) -> None:
-    """Puts files there as another program would, all unused for a while."""
+    """Creates files as another program would, last used `seconds_ago`."""
     folder.mkdir(exist_ok=True)
     then = time.time() - seconds_ago
     for number in range(count):
@@ -53,28 +53,28 @@ def fill(folder: Path, count: int, size: int, seconds_ago: float = OLD) -> None:
         os.utime(path, (then + number * 1e-3,) * 2)
 
 
-def test_the_folder_is_read_once_while_there_is_room(folder, tmp_path):
+def test_the_folder_is_scanned_once_while_it_is_below_capacity(folder, tmp_path):
     fill(folder, 500, 10)
     files = FileCache(folder, BIG, 0)
     before = scans(folder)
     for number in range(50):
-        bring(files, f"brought-{number}")
+        add(files, f"added-{number}")
         source = tmp_path / "new"
-        source.write_bytes(b"made")
-        files.add(str(source), f"taken-{number}")
+        source.write_bytes(b"new")
+        files.add(str(source), f"copied-{number}")
     assert scans(folder) - before == 1
-    # what one process has counted, another knows
-    bring(FileCache(folder, BIG, 0), "another")
+    # another process uses the recorded total
+    add(FileCache(folder, BIG, 0), "another")
     assert scans(folder) - before == 1
 
 
 def test_files_are_removed_in_batches(folder):
     files = FileCache(folder, 32_000, 0)
     for number in range(320):
-        bring(files, f"{number:03}")
+        add(files, f"{number:03}")
     before = scans(folder)
     for number in range(320, 640):
-        bring(files, f"{number:03}")
+        add(files, f"{number:03}")
         held = sum((folder / name).stat().st_size for name in names(folder))
         assert held <= 32_000
     # a sixteenth of the capacity is freed at a time: 20 files
@@ -82,70 +82,70 @@ def test_files_are_removed_in_batches(folder):
     assert min(names(folder)) > "300"
 
 
-def test_the_total_stays_true_when_files_are_replaced_or_removed(folder, tmp_path):
+def test_the_total_is_exact_after_files_are_replaced_or_removed(folder, tmp_path):
     files = FileCache(folder, 10_000, 0)
     before = scans(folder)
     for _ in range(500):
         source = tmp_path / "new"
         source.write_bytes(bytes(900))
         files.add(str(source), "same")
-        bring(files, "brought", 900)
-        files.remove("brought")
+        add(files, "added", 900)
+        files.remove("added")
         files.remove("never-there")
     assert names(folder) == {"same"}
     assert scans(folder) - before == 1
 
 
-def test_files_that_may_not_go_yet_are_not_counted_again_and_again(folder):
+def test_files_in_use_do_not_cause_repeated_scans(folder):
     files = FileCache(folder, 1_000, 60)
     before = scans(folder)
     for number in range(100):
-        bring(files, f"{number}")
+        add(files, f"{number}")
     assert len(names(folder)) == 100
     assert scans(folder) - before <= 3
 
 
-def test_files_removed_by_hand_are_found_missing_when_there_seems_to_be_no_room(folder):
+def test_a_scan_at_capacity_notices_files_removed_by_others(folder):
     files = FileCache(folder, 1_000, 0)
     for number in range(9):
-        bring(files, f"{number}")
+        add(files, f"{number}")
     for name in names(folder):
         (folder / name).unlink()
     for number in range(9):
-        bring(files, f"again-{number}")
+        add(files, f"again-{number}")
     assert len(names(folder)) == 9
 
 
-def test_files_added_by_hand_are_found_by_the_next_count(folder):
+def test_the_next_scan_notices_files_added_by_others(folder):
     files = FileCache(folder, 10_000, 0)
-    bring(files, "one")
+    add(files, "one")
     fill(folder, 200, 100)
     files.shrink()
     assert sum((folder / name).stat().st_size for name in names(folder)) <= 10_000
 
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(100)[:3], b"\xff" * 16])
-def test_a_damaged_total_is_counted_again(folder, content):
+def test_a_damaged_total_is_computed_again(folder, content):
     fill(folder, 200, 100)
     (folder / "total").write_bytes(content)
-    bring(FileCache(folder, 10_000, 0), "one")
+    add(FileCache(folder, 10_000, 0), "one")
     assert len(names(folder)) <= 100
 
 
-def test_a_removed_folder_is_made_again(folder, tmp_path):
+def test_a_removed_folder_is_created_again(folder, tmp_path):
     files = FileCache(folder, BIG, 0)
-    bring(files, "one")
+    add(files, "one")
     shutil.rmtree(folder)
-    assert Path(bring(files, "one")).stat().st_size == 100
+    assert Path(add(files, "one")).stat().st_size == 100
     shutil.rmtree(folder)
     assert Path(files.temporary_folder("new-")).parent == folder
     source = tmp_path / "new"
-    source.write_bytes(b"made")
-    files.add(str(source), "taken")
-    assert files.find("taken") is not None
+    source.write_bytes(b"new")
+    files.add(str(source), "copied")
+    assert files.find("copied") is not None
 
 
-def test_a_folder_removed_while_a_file_is_brought_is_made_again(folder):
+def test_a_folder_removed_during_a_download_is_created_again(folder):
     files = FileCache(folder, BIG, 0)
     removals = [1, 2, 3]
 
@@ -159,7 +159,7 @@ def test_a_folder_removed_while_a_file_is_brought_is_made_again(folder):
     assert not removals
 
 
-def test_a_file_that_is_missing_elsewhere_is_no_reason_to_go_on(folder):
+def test_a_missing_source_is_not_retried(folder):
     files = FileCache(folder, BIG, 0)
 
     def fail(_: int) -> None:
@@ -185,22 +185,22 @@ class TestProcesses:
         command = [sys.executable, "-c", SHARING, folder, str(capacity), str(count)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
-    def test_keep_the_capacity_together(self, folder):
-        """Each alone would stay below it."""
+    def test_share_one_capacity(self, folder):
+        """Each process alone stays below it."""
         with self.start(folder, 20_000, 150) as one, self.start(folder, 20_000, 150) as other:
             one.communicate()
             other.communicate()
         held = sum((folder / name).stat().st_size for name in names(folder))
-        assert 15_000 <= held <= 20_200  # the last of each may have met the other's count
+        assert 15_000 <= held <= 20_200  # both may add a last file at the same time
 
-    def test_that_are_killed_leave_a_total_that_is_put_right(self, folder):
+    def test_that_are_killed_leave_a_total_that_is_corrected(self, folder):
         for _ in range(5):
             with self.start(folder, BIG, 10_000) as killed:
                 assert killed.stdout.readline()
                 killed.send_signal(signal.SIGKILL)
         files = FileCache(folder, 2_000, 0)
         for number in range(30):
-            bring(files, f"{number}")
+            add(files, f"{number}")
         assert sum((folder / name).stat().st_size for name in names(folder)) <= 2_000 + 5 * 100
         files.shrink()
         assert sum((folder / name).stat().st_size for name in names(folder)) <= 2_000

@@ -1,4 +1,4 @@
-"""Files in memory that are given out for some time."""
+"""Files in memory that exist for a grace period."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 from anabranch.blocks.cache.memfd_files import MemfdFiles, is_full
 
 
-def ours():
-    """Returns what is open of such files."""
-    found = []
+def open_memfds():
+    """Returns the names of such files that this process has open."""
+    targets = []
     for link in Path("/proc/self/fd").iterdir():
         try:
-            found.append(str(link.readlink()))
+            targets.append(str(link.readlink()))
         except FileNotFoundError:
             continue
-    return sorted(each for each in found if each.startswith("/memfd:passing-"))
+    return sorted(each for each in targets if each.startswith("/memfd:passing-"))
 
 
-def bring(files, name):
+def add(files, name):
     return files.materialize(
         f"passing-{name}", lambda descriptor: os.write(descriptor, name.encode()), lambda _: None
     )
@@ -31,16 +31,16 @@ def bring(files, name):
 
 def test_file_exists_for_the_grace_period_and_while_it_is_open():
     files = MemfdFiles(grace_seconds=0.05)
-    with Path(bring(files, "a")).open("rb") as file:
+    with Path(add(files, "a")).open("rb") as file:
         time.sleep(0.1)
-        assert Path(bring(files, "b")).read_bytes() == b"b"
+        assert Path(add(files, "b")).read_bytes() == b"b"
         assert file.read() == b"a"
-    assert [name.partition(" ")[0] for name in ours()] == ["/memfd:passing-b"]
+    assert [name.partition(" ")[0] for name in open_memfds()] == ["/memfd:passing-b"]
 
 
-def test_what_fails_leaves_nothing():
+def test_a_failed_download_leaves_no_file():
     files = MemfdFiles(grace_seconds=60)
-    before = ours()
+    before = open_memfds()
 
     def fail(_: object) -> None:
         raise ConnectionError
@@ -48,7 +48,7 @@ def test_what_fails_leaves_nothing():
     for fill, check in ((fail, lambda _: None), (lambda _: None, fail)):
         with pytest.raises(ConnectionError):
             files.materialize("passing-c", fill, check)
-    assert ours() == before
+    assert open_memfds() == before
 
 
 def test_is_full_recognises_errors_of_a_full_disk():

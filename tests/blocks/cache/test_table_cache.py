@@ -1,4 +1,4 @@
-"""Tables brought to this machine and made durable from it."""
+"""The local cache of tables, and the upload of new tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BIG = 1 << 30
 
 
 def table(number: int, size: int = 1_000) -> tuple[str, bytes]:
-    """Returns a table's id and bytes; here the id is the digest of all of it."""
+    """Returns a table's id and bytes; here the id is the digest of all bytes."""
     body = number.to_bytes(4, "big") * (size // 4)
     return hashlib.sha256(body).hexdigest(), body
 
@@ -37,18 +37,18 @@ def digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-class Elsewhere:
-    """A store that is not on this machine, with a count of what is asked of it."""
+class CountingStore:
+    """A remote store that counts its calls, with a cache."""
 
     def __init__(self, folder: Path, capacity: int = BIG, grace: float = 0.0) -> None:
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.delay = 0.0
         self.blocks = MemoryBlocks()
         self.faulty = FaultyBlocks(self.blocks, self.count)
         self.cache = TableCache(self.faulty, folder, capacity, verify=digest, grace_seconds=grace)
 
     def count(self, step: str, _address: str) -> None:
-        self.asked[step] += 1
+        self.calls[step] += 1
         if step == "get":
             time.sleep(self.delay)
 
@@ -64,34 +64,34 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def elsewhere(folder: Path) -> Elsewhere:
-    return Elsewhere(folder)
+def remote(folder: Path) -> CountingStore:
+    return CountingStore(folder)
 
 
 class TestLocate:
-    def test_downloads_once(self, elsewhere):
-        table_id = elsewhere.add(1)
-        path = elsewhere.cache.locate(NAMESPACE, table_id)
+    def test_downloads_once(self, remote):
+        table_id = remote.add(1)
+        path = remote.cache.locate(NAMESPACE, table_id)
         assert Path(path).read_bytes() == table(1)[1]
-        assert elsewhere.cache.locate(f"{NAMESPACE}/", table_id) == path
-        assert elsewhere.asked["get"] == 1
+        assert remote.cache.locate(f"{NAMESPACE}/", table_id) == path
+        assert remote.calls["get"] == 1
 
-    def test_shares_between_namespaces_and_stores(self, elsewhere, folder):
+    def test_shares_between_namespaces_and_stores(self, remote, folder):
         """The id determines the content of a table, in every repository."""
-        table_id = elsewhere.add(1)
-        elsewhere.cache.locate(NAMESPACE, table_id)
-        other = Elsewhere(folder)
+        table_id = remote.add(1)
+        remote.cache.locate(NAMESPACE, table_id)
+        other = CountingStore(folder)
         assert digest(other.cache.locate("mem://other", table_id)) == table_id
-        assert other.asked["get"] == 0
+        assert other.calls["get"] == 0
 
-    def test_downloads_once_for_many_threads(self, elsewhere):
-        elsewhere.delay = 0.05
-        ids = [elsewhere.add(number) for number in range(3)]
-        found: list[str] = []
+    def test_downloads_once_for_many_threads(self, remote):
+        remote.delay = 0.05
+        ids = [remote.add(number) for number in range(3)]
+        paths: list[str] = []
         threads = [
             threading.Thread(
-                target=lambda table_id=table_id: found.append(
-                    elsewhere.cache.locate(NAMESPACE, table_id)
+                target=lambda table_id=table_id: paths.append(
+                    remote.cache.locate(NAMESPACE, table_id)
                 )
             )
             for table_id in ids * 8
@@ -100,84 +100,84 @@ class TestLocate:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 24
-        assert elsewhere.asked["get"] == 3
+        assert len(paths) == 24
+        assert remote.calls["get"] == 3
 
-    def test_names_what_is_missing(self, elsewhere):
+    def test_names_a_missing_table(self, remote):
         table_id, _ = table(1)
         for _ in range(2):
             with pytest.raises(Gone, match=f"{NAMESPACE}/_lakefs/{table_id}") as gone:
-                elsewhere.cache.locate(NAMESPACE, table_id)
+                remote.cache.locate(NAMESPACE, table_id)
             assert gone.value.kind == "metadata_missing"
-        elsewhere.add(1)
-        assert elsewhere.cache.locate(NAMESPACE, table_id)
+        remote.add(1)
+        assert remote.cache.locate(NAMESPACE, table_id)
 
-    def test_refuses_what_is_damaged_and_keeps_none_of_it(self, elsewhere, folder):
+    def test_refuses_and_removes_damaged_tables(self, remote, folder):
         table_id, body = table(1)
         for damaged in (body[:-1], body + b"x", b"", b"x" + body[1:]):
-            elsewhere.blocks.put(f"{NAMESPACE}/_lakefs/{table_id}", [damaged])
+            remote.blocks.put(f"{NAMESPACE}/_lakefs/{table_id}", [damaged])
             with pytest.raises(Corrupt, match=table_id) as corrupt:
-                elsewhere.cache.locate(NAMESPACE, table_id)
+                remote.cache.locate(NAMESPACE, table_id)
             assert corrupt.value.path == f"{NAMESPACE}/_lakefs/{table_id}"
             assert [path.name for path in folder.iterdir() if path.name != "lock"] == []
 
-    def test_refuses_what_cannot_be_verified(self, elsewhere, folder):
+    def test_refuses_tables_that_cannot_be_verified(self, remote, folder):
         def unreadable(path: str) -> str:
             raise ValueError(path)
 
-        cache = TableCache(elsewhere.blocks, folder, BIG, verify=unreadable)
+        cache = TableCache(remote.blocks, folder, BIG, verify=unreadable)
         with pytest.raises(Corrupt, match="_lakefs"):
-            cache.locate(NAMESPACE, elsewhere.add(1))
+            cache.locate(NAMESPACE, remote.add(1))
 
-    def test_that_is_cut_off_leaves_the_next_to_try(self, folder):
-        elsewhere = Elsewhere(folder)
-        table_id = elsewhere.add(1)
-        elsewhere.faulty.before = fail_at("get", 1, Busy("the network is down"))
+    def test_that_fails_can_be_repeated(self, folder):
+        remote = CountingStore(folder)
+        table_id = remote.add(1)
+        remote.faulty.before = fail_at("get", 1, Busy("the network is down"))
         with pytest.raises(Busy):
-            elsewhere.cache.locate(NAMESPACE, table_id)
-        assert digest(elsewhere.cache.locate(NAMESPACE, table_id)) == table_id
+            remote.cache.locate(NAMESPACE, table_id)
+        assert digest(remote.cache.locate(NAMESPACE, table_id)) == table_id
 
     @pytest.mark.parametrize(
         "table_id", ["", "dummy", "..", "../../etc/passwd", "A" * 64, "a" * 63, "a" * 64 + "\n"]
     )
-    def test_refuses_what_is_no_id(self, elsewhere, table_id):
+    def test_refuses_an_invalid_id(self, remote, table_id):
         with pytest.raises(Invalid):
-            elsewhere.cache.locate(NAMESPACE, table_id)
+            remote.cache.locate(NAMESPACE, table_id)
 
 
 class TestCapacity:
     def held(self, folder: Path) -> set[str]:
         return {path.name for path in folder.iterdir() if len(path.name) == 64}
 
-    def test_is_kept_by_removing_what_was_not_asked_for_longest(self, folder):
-        elsewhere = Elsewhere(folder, capacity=4_280)  # a batch leaves 4,013
-        ids = [elsewhere.add(number) for number in range(8)]
+    def test_is_kept_by_removing_the_least_recently_used(self, folder):
+        remote = CountingStore(folder, capacity=4_280)  # a batch leaves 4,013
+        ids = [remote.add(number) for number in range(8)]
         for table_id in ids[:4]:
-            elsewhere.cache.locate(NAMESPACE, table_id)
+            remote.cache.locate(NAMESPACE, table_id)
             time.sleep(0.02)
         assert self.held(folder) == set(ids[:4])
-        elsewhere.cache.locate(NAMESPACE, ids[0])
+        remote.cache.locate(NAMESPACE, ids[0])
         time.sleep(0.02)
-        elsewhere.cache.locate(NAMESPACE, ids[4])
+        remote.cache.locate(NAMESPACE, ids[4])
         assert self.held(folder) == {ids[0], ids[2], ids[3], ids[4]}
         time.sleep(0.02)
-        elsewhere.cache.locate(NAMESPACE, elsewhere.add(9, size=3_000))
+        remote.cache.locate(NAMESPACE, remote.add(9, size=3_000))
         assert self.held(folder) >= {ids[4], table(9, 3_000)[0]}
         assert sum((folder / name).stat().st_size for name in self.held(folder)) <= 4_280
 
-    def test_does_not_take_what_was_just_given_out(self, folder):
-        elsewhere = Elsewhere(folder, capacity=0, grace=60)
-        ids = [elsewhere.add(number) for number in range(5)]
-        paths = [elsewhere.cache.locate(NAMESPACE, table_id) for table_id in ids]
+    def test_does_not_remove_recently_located_tables(self, folder):
+        remote = CountingStore(folder, capacity=0, grace=60)
+        ids = [remote.add(number) for number in range(5)]
+        paths = [remote.cache.locate(NAMESPACE, table_id) for table_id in ids]
         assert all(Path(path).exists() for path in paths)
 
-    def test_zero_still_serves(self, folder):
+    def test_zero_serves_tables_too(self, folder):
         """A file that is removed immediately is downloaded again until it is held open."""
-        elsewhere = Elsewhere(folder, capacity=0, grace=0.05)
-        table_id = elsewhere.add(1)
-        with Path(elsewhere.cache.locate(NAMESPACE, table_id)).open("rb") as file:
+        remote = CountingStore(folder, capacity=0, grace=0.05)
+        table_id = remote.add(1)
+        with Path(remote.cache.locate(NAMESPACE, table_id)).open("rb") as file:
             time.sleep(0.1)
-            elsewhere.cache.locate(NAMESPACE, elsewhere.add(2))
+            remote.cache.locate(NAMESPACE, remote.add(2))
             assert table_id not in self.held(folder)
             assert file.read() == table(1)[1]
 
@@ -211,7 +211,7 @@ class TestProcesses:
             words = (first.communicate()[0] + second.communicate()[0]).splitlines()
         assert Counter(words) == {"got": 1, "part and rest": 2}
 
-    def test_take_over_from_one_that_is_killed(self, folder):
+    def test_continue_when_the_downloading_one_is_killed(self, folder):
         with self.start(folder, 60) as killed:
             assert killed.stdout.readline() == "got\n"
             with self.start(folder, 0) as heir:
@@ -231,7 +231,7 @@ class TestProcesses:
         assert sorted(path.name for path in folder.iterdir()) == ["a" * 64, "lock", "total"]
 
 
-class TestAdopt:
+class TestPublish:
     def write(self, folder: str, numbers: range) -> list[str]:
         tables = [table(number) for number in numbers]
         for table_id, body in tables:
@@ -239,42 +239,42 @@ class TestAdopt:
         return [table_id for table_id, _ in tables]
 
     @pytest.mark.parametrize("count", [0, 1, 20])
-    def test_uploads_and_keeps(self, elsewhere, count):
-        folder = elsewhere.cache.write_folder(NAMESPACE)
+    def test_uploads_tables_and_caches_them(self, remote, count):
+        folder = remote.cache.write_folder(NAMESPACE)
         ids = self.write(folder, range(count))
-        elsewhere.cache.adopt(NAMESPACE, folder, ids)
+        remote.cache.adopt(NAMESPACE, folder, ids)
         for number, table_id in enumerate(ids):
-            assert elsewhere.blocks.read(f"{NAMESPACE}/_lakefs/{table_id}") == table(number)[1]
-            assert digest(elsewhere.cache.locate(NAMESPACE, table_id)) == table_id
-        assert elsewhere.asked["get"] == 0
+            assert remote.blocks.read(f"{NAMESPACE}/_lakefs/{table_id}") == table(number)[1]
+            assert digest(remote.cache.locate(NAMESPACE, table_id)) == table_id
+        assert remote.calls["get"] == 0
         assert not Path(folder).exists()
 
-    def test_uploads_nothing_twice(self, elsewhere):
+    def test_uploads_each_table_once(self, remote):
         for _ in range(2):
-            folder = elsewhere.cache.write_folder(NAMESPACE)
-            elsewhere.cache.adopt(NAMESPACE, folder, self.write(folder, range(3)))
-        assert elsewhere.asked["put"] == 3
+            folder = remote.cache.write_folder(NAMESPACE)
+            remote.cache.adopt(NAMESPACE, folder, self.write(folder, range(3)))
+        assert remote.calls["put"] == 3
 
-    def test_that_fails_may_be_repeated(self, elsewhere):
-        folder = elsewhere.cache.write_folder(NAMESPACE)
+    def test_that_failed_may_be_repeated(self, remote):
+        folder = remote.cache.write_folder(NAMESPACE)
         ids = self.write(folder, range(5))
-        elsewhere.faulty.before = fail_at("chunk", 3, Busy("slow down"))
+        remote.faulty.before = fail_at("chunk", 3, Busy("slow down"))
         with pytest.raises(Busy):
-            elsewhere.cache.adopt(NAMESPACE, folder, ids)
-        elsewhere.cache.adopt(NAMESPACE, folder, ids)
-        assert all(elsewhere.blocks.stat(f"{NAMESPACE}/_lakefs/{table_id}") for table_id in ids)
+            remote.cache.adopt(NAMESPACE, folder, ids)
+        remote.cache.adopt(NAMESPACE, folder, ids)
+        assert all(remote.blocks.stat(f"{NAMESPACE}/_lakefs/{table_id}") for table_id in ids)
 
-    def test_keeps_the_capacity(self, folder):
-        elsewhere = Elsewhere(folder, capacity=2_500)
-        scratch = elsewhere.cache.write_folder(NAMESPACE)
-        elsewhere.cache.adopt(NAMESPACE, scratch, self.write(scratch, range(5)))
+    def test_observes_the_capacity(self, folder):
+        remote = CountingStore(folder, capacity=2_500)
+        scratch = remote.cache.write_folder(NAMESPACE)
+        remote.cache.adopt(NAMESPACE, scratch, self.write(scratch, range(5)))
         assert len([path for path in folder.iterdir() if len(path.name) == 64]) == 2
 
-    def test_folders_left_behind_are_cleaned(self, elsewhere):
-        old, new = elsewhere.cache.write_folder(NAMESPACE), elsewhere.cache.write_folder(NAMESPACE)
+    def test_removes_folders_of_killed_processes(self, remote):
+        old, new = remote.cache.write_folder(NAMESPACE), remote.cache.write_folder(NAMESPACE)
         self.write(old, range(2))
         os.utime(old, (time.time() - 1_000, time.time() - 1_000))
-        assert elsewhere.cache.clean_temporaries(500) == 1
+        assert remote.cache.clean_temporaries(500) == 1
         assert not Path(old).exists()
         assert Path(new).exists()
 
@@ -282,28 +282,28 @@ class TestAdopt:
 class TestWrite:
     """New tables are written and made durable, independently of the cache's folder."""
 
-    def make(self, elsewhere: Elsewhere, before: Callable[[str], None]) -> list[str]:
+    def make(self, remote: CountingStore, before: Callable[[str], None]) -> list[str]:
         def written(folder: str) -> list[str]:
             before(folder)
-            return TestAdopt().write(folder, range(3))
+            return TestPublish().write(folder, range(3))
 
-        return elsewhere.cache.write(NAMESPACE, written, lambda ids: ids)
+        return remote.cache.write(NAMESPACE, written, lambda ids: ids)
 
-    def check(self, elsewhere: Elsewhere, ids: list[str]) -> None:
+    def check(self, remote: CountingStore, ids: list[str]) -> None:
         for number, table_id in enumerate(ids):
-            assert elsewhere.blocks.read(f"{NAMESPACE}/_lakefs/{table_id}") == table(number)[1]
+            assert remote.blocks.read(f"{NAMESPACE}/_lakefs/{table_id}") == table(number)[1]
 
-    def test_keeps_what_it_uploads(self, elsewhere, folder):
-        ids = self.make(elsewhere, lambda _: None)
-        self.check(elsewhere, ids)
+    def test_caches_uploaded_tables(self, remote, folder):
+        ids = self.make(remote, lambda _: None)
+        self.check(remote, ids)
         assert {path.name for path in folder.iterdir()} == {*ids, "lock", "total"}
 
-    def test_makes_a_folder_that_was_removed(self, elsewhere, folder):
+    def test_creates_a_removed_folder_again(self, remote, folder):
         shutil.rmtree(folder)
-        self.check(elsewhere, self.make(elsewhere, lambda _: None))
+        self.check(remote, self.make(remote, lambda _: None))
         assert (folder / table(0)[0]).exists()
 
-    def test_starts_again_if_the_folder_is_removed_meanwhile(self, elsewhere, folder):
+    def test_starts_again_if_the_folder_is_removed(self, remote, folder):
         removals = [1, 2]
         tried = []
 
@@ -313,15 +313,15 @@ class TestWrite:
                 removals.pop()
                 shutil.rmtree(folder)
 
-        self.check(elsewhere, self.make(elsewhere, remove))
+        self.check(remote, self.make(remote, remove))
         assert len(tried) == 3
 
-    def test_gives_up_where_the_folder_is_always_removed(self, elsewhere, folder):
+    def test_fails_if_the_folder_is_removed_repeatedly(self, remote, folder):
         with pytest.raises(FileNotFoundError):
-            self.make(elsewhere, lambda _: shutil.rmtree(folder))
+            self.make(remote, lambda _: shutil.rmtree(folder))
 
     @pytest.mark.parametrize("full", [1, 2])
-    def test_goes_elsewhere_while_the_disk_is_full(self, elsewhere, folder, full):
+    def test_uses_memory_while_the_disk_is_full(self, remote, folder, full):
         tried: list[str] = []
 
         def refuse(given: str) -> None:
@@ -329,44 +329,44 @@ class TestWrite:
             if len(tried) <= full:
                 raise OSError(errno.ENOSPC, "full")
 
-        self.check(elsewhere, self.make(elsewhere, refuse))
+        self.check(remote, self.make(remote, refuse))
         assert len({Path(given).parent for given in tried}) == full + 1
         assert not any(Path(given).exists() for given in tried)
         assert [path.name for path in folder.iterdir()] == []
 
-    def test_full_disk_is_reported_from_everywhere(self, elsewhere):
+    def test_a_full_disk_raises_busy_without_memory(self, remote):
         def refuse(_: str) -> None:
             raise OSError(errno.ENOSPC, "full")
 
         with pytest.raises(OSError, match="full"):
-            self.make(elsewhere, refuse)
+            self.make(remote, refuse)
 
-    def test_uploads_nothing_where_nothing_was_made(self, elsewhere, folder):
+    def test_of_no_tables_uploads_nothing(self, remote, folder):
         def refuse(_: str) -> None:
             raise Conflict("both sides")
 
         with pytest.raises(Conflict):
-            self.make(elsewhere, refuse)
-        assert elsewhere.asked["put"] == 0
+            self.make(remote, refuse)
+        assert remote.calls["put"] == 0
         assert [path.name for path in folder.iterdir()] == []
 
 
 class TestRepair:
-    def test_removes_what_is_not_what_its_name_says(self, elsewhere, caplog):
-        table_id = elsewhere.add(1)
-        path = elsewhere.cache.locate(NAMESPACE, table_id)
-        assert elsewhere.cache.repair(path) == "sound"
+    def test_removes_files_that_do_not_match_their_names(self, remote, caplog):
+        table_id = remote.add(1)
+        path = remote.cache.locate(NAMESPACE, table_id)
+        assert remote.cache.repair(path) == "sound"
         Path(path).write_bytes(b"damaged")
-        assert elsewhere.cache.repair(path) == "removed"
+        assert remote.cache.repair(path) == "removed"
         assert path in caplog.text
-        assert digest(elsewhere.cache.locate(NAMESPACE, table_id)) == table_id
+        assert digest(remote.cache.locate(NAMESPACE, table_id)) == table_id
 
-    def test_leaves_files_that_are_not_the_caches(self, elsewhere, folder, tmp_path):
-        elsewhere.cache.locate(NAMESPACE, elsewhere.add(1))
+    def test_keeps_files_of_other_programs(self, remote, folder, tmp_path):
+        remote.cache.locate(NAMESPACE, remote.add(1))
         for path in (tmp_path / ("a" * 64), folder / "lock", folder / "sub" / ("a" * 64)):
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(b"kept")
-            assert elsewhere.cache.repair(str(path)) == "not cached"
+            assert remote.cache.repair(str(path)) == "not cached"
             assert path.read_bytes() == b"kept"
 
     def test_never_removes_a_table_of_the_store_itself(self, tmp_path):
@@ -388,14 +388,14 @@ class TestLocal:
     def cache(self, blocks: LocalBlocks, folder: Path) -> TableCache:
         return TableCache(blocks, folder, BIG, verify=digest)
 
-    def test_tables_are_used_where_they_lie(self, blocks, cache, root, folder):
+    def test_tables_are_used_in_place(self, blocks, cache, root, folder):
         table_id, body = table(1)
         blocks.put(f"local://space/_lakefs/{table_id}", [body])
         for namespace in ("local://space", "local://space/", f"local://{root}/space"):
             assert cache.locate(namespace, table_id) == str(root / "space/_lakefs" / table_id)
         assert list(folder.iterdir()) == []
 
-    def test_tables_are_written_where_they_stay(self, blocks, cache, root):
+    def test_tables_are_written_in_place(self, blocks, cache, root):
         folder = cache.write_folder("local://space")
         assert folder == str(root / "space/_lakefs")
         table_id, body = table(1)
@@ -404,14 +404,14 @@ class TestLocal:
         assert cache.locate("local://space", table_id) == f"{folder}/{table_id}"
         assert blocks.read(f"local://space/_lakefs/{table_id}") == body
 
-    def test_tables_written_elsewhere_are_brought(self, cache, blocks, tmp_path):
+    def test_tables_of_other_folders_are_copied(self, cache, blocks, tmp_path):
         table_id, body = table(1)
         (tmp_path / table_id).write_bytes(body)
         cache.adopt("local://space", str(tmp_path), [table_id])
         assert blocks.read(f"local://space/_lakefs/{table_id}") == body
         assert (tmp_path / table_id).exists()
 
-    def test_names_what_is_missing(self, cache):
+    def test_names_a_missing_table(self, cache):
         with pytest.raises(Gone, match="local://space/_lakefs/" + "a" * 64):
             cache.locate("local://space", "a" * 64)
 

@@ -1,4 +1,4 @@
-"""Tables brought from S3 by a proxy: once for all who ask, within bounds, past a full disk."""
+"""The cache of tables over S3: concurrent downloads, capacity, damage and a full disk."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def proxy(s3):
 @pytest.fixture
 def tables(s3_store, namespace, tmp_path):
     """Real tables in the store, by id: one of each of ten trees."""
-    found = {}
+    tables = {}
     for first in range(0, 10_000, 1_000):
         folder = tmp_path / f"{first}"
         folder.mkdir()
         written = kernel.write_tree([entry(first + n) for n in range(1_000)], str(folder))
         for table_id in written.tables:
             if table_id != written.metarange_id:
-                found[table_id] = (folder / table_id).read_bytes()
-                s3_store.put(f"{namespace}/_lakefs/{table_id}", [found[table_id]])
-    assert len(found) == 10
-    return found
+                tables[table_id] = (folder / table_id).read_bytes()
+                s3_store.put(f"{namespace}/_lakefs/{table_id}", [tables[table_id]])
+    assert len(tables) == 10
+    return tables
 
 
 @pytest.fixture
 def make(s3, proxy, tmp_path):
-    """Makes a cache of tables that come by the proxy."""
+    """Creates a cache that downloads tables through the proxy."""
 
     def cache(capacity=BIG, folder=None):
         return TableCache(
@@ -72,7 +72,7 @@ def make(s3, proxy, tmp_path):
 
 
 def held(folder: Path) -> int:
-    """Returns the bytes of the tables in a folder, whole or on their way."""
+    """Returns the bytes of all tables in a folder, including partial downloads."""
     total = 0
     for path in folder.iterdir():
         try:
@@ -82,13 +82,13 @@ def held(folder: Path) -> int:
     return total
 
 
-def check_each_came_once(proxy, tables):
-    """Checks it by the bytes that went either way: of none a second time."""
+def check_downloaded_once(proxy, tables):
+    """Checks by the transferred bytes that no table was downloaded twice."""
     sizes = list(map(len, tables.values()))
     assert sum(sizes) < proxy.passed < sum(sizes) + min(sizes)
 
 
-def test_threads_and_caches_that_want_the_same_fetch_it_once(make, tables, proxy, namespace):
+def test_threads_and_caches_download_each_table_once(make, tables, proxy, namespace):
     proxy.delay(0.02)
     caches = [make(), make()]
     start = threading.Barrier(THREADS)
@@ -101,7 +101,7 @@ def test_threads_and_caches_that_want_the_same_fetch_it_once(make, tables, proxy
 
     with ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(locate, range(THREADS))) == [list(tables.values())] * THREADS
-    check_each_came_once(proxy, tables)
+    check_downloaded_once(proxy, tables)
 
 
 LOCATE = """
@@ -123,13 +123,13 @@ for table in tables:
 """
 
 
-def words(s3, port, folder, namespace, tables):
-    who = s3.access().credentials()
-    place = [f"http://127.0.0.1:{port}", who.access_key_id, who.secret.reveal()]
-    return [*place, str(folder), namespace, *tables]
+def arguments_for(s3, port, folder, namespace, tables):
+    keys = s3.access().credentials()
+    access = [f"http://127.0.0.1:{port}", keys.access_key_id, keys.secret.reveal()]
+    return [*access, str(folder), namespace, *tables]
 
 
-def started(arguments, *before):
+def start_process(arguments, *before):
     return subprocess.Popen(
         [*before, sys.executable, "-c", LOCATE, *arguments],
         stdin=subprocess.PIPE,
@@ -138,9 +138,9 @@ def started(arguments, *before):
     )
 
 
-def test_processes_that_want_the_same_fetch_it_once(s3, tables, proxy, tmp_path, namespace):
-    arguments = words(s3, proxy.port, tmp_path / "cache", namespace, tables)
-    processes = [started(arguments) for _ in range(PROCESSES)]
+def test_processes_download_each_table_once(s3, tables, proxy, tmp_path, namespace):
+    arguments = arguments_for(s3, proxy.port, tmp_path / "cache", namespace, tables)
+    processes = [start_process(arguments) for _ in range(PROCESSES)]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     proxy.delay(0.02)
@@ -149,16 +149,16 @@ def test_processes_that_want_the_same_fetch_it_once(s3, tables, proxy, tmp_path,
         process.stdin.flush()
     for process in processes:
         assert process.communicate()[0].split() == list(tables)
-    check_each_came_once(proxy, tables)
+    check_downloaded_once(proxy, tables)
 
 
-def test_one_that_is_killed_in_mid_transfer_leaves_nothing_wrong(
+def test_a_process_killed_during_a_download_leaves_no_damage(
     s3, make, tables, proxy, tmp_path, namespace
 ):
     cache = tmp_path / "cache"
     table_id, body = next(iter(tables.items()))
     proxy.swallow()
-    with started(words(s3, proxy.port, cache, namespace, [table_id])) as killed:
+    with start_process(arguments_for(s3, proxy.port, cache, namespace, [table_id])) as killed:
         assert killed.stdout.readline() == "ready\n"
         killed.stdin.write("go\n")
         killed.stdin.flush()
@@ -170,7 +170,7 @@ def test_one_that_is_killed_in_mid_transfer_leaves_nothing_wrong(
     assert sorted(path.name for path in cache.iterdir()) == [table_id, "lock", "total"]
 
 
-def test_the_bound_holds_while_many_pass(make, tables, tmp_path, namespace):
+def test_the_capacity_is_observed_under_concurrent_downloads(make, tables, tmp_path, namespace):
     most = max(map(len, tables.values()))
     capacity = 2 * most
     caches, folder = [make(capacity) for _ in range(2)], tmp_path / "cache"
@@ -202,7 +202,7 @@ def test_the_bound_holds_while_many_pass(make, tables, tmp_path, namespace):
 
 
 def open_table(cache, namespace, table_id):
-    """Opens a table, which another may have removed since it was located."""
+    """Opens a table, which another thread may have removed since it was located."""
     while True:
         try:
             return Path(cache.locate(namespace, table_id)).open("rb")
@@ -236,19 +236,19 @@ class TestDamage:
 
 
 class TestFullDisk:
-    def test_is_read_past(self, s3, tables, tmp_path, namespace):
-        """On a small file system of its own, which one may make in a namespace of one's own."""
+    def test_does_not_prevent_reads(self, s3, tables, tmp_path, namespace):
+        """On a small file system in a separate mount namespace."""
         folder = tmp_path / "small"
         folder.mkdir()
         size = max(map(len, tables.values())) // 1_024 + 8
         mount = f'mount -t tmpfs -o size={size}k none {folder} && exec "$@"'
         private = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
-        arguments = words(s3, s3.port, folder, namespace, [*tables, *tables])
-        with started(arguments, *private) as process:
+        arguments = arguments_for(s3, s3.port, folder, namespace, [*tables, *tables])
+        with start_process(arguments, *private) as process:
             out = process.communicate("go\n")[0]
         assert out.split() == ["ready", *tables, *tables]
 
-    def test_is_seen_in_any_write(self, make, tables, namespace, tmp_path, monkeypatch):
+    def test_is_recognised_in_any_write(self, make, tables, namespace, tmp_path, monkeypatch):
         cache = make()
 
         def refuse(_descriptor: int) -> None:
@@ -264,7 +264,7 @@ class TestFullDisk:
             assert [path.name for path in (tmp_path / "cache").iterdir()] == []
         assert Path(cache.locate(namespace, table_id)).parent == tmp_path / "cache"
 
-    def test_another_error_is_one(self, make, tables, namespace, monkeypatch):
+    def test_other_errors_are_raised(self, make, tables, namespace, monkeypatch):
         def refuse(_descriptor: int) -> None:
             raise PermissionError(errno.EACCES, "no")
 

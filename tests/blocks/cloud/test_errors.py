@@ -1,4 +1,4 @@
-"""What object stores refuse, as they say it, and what we make of that."""
+"""Error responses of object stores, and the errors that they raise."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import pytest
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.errors import AlreadyExists, Busy, Gone, Invalid, StoreRefused
 
-IMPATIENT = RetryPolicy(deadline=60, retries=1)
+ONE_RETRY = RetryPolicy(deadline=60, retries=1)
 ADDRESS, ODD = "s3://lake/a/b", "s3://lake/a//b"
 
 
 @pytest.fixture
 def s3(emulated_s3):
-    """What may be made to answer anything."""
+    """A service whose responses the tests can choose."""
     return emulated_s3
 
 
 @pytest.fixture
-def answering(s3):
-    """Lets the server answer everything so; returns a store on it."""
+def responding_with(s3):
+    """Makes the server send one response to all requests; returns a store on it."""
 
-    def answer(status, code="", headers=()):
+    def respond(status, code="", headers=()):
         body = f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode() if code else b""
 
         def application(environ, start):
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start(f"{status} Status", [("Content-Type", "application/xml"), *headers])
-            asked.append(environ["REQUEST_METHOD"])
+            requests.append(environ["REQUEST_METHOD"])
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-        asked = []
+        requests = []
         s3.answer = application
-        return s3.blocks(retry_policy=IMPATIENT), asked
+        return s3.blocks(retry_policy=ONE_RETRY), requests
 
-    yield answer
+    yield respond
     s3.answer = None
 
 
@@ -53,8 +53,8 @@ def uses(store, address):
     }
 
 
-WITHOUT_A_BODY = {"stat", "copy"}
-"""These begin with HEAD, whose answer has no code in it."""
+BEGINNING_WITH_HEAD = {"stat", "copy"}
+"""Calls that start with HEAD, whose response has no error code."""
 
 
 @pytest.mark.parametrize("address", [ADDRESS, ODD])
@@ -71,22 +71,24 @@ WITHOUT_A_BODY = {"stat", "copy"}
         (403, "RequestTimeTooSkewed", "storage_clock"),
     ],
 )
-def test_what_the_administrator_must_put_right(answering, address, status, code, kind):
-    store, asked = answering(status, code)
+def test_errors_of_configuration_raise_store_refused_without_retries(
+    responding_with, address, status, code, kind
+):
+    store, requests = responding_with(status, code)
     for name, use in uses(store, address).items():
-        if name in WITHOUT_A_BODY:
+        if name in BEGINNING_WITH_HEAD:
             continue
-        asked.clear()
+        requests.clear()
         with pytest.raises(StoreRefused) as error:
             use()
         assert error.value.kind == kind, name
         assert error.value.hint, name
-        assert len(asked) <= 2, f"{name} was asked again in vain"
+        assert len(requests) <= 2, f"{name} was retried in vain"
 
 
 @pytest.mark.parametrize("address", [ADDRESS, ODD])
-def test_look_ups_without_permission_do_not_seem_to_find_nothing(answering, address):
-    store, _ = answering(403)
+def test_a_lookup_without_permission_raises_store_refused(responding_with, address):
+    store, _ = responding_with(403)
     with pytest.raises(StoreRefused) as error:
         store.stat(address)
     assert error.value.kind == "storage_permission"
@@ -102,56 +104,58 @@ def test_look_ups_without_permission_do_not_seem_to_find_nothing(answering, addr
         (502, "", "storage_failed"),
     ],
 )
-def test_what_may_pass_is_tried_again_and_then_busy(answering, address, status, code, kind):
-    store, asked = answering(status, code)
+def test_temporary_errors_are_retried_and_then_raise_busy(
+    responding_with, address, status, code, kind
+):
+    store, requests = responding_with(status, code)
     for name, use in uses(store, address).items():
-        asked.clear()
+        requests.clear()
         with pytest.raises(Busy) as error:
             use()
         assert error.value.kind == kind, name
         assert error.value.hint, name
-        assert 2 <= len(asked) <= 4, name
+        assert 2 <= len(requests) <= 4, name
 
 
-def test_an_error_that_comes_as_200_is_one(answering):
-    store, _ = answering(200, "InternalError")
+def test_an_error_with_status_200_raises_busy(responding_with):
+    store, _ = responding_with(200, "InternalError")
     for name in ("copy", "complete_upload", "list"):
         with pytest.raises(Busy):
             uses(store, ADDRESS)[name]()
 
 
-def test_a_response_that_is_not_s3s_raises_busy(answering, s3):
+def test_a_response_that_is_not_s3s_raises_busy(responding_with, s3):
     def page(environ, start):
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start("200 OK", [("Content-Type", "text/html")])
         return [b"<html><body>Welcome"]
 
-    store, _ = answering(200)
+    store, _ = responding_with(200)
     s3.answer = page
     for name in ("list", "open_upload"):
         with pytest.raises(Busy, match="response is not a"):
             uses(store, ADDRESS)[name]()
 
 
-def test_an_existing_block_raises_already_exists(answering):
-    store, asked = answering(412, "PreconditionFailed")
+def test_an_existing_block_raises_already_exists(responding_with):
+    store, requests = responding_with(412, "PreconditionFailed")
     for address in (ADDRESS, ODD):
         with pytest.raises(AlreadyExists):
             store.put(address, [b"x"], if_absent=True)
-    assert asked == ["PUT", "PUT"]
+    assert requests == ["PUT", "PUT"]
 
 
 @pytest.mark.parametrize("code", ["XMinioInvalidObjectName", "KeyTooLongError"])
-def test_a_key_that_the_store_cannot_hold_raises_invalid(answering, code):
-    store, _ = answering(400, code)
+def test_a_key_that_the_store_cannot_hold_raises_invalid(responding_with, code):
+    store, _ = responding_with(400, code)
     for address in (ADDRESS, ODD):
         with pytest.raises(Invalid) as error:
             store.put(address, [b"x"])
         assert error.value.kind == "invalid_address"
 
 
-def test_a_block_that_is_not_there_is_gone(answering):
-    store, _ = answering(404, "NoSuchKey")
+def test_a_missing_block_raises_gone(responding_with):
+    store, _ = responding_with(404, "NoSuchKey")
     for address in (ADDRESS, ODD):
         assert store.stat(address) is None
         store.delete([address])
@@ -160,12 +164,12 @@ def test_a_block_that_is_not_there_is_gone(answering):
                 use()
 
 
-def test_one_error_in_between_is_not_noticed(s3, bucket):
-    store, turns = s3.blocks(), []
+def test_single_errors_are_hidden_by_retries(s3, bucket):
+    store, requests = s3.blocks(), []
 
     def every_other(environ, start):
-        turns.append(None)
-        if len(turns) % 2:
+        requests.append(None)
+        if len(requests) % 2:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start("503 Slow Down", [("Content-Type", "application/xml")])
             return [b"<Error><Code>SlowDown</Code></Error>"]

@@ -1,4 +1,4 @@
-"""What others have stored in object stores is found by the stores' own listings."""
+"""Listings of objects that other programs have stored in object stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STORES = {
 
 @pytest.fixture(params=STORES)
 def stored(request: pytest.FixtureRequest):
-    """A store with some keys, and the address of the folder that they are in."""
+    """A store with some keys, and the address of their folder."""
     store = request.getfixturevalue(request.param)
     base = request.getfixturevalue(STORES[request.param])
     for key in KEYS:
@@ -26,12 +26,12 @@ def stored(request: pytest.FixtureRequest):
     return store, base
 
 
-def test_a_listing_names_all_that_begins_so(stored):
+def test_a_listing_has_all_objects_with_the_prefix(stored):
     store, base = stored
     assert store.config.import_support
-    found = list(store.sources.list(f"{base}/raw/2024"))
-    assert sorted(each.name.decode() for each in found) == ["2024-b", "2024/a", "2024/b/c"]
-    for each in found:
+    listed = list(store.sources.list(f"{base}/raw/2024"))
+    assert sorted(each.name.decode() for each in listed) == ["2024-b", "2024/a", "2024/b/c"]
+    for each in listed:
         key = f"raw/{each.name.decode()}"
         assert each.address == f"{base}/{key}"
         assert each.size == len(key)
@@ -41,10 +41,10 @@ def test_a_listing_names_all_that_begins_so(stored):
         assert '"' not in each.checksum
 
 
-def test_the_etag_of_s3_is_kept(s3_store, s3_namespace):
+def test_the_etag_of_s3_is_reported(s3_store, s3_namespace):
     s3_store.put(f"{s3_namespace}/a", [b"content"])
-    (found,) = s3_store.sources.list(f"{s3_namespace}/")
-    assert found.checksum == hashlib.md5(b"content").hexdigest()
+    (listed,) = s3_store.sources.list(f"{s3_namespace}/")
+    assert listed.checksum == hashlib.md5(b"content").hexdigest()
 
 
 def test_a_missing_object_raises_not_found(stored):

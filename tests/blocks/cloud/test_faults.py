@@ -1,4 +1,4 @@
-"""Object stores that break off, fall silent, hang up and come back, by a proxy before them."""
+"""Object stores behind a proxy that interrupts, delays and closes connections."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def proxy(s3):
 
 @pytest.fixture(params=["a", pytest.param("odd\x7fa", marks=pytest.mark.slow)])
 def address(request, s3, bucket):
-    """The address of a block that is there, of a key for each way to the store."""
-    found = f"s3://{bucket}/{request.param}"
-    s3.blocks().put(found, [BODY])
-    return found
+    """The address of an existing block, with a key for each client of the store."""
+    block_address = f"s3://{bucket}/{request.param}"
+    s3.blocks().put(block_address, [BODY])
+    return block_address
 
 
 def uses(store, address):
@@ -49,50 +49,50 @@ def uses(store, address):
 
 
 @pytest.mark.parametrize("fault", ["refuse", pytest.param("swallow", marks=pytest.mark.slow)])
-def test_a_store_that_does_not_answer_is_given_up_in_time(s3, proxy, address, fault):
+def test_a_store_that_does_not_respond_raises_busy_within_the_deadline(s3, proxy, address, fault):
     store = s3.blocks(proxy.port, SHORT)
     store.stat(address)
     getattr(proxy, fault)()
     for name, use in uses(store, address).items():
-        begun = time.monotonic()
+        start = time.monotonic()
         with pytest.raises(Busy) as error:
             use()
         assert error.value.kind == "storage_unreachable", name
         assert error.value.hint, name
-        assert time.monotonic() - begun < LATEST_SECONDS, name
+        assert time.monotonic() - start < LATEST_SECONDS, name
 
 
-def test_short_outage_of_the_store_is_hidden_by_retries(s3, proxy, address):
+def test_a_short_outage_of_the_store_is_hidden_by_retries(s3, proxy, address):
     store = s3.blocks(proxy.port, LONG)
     for name, use in uses(store, address).items():
         use()
-        proxy.cut()  # the connections that were kept for the next request
+        proxy.cut()  # closes the idle connections of the pool
         use()
         assert s3.blocks().read(address) == BODY, name
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(s3, proxy, address):
+def test_an_interrupted_response_is_requested_again(s3, proxy, address):
     store = s3.blocks(proxy.port, LONG)
-    for left in (1, 100, 700_000, 2_000_000):
-        proxy.pass_answers(left)
+    for allowed_bytes in (1, 100, 700_000, 2_000_000):
+        proxy.pass_answers(allowed_bytes)
         assert store.read(address) == BODY
-        proxy.pass_answers(left)
+        proxy.pass_answers(allowed_bytes)
         assert b"".join(store.get(address, 5, 2 * MIB)) == BODY[5 : 5 + 2 * MIB]
     proxy.pass_answers(300)
     assert [info.address for info in store.list(address)] == [address]
 
 
-def test_an_answer_that_always_breaks_off_is_no_short_block(s3, proxy, address):
+def test_a_permanently_interrupted_response_raises_busy(s3, proxy, address):
     store = s3.blocks(proxy.port, SHORT)
     pieces = store.get(address)
     next(pieces)
     proxy.refuse()
     with pytest.raises(Busy):
-        # what had arrived before may still be read
+        # bytes that had arrived before may still be read
         b"".join([*pieces, store.read(address)])
 
 
-def test_a_slow_store_is_waited_for(s3, proxy, address):
+def test_a_slow_store_is_not_an_error(s3, proxy, address):
     store = s3.blocks(proxy.port, LONG)
     proxy.delay(0.2)
     assert store.read(address, 7, 1_000) == BODY[7:1_007]
@@ -101,7 +101,7 @@ def test_a_slow_store_is_waited_for(s3, proxy, address):
 
 
 @pytest.mark.parametrize("key", ["large", "odd\x7flarge"])
-def test_a_store_that_dies_in_a_large_block_leaves_none(s3, proxy, bucket, key):
+def test_a_store_that_fails_during_a_large_put_stores_no_block(s3, proxy, bucket, key):
     store = s3.blocks(proxy.port, SHORT)
     address = f"s3://{bucket}/{key}"
 
@@ -118,7 +118,7 @@ def test_a_store_that_dies_in_a_large_block_leaves_none(s3, proxy, bucket, key):
     assert store.put(address, [b"again"]).size == 5
 
 
-def test_a_table_is_brought_whole_or_not_at_all(s3, proxy, bucket, tmp_path):
+def test_a_table_is_cached_whole_or_not_at_all(s3, proxy, bucket, tmp_path):
     table_id = hashlib.sha256(BODY).hexdigest()
     namespace = f"s3://{bucket}/repo"
     s3.blocks().put(f"{namespace}/_lakefs/{table_id}", [BODY])

@@ -11,7 +11,7 @@ from anabranch.blocks.cloud.refreshed_credential import RefreshedCredential
 
 
 class Library:
-    """Gives numbers in place of credentials; `fetch` may be made to wait or to fail."""
+    """Returns numbers in place of credentials; tests can make `fetch` wait or fail."""
 
     def __init__(self):
         self.fetched = 0
@@ -34,7 +34,7 @@ def library():
     return Library()
 
 
-def test_the_library_is_asked_once_in_an_interval(library):
+def test_credentials_are_fetched_once_per_interval(library):
     credential = RefreshedCredential(library.fetch, check_interval=3600)
     assert [credential(), credential(), credential()] == [1, 1, 1]
     always = RefreshedCredential(library.fetch, check_interval=0)

@@ -1,4 +1,4 @@
-"""What is special in object stores: several buckets, blocks too large for memory."""
+"""Properties of object stores: several buckets, and blocks that are too large for memory."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class TestAddresses:
             assert self.FORM.parse(f"s3://b/{key}").address == f"s3://b/{key}"
 
     @pytest.mark.parametrize("odd", ["s3://", "s3:///a", "s3:/b/a", "S3://b/a", "xs3://b/a", "s3"])
-    def test_of_another_form_are_refused(self, odd):
+    def test_that_are_malformed_are_refused(self, odd):
         with pytest.raises(Invalid):
             self.FORM.parse(odd)
         assert not self.FORM.accepts(odd)
 
 
 class TestBuckets:
-    def test_are_stores_of_their_own(self, s3_store, bucket, other_bucket):
+    def test_have_separate_keys(self, s3_store, bucket, other_bucket):
         s3_store.put(f"s3://{bucket}/a", [b"x"])
         assert s3_store.stat(f"s3://{other_bucket}/a") is None
         assert list(s3_store.list(f"s3://{other_bucket}/")) == []
@@ -55,7 +55,7 @@ class TestBuckets:
         part = s3_store.copy_part(f"s3://{other_bucket}/c", upload, 1, f"s3://{bucket}/a b+c")
         assert part.checksum == hashlib.md5(b"tea").hexdigest()
 
-    def test_may_be_deleted_from_at_once(self, s3_store, bucket, other_bucket):
+    def test_may_be_deleted_from_in_one_call(self, s3_store, bucket, other_bucket):
         addresses = [f"s3://{name}/{key}" for name in (bucket, other_bucket) for key in "ab"]
         for address in addresses:
             s3_store.put(address, [b"x"])
@@ -77,7 +77,7 @@ class TestLarge:
             assert all(0 < len(piece) <= MIB for piece in pieces)
             assert client.head_object(Bucket=bucket, Key=key)["ETag"].endswith('-3"')
 
-    def test_blocks_that_are_cut_off_leave_nothing(self, s3_store, client, bucket):
+    def test_blocks_that_fail_leave_no_parts(self, s3_store, client, bucket):
         def cut_off():
             for _ in range(20):
                 yield b"x" * MIB
@@ -121,7 +121,7 @@ class TestLarge:
 
 
 class TestListing:
-    def test_goes_over_pages(self, s3_store, bucket):
+    def test_has_all_pages(self, s3_store, bucket):
         keys = sorted(f"{number % 7}/{number:04d}" for number in range(1_020))
         each = threading.Semaphore(8)
 

@@ -1,4 +1,4 @@
-"""Tokens for Google's storage, where there is no service account's key."""
+"""Tokens for Google Cloud Storage without a service account's key."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ TOKEN = "/computeMetadata/v1/instance/service-accounts/default/token"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A machine's metadata service, the service of tokens for others, and a bucket."""
+    """A machine's metadata service, a security token service, and a bucket."""
 
     def do_GET(self):
         service, path = self.server.service, self.path.partition("?")[0]
         if path.endswith("/token"):
-            service.asked.append(path)
-            self.answer(service.status, {"access_token": service.token(), **service.fields})
+            service.requested.append(path)
+            self.respond(service.status, {"access_token": service.token(), **service.fields})
         elif "/service-accounts/" in path:
-            self.answer(200, {"email": "lake@project.iam.gserviceaccount.com", "scopes": []})
+            self.respond(200, {"email": "lake@project.iam.gserviceaccount.com", "scopes": []})
         else:
-            self.answer(200, {})
+            self.respond(200, {})
 
     def do_POST(self):
         service = self.server.service
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        service.asked.append({name: value[0] for name, value in form.items()})
+        service.requested.append({name: value[0] for name, value in form.items()})
         fields = {"access_token": service.token(), **service.fields}
-        self.answer(service.status, fields if service.status == 200 else service.error)
+        self.respond(service.status, fields if service.status == 200 else service.error)
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.service.stored.append((self.path, self.headers["Authorization"]))
-        self.answer(200, {})
+        self.respond(200, {})
 
-    def answer(self, status, fields):
+    def respond(self, status, fields):
         body = json.dumps(fields).encode()
         self.send_response(status)
         self.send_header("Metadata-Flavor", "Google")
@@ -62,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
 
 class Service:
     def __init__(self):
-        self.asked, self.stored, self.given = [], [], 0
+        self.requested, self.stored, self.given = [], [], 0
         self.status, self.error = 200, {}
         self.fields = {"expires_in": 3600, "token_type": "Bearer"}
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -120,10 +120,10 @@ def federated(service, tmp_path):
 
 
 def test_machine_queries_its_metadata_service(machine):
-    found = find_token()()
-    assert found["token"] == "token-1"
-    assert machine.asked == [TOKEN]
-    assert found["expires_at"].tzinfo is not None
+    token = find_token()()
+    assert token["token"] == "token-1"
+    assert machine.requested == [TOKEN]
+    assert token["expires_at"].tzinfo is not None
 
 
 def test_other_credentials_are_exchanged_for_a_token(service, federated, tmp_path, monkeypatch):
@@ -131,7 +131,7 @@ def test_other_credentials_are_exchanged_for_a_token(service, federated, tmp_pat
     (tmp_path / "adc.json").write_text(federated)
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "adc.json"))
     assert find_token()()["token"] == "token-2"
-    assert {each["subject_token"] for each in service.asked} == {"of-the-pod"}
+    assert {each["subject_token"] for each in service.requested} == {"of-the-pod"}
 
 
 @pytest.mark.parametrize(("seconds", "requests"), [(3600, 1), (60, 4)])
@@ -140,7 +140,7 @@ def test_a_token_is_refreshed_only_when_it_is_about_to_expire(machine, seconds, 
     token = find_token(check_interval=0)
     for _ in range(4):
         token()
-    assert len(machine.asked) == requests
+    assert len(machine.requested) == requests
 
 
 def test_requests_to_the_store_carry_the_token(machine):
@@ -148,7 +148,7 @@ def test_requests_to_the_store_carry_the_token(machine):
     for _ in range(5):
         store.put("gs://lake/a", [b"tea"])
     assert machine.stored == [("/lake/a", "Bearer token-1")] * 5
-    assert len(machine.asked) == 1
+    assert len(machine.requested) == 1
 
 
 def test_an_emulator_gets_no_token(machine):
@@ -165,7 +165,7 @@ def test_without_an_identity_there_are_no_credentials():
         assert "credentials_file" in error.value.hint
 
 
-def test_a_refusal_is_no_silence(service, federated):
+def test_a_refusal_raises_store_refused(service, federated):
     service.status, service.error = 400, {"error": "invalid_grant", "error_description": "revoked"}
     with pytest.raises(StoreRefused, match="invalid_grant"):
         find_token(Secret(federated))()
@@ -175,7 +175,7 @@ def test_a_refusal_is_no_silence(service, federated):
 
 
 @pytest.mark.parametrize("text", ["wJalr", "[1]", '{"type": 7, "x": "wJalr"}'])
-def test_what_is_no_document_of_google_is_refused_and_not_quoted(text, tmp_path):
+def test_an_invalid_document_is_refused_without_quoting_it(text, tmp_path):
     with pytest.raises(Invalid) as error:
         gcs_blocks(credentials_json=Secret(text))
     assert "wJalr" not in f"{error.value} {error.value.__cause__}"

@@ -1,4 +1,4 @@
-"""Files outside of the store: found in order, and nothing beyond the allowed folders."""
+"""Files outside of the store: listed in order, and only in the allowed folders."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def store(tmp_path: Path, outside: Path) -> LocalBlocks:
 
 
 def names(sources: LocalExternalObjects, prefix: str) -> list[str]:
-    return [found.name.decode() for found in sources.list(prefix)]
+    return [item.name.decode() for item in sources.list(prefix)]
 
 
 class TestListing:
-    def test_has_every_file_in_the_order_of_its_bytes(self, sources, outside):
+    def test_has_every_file_sorted_by_bytes(self, sources, outside):
         assert names(sources, f"local://{outside}/") == sorted(NAMES, key=str.encode)
 
     def test_properties_of_each_file_are_those_of_the_system(self, sources, outside):
         status = (outside / "ä/ö").stat()
-        (found,) = sources.list(f"local://{outside}/ä/")
-        assert found.address == f"local://{outside}/ä/ö"
-        assert (found.name, found.size, found.mtime) == ("ö".encode(), 5, status.st_mtime_ns)
-        assert found == sources.find(found.address)._replace(name="ö".encode())
+        (item,) = sources.list(f"local://{outside}/ä/")
+        assert item.address == f"local://{outside}/ä/ö"
+        assert (item.name, item.size, item.mtime) == ("ö".encode(), 5, status.st_mtime_ns)
+        assert item == sources.find(item.address)._replace(name="ö".encode())
 
-    def test_may_begin_in_the_middle_of_a_name(self, sources, outside):
+    def test_may_start_within_a_name(self, sources, outside):
         assert names(sources, f"local://{outside}/a-") == ["a-b"]
         assert names(sources, f"local://{outside}/b/c.") == ["c.txt"]
 
-    def test_of_a_folder_named_without_a_slash_is_that_of_the_folder(self, sources, outside):
+    def test_of_a_folder_without_a_slash_has_its_files(self, sources, outside):
         for folder in ("a", "b", "b/c", "ä"):
             named = f"local://{outside}/{folder}"
             assert list(sources.list(named)) == list(sources.list(f"{named}/"))
@@ -65,7 +65,7 @@ class TestListing:
         assert names(sources, f"local://{outside}") == sorted(NAMES, key=str.encode)
         sources.check(f"local://{outside}")
 
-    def test_of_a_link_named_without_a_slash_is_empty(self, sources, outside):
+    def test_of_a_link_without_a_slash_is_empty(self, sources, outside):
         (outside / "link").symlink_to(outside / "b")
         assert names(sources, f"local://{outside}/link") == []
 
@@ -90,7 +90,7 @@ class TestListing:
         with pytest.raises(NotFound, match="there is no such file"):
             sources.find(f"local://{outside}/a")
 
-    def test_that_is_given_up_leaves_no_folder_open(self, sources, outside):
+    def test_that_is_abandoned_closes_its_folders(self, sources, outside):
         opened = len(list(Path("/proc/self/fd").iterdir()))
         listing = sources.list(f"local://{outside}/b/")
         next(listing)
@@ -110,7 +110,7 @@ class TestListing:
         with pytest.raises(Busy, match="Permission denied"):
             names(sources, f"local://{outside}/")
 
-    def test_passes_over_what_is_no_file(self, sources, outside):
+    def test_ignores_entries_that_are_not_files(self, sources, outside):
         os.mkfifo(outside / "pipe")
         assert "pipe" not in names(sources, f"local://{outside}/")
 
@@ -132,7 +132,7 @@ class TestListing:
 
 
 class TestLinks:
-    def test_are_passed_over_and_their_loops_end(self, sources, outside, tmp_path):
+    def test_are_ignored_even_in_loops(self, sources, outside, tmp_path):
         (tmp_path / "secret").write_bytes(b"secret")
         (outside / "b/loop").symlink_to(outside)
         (outside / "b/up").symlink_to("..")
@@ -157,7 +157,7 @@ class TestLinks:
         with pytest.raises((Gone, Busy)):
             store.read(f"local://{outside}/file")
 
-    def test_may_lead_to_the_prefix_itself(self, outside, tmp_path):
+    def test_may_be_the_prefix_itself(self, outside, tmp_path):
         (tmp_path / "data").symlink_to(outside)
         sources = LocalExternalObjects([f"{tmp_path}/data/"], STORE)
         assert len(names(sources, f"local://{tmp_path}/data/")) == len(NAMES)
@@ -175,11 +175,11 @@ class TestAllowed:
             store.read(address)
 
     @pytest.mark.parametrize("address", ["s3://bucket/a", "local://space/a", "/data/a", ""])
-    def test_is_no_other_address(self, sources, address):
+    def test_excludes_malformed_addresses(self, sources, address):
         with pytest.raises(Invalid, match="invalid import source"):
             sources.check(address)
 
-    def test_is_nothing_without_a_prefix(self, outside):
+    def test_is_empty_without_a_prefix(self, outside):
         with pytest.raises(Denied):
             LocalExternalObjects([], STORE).check(f"local://{outside}/a")
 
@@ -196,7 +196,7 @@ class TestAllowed:
 
 
 class TestReading:
-    def test_gives_the_bytes_of_what_was_imported(self, store, outside):
+    def test_returns_the_bytes_of_imported_files(self, store, outside):
         address = f"local://{outside}/b/c/d/e"
         assert store.read(address) == b"b/c/d/e"
         assert b"".join(store.get(address, 2, 3)) == b"c/d"
@@ -216,7 +216,7 @@ class TestReading:
         store.complete_upload("local://space/parts", upload, [(1, part.checksum)])
         assert store.read("local://space/parts") == b"/"
 
-    def test_is_all_that_may_be_done(self, store, outside):
+    def test_is_the_only_permitted_operation(self, store, outside):
         address = f"local://{outside}/z"
         with pytest.raises(Invalid):
             store.put(address, [b"changed"])
@@ -229,7 +229,7 @@ class TestReading:
 
 @pytest.mark.parametrize("named", ["link", "link/store", "link/store/sea", "deep/link"])
 def test_objects_of_the_store_are_not_found_by_a_link(tmp_path, named):
-    """A sweep would remove what was staged by such an address."""
+    """A sweep would remove objects that were staged with such an address."""
     (tmp_path / "real" / "store" / "sea").mkdir(parents=True)
     (tmp_path / "real" / "raw").write_bytes(b"raw")
     (tmp_path / "real" / "store2").write_bytes(b"other")
@@ -247,8 +247,8 @@ def test_objects_of_the_store_are_not_found_by_a_link(tmp_path, named):
     with pytest.raises(Denied):
         list(store.sources.list(f"local://{tmp_path}/{link}/store/"))
     if named.endswith("link"):
-        found = [source.name for source in store.sources.list(f"local://{prefix}/")]
-        assert found == [b"raw", b"store2"]
+        names = [source.name for source in store.sources.list(f"local://{prefix}/")]
+        assert names == [b"raw", b"store2"]
     elsewhere = LocalBlocks(tmp_path / "elsewhere", external_prefixes=[prefix])
     assert elsewhere.sources.owns(address)
     assert elsewhere.sources.find(address).size == 1

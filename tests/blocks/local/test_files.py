@@ -1,4 +1,4 @@
-"""How files come into a local store: whole, durable, once; and what is left when they do not."""
+"""Files of the local store are complete, durable and created once; failures leave no files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OLD = 10_000.0
 
 
 def files(root: Path) -> list[str]:
-    """Returns the paths of everything in the store that is no folder."""
+    """Returns the paths of all files in the store."""
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
 
 
@@ -46,7 +46,7 @@ print("after")
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MiB; without the permission to mount one, the test is skipped."""
+    """A file system of 1 MiB; skips the test without the permission to mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
@@ -57,7 +57,7 @@ def small_disk(tmp_path):
 
 
 class TestFullDisk:
-    def test_a_file_that_may_not_grow_is_busy_and_leaves_nothing(self, root):
+    def test_a_file_size_limit_raises_busy_and_leaves_no_file(self, root):
         done = subprocess.run(
             [sys.executable, "-c", FILL, root], check=True, capture_output=True, text=True
         )
@@ -69,7 +69,7 @@ class TestFullDisk:
         assert files(root) == ["space/after", "space/before"]
         assert (root / "space/before").read_bytes() == b"b" * 1000
 
-    def test_a_full_disk_is_busy_and_leaves_nothing(self, small_disk):
+    def test_a_full_disk_raises_busy_and_leaves_no_file(self, small_disk):
         blocks = LocalBlocks(small_disk / "blocks")
         blocks.put("local://space/source", [b"s" * 400_000])
         free = os.statvfs(small_disk).f_bavail
@@ -105,8 +105,8 @@ LocalBlocks(sys.argv[1]).put("local://space/data/a", endless())
 
 
 class TestKilled:
-    @pytest.mark.parametrize(("way", "left"), [("unnamed", 0), ("named", 1)])
-    def test_an_upload_leaves_nothing_that_cleaning_does_not_find(self, root, way, left):
+    @pytest.mark.parametrize(("way", "remaining"), [("unnamed", 0), ("named", 1)])
+    def test_cleaning_removes_all_files_of_a_killed_upload(self, root, way, remaining):
         writer = subprocess.Popen(
             [sys.executable, "-c", UPLOAD, root, way], stdout=subprocess.PIPE, text=True
         )
@@ -116,14 +116,14 @@ class TestKilled:
         writer.stdout.close()
         blocks = LocalBlocks(root)
         assert list(blocks.list("local://")) == []
-        assert len(files(root)) == left
+        assert len(files(root)) == remaining
         assert blocks.clean_temporaries(3_600) == 0
-        assert blocks.clean_temporaries(-1) == left
+        assert blocks.clean_temporaries(-1) == remaining
         assert files(root) == []
 
 
 class TestCleaning:
-    def test_takes_what_is_old_and_no_block(self, local, root):
+    def test_removes_old_temporary_files_and_no_block(self, local, root):
         local.put("local://deep/er/space/_lakefs/" + "a" * 64, [b"table"])
         local.put("local://other/data/a", [b"x"])
         tables = root / "deep/er/space/_lakefs"
@@ -133,9 +133,9 @@ class TestCleaning:
             path.write_bytes(b"x")
         looks_alike = root / f"other/data/.{'b' * 64}.12.0.tmp"
         looks_alike.write_bytes(b"x")
-        longer_ago = time.time() - OLD
+        old_time = time.time() - OLD
         for path in [*old, looks_alike, *tables.glob("a*"), root / "other/data/a"]:
-            os.utime(path, (longer_ago, longer_ago))
+            os.utime(path, (old_time, old_time))
         assert local.clean_temporaries(OLD / 2) == len(old)
         assert not any(path.exists() for path in old)
         assert all(path.exists() for path in [*new, looks_alike, tables / ("a" * 64)])
@@ -150,7 +150,7 @@ class TestCleaning:
         named_local.put("local://space/a", slow())
         assert named_local.read("local://space/a") == b"xy"
 
-    def test_makes_an_upload_fail_that_was_taken_for_dead(self, named_local):
+    def test_makes_an_upload_fail_whose_file_it_removed(self, named_local):
         def slow():
             yield b"x"
             assert named_local.clean_temporaries(-1) == 1
@@ -163,7 +163,7 @@ class TestCleaning:
 SYNCS = """
 import json, os, sys
 calls = []
-def told(name):
+def record_calls(name):
     real = getattr(os, name)
     def call(*args, **kwargs):
         of = os.readlink(f"/proc/self/fd/{args[0]}") if isinstance(args[0], int) else args[0]
@@ -172,7 +172,7 @@ def told(name):
         return real(*args, **kwargs)
     setattr(os, name, call)
 for name in ("fsync", "fdatasync", "link", "rename", "mkdir"):
-    told(name)
+    record_calls(name)
 from anabranch.blocks.local.store import LocalBlocks
 blocks = LocalBlocks(sys.argv[1])
 for key in ("a", "b"):
@@ -200,7 +200,7 @@ class TestDurability:
         assert first[4:][-1] == second[-1] == ["fsync", "/space/data"]
         assert not any(name == "mkdir" for name, _ in second), "folders are not looked at twice"
 
-    def test_a_folder_that_another_process_made_is_synced_once_more(self, root):
+    def test_a_folder_created_by_another_process_is_synced(self, root):
         (root / "space/data").mkdir(parents=True)
         first, second = self.calls(root)
         assert [of for name, of in first if name == "fsync"] == ["", "/space", "/space/data"]
@@ -223,7 +223,7 @@ for number in range(100):
 """
 
 
-def test_processes_racing_to_create_have_one_winner_each(root):
+def test_each_block_is_created_by_one_of_several_processes(root):
     racers = [
         subprocess.Popen(
             [sys.executable, "-c", RACE, root, str(racer)],

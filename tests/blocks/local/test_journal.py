@@ -1,4 +1,4 @@
-"""The journal of small blocks: who waits for what, how it ends, and what stands in its way."""
+"""The journal of small blocks: group commit, checkpoints and faults."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def journal_in(root: Path, quiet_interval: float) -> Journal:
     return Journal(f"{names.folder}/journals", names, folders, quiet_interval=quiet_interval)
 
 
-def keep(journal: Journal, root: Path, name: str) -> bool:
-    """Keeps a block whose body is its name; returns whether that was done."""
+def append(journal: Journal, root: Path, name: str) -> bool:
+    """Appends a block whose body is its name; returns whether the journal accepted it."""
     body = name.encode()
     (root / "space" / name).write_bytes(body)
     digest = hashlib.md5(body, usedforsecurity=False).digest()
@@ -63,7 +63,7 @@ def open_below(root: Path) -> list[str]:
 
 
 def synced_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Returns a list of the files that are synced from now on, each when it is."""
+    """Returns a list to which each file is added when it is synced."""
     synced: list[str] = []
     sync = os.fsync
 
@@ -75,8 +75,8 @@ def synced_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return synced
 
 
-class TestKeeping:
-    def test_a_thousand_blocks_of_sixteen_threads_are_all_there(self, root):
+class TestAppending:
+    def test_blocks_of_sixteen_threads_are_all_durable(self, root):
         store = LocalBlocks(root, journal_bytes=50_000)
         wrong = []
 
@@ -99,7 +99,7 @@ class TestKeeping:
         assert len(list(LocalBlocks(root).list("local://space/"))) == 16 * 63
 
     def test_blocks_that_arrive_during_a_sync_share_the_next(self, journal, root, monkeypatch):
-        assert keep(journal, root, "first")
+        assert append(journal, root, "first")
         syncs, may_sync = [], threading.Semaphore(0)
         really_sync = os.fdatasync
 
@@ -111,7 +111,7 @@ class TestKeeping:
         monkeypatch.setattr("os.fdatasync", sync)
         kept = []
         threads = [
-            threading.Thread(target=lambda n=number: kept.append(keep(journal, root, f"{n}")))
+            threading.Thread(target=lambda n=number: kept.append(append(journal, root, f"{n}")))
             for number in range(10)
         ]
         threads[0].start()
@@ -129,7 +129,7 @@ class TestKeeping:
         assert kept == [True] * 10
         assert len(syncs) == 2
 
-    def test_large_and_other_blocks_have_no_part_in_it(self, local, root):
+    def test_large_and_replaceable_blocks_are_not_in_the_journal(self, local, root):
         local.put("local://space/large", [b"x" * MAX_SMALL_BYTES, b"x"], unique_address=True)
         local.put("local://space/known", [b"x"])
         local.put("local://space/created", [b"x"], if_absent=True, unique_address=True)
@@ -139,10 +139,10 @@ class TestKeeping:
         assert unsynced(crashed(root)) == {"space/small"}
 
 
-class TestSettling:
+class TestCheckpoint:
     def test_files_are_synced_before_the_segment_is_reused(self, journal, root, monkeypatch):
-        assert keep(journal, root, "a")
-        assert keep(journal, root, "b")
+        assert append(journal, root, "a")
+        assert append(journal, root, "b")
         synced = synced_files(monkeypatch)
         restart = Segment.restart
 
@@ -157,32 +157,32 @@ class TestSettling:
         assert not journal.is_pending("space/a")
         assert unsynced(crashed(root)) == set()
 
-    def test_many_files_are_synced_at_once(self, journal, root):
+    def test_many_files_are_synced_concurrently(self, journal, root):
         for number in range(40):
-            assert keep(journal, root, f"{number}")
+            assert append(journal, root, f"{number}")
         (root / "space/7").unlink()
         assert len(unsynced(crashed(root))) == 40
         assert journal.checkpoint()
         assert unsynced(crashed(root)) == set()
-        assert keep(journal, root, "again")
+        assert append(journal, root, "again")
         assert unsynced(crashed(root)) == {"space/again"}
 
-    def test_comes_after_a_quiet_while(self, root):
+    def test_starts_after_a_quiet_interval(self, root):
         journal = journal_in(root, quiet_interval=0.05)
         for name in ("a", "b"):
-            assert keep(journal, root, name)
+            assert append(journal, root, name)
             eventually(lambda name=name: not journal.is_pending(f"space/{name}"))
             assert unsynced(crashed(root)) == set()
 
-    def test_comes_after_a_while_that_was_not_quiet(self, root):
+    def test_starts_after_the_longest_interval(self, root):
         journal = journal_in(root, quiet_interval=0.02)
-        assert keep(journal, root, "a")
+        assert append(journal, root, "a")
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while journal.is_pending("space/a"):
             assert time.monotonic() < deadline
-            assert keep(journal, root, "b")
+            assert append(journal, root, "b")
 
-    def test_comes_when_the_journal_is_long_while_puts_go_on(self, root):
+    def test_starts_when_the_journal_is_long(self, root):
         store = LocalBlocks(root, journal_bytes=2_000)
         for number in range(200):
             store.put(f"local://space/{number}", [b"x" * 300], unique_address=True)
@@ -194,8 +194,8 @@ class TestSettling:
         def failing(*_arguments: object) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
-        assert keep(journal, root, "a")
-        (root / "space/a").write_bytes(b"")  # what the system has in memory is not to be trusted
+        assert append(journal, root, "a")
+        (root / "space/a").write_bytes(b"")  # as if the page cache had lost the bytes
         monkeypatch.setattr("anabranch.blocks.local.journal.journal.sync_files", failing)
         synced = synced_files(monkeypatch)
         assert journal.checkpoint()
@@ -203,17 +203,17 @@ class TestSettling:
         assert f"{root}/space/a" in synced
         assert "rewritten" in caplog.text
 
-    def test_that_fails_for_good_loses_nothing(self, journal, root, monkeypatch):
+    def test_that_fails_permanently_loses_no_block(self, journal, root, monkeypatch):
         def failing(*_arguments: object) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
-        assert keep(journal, root, "a")
+        assert append(journal, root, "a")
         with monkeypatch.context() as broken:
             for name in ("sync_files", "sync_individually"):
                 broken.setattr(f"anabranch.blocks.local.journal.journal.{name}", failing)
             assert not journal.checkpoint()
             assert journal.is_pending("space/a")
-            assert keep(journal, root, "b")
+            assert append(journal, root, "b")
             assert unsynced(crashed(root)) == {"space/a", "space/b"}
         assert journal.checkpoint()
         assert unsynced(crashed(root)) == set()
@@ -232,7 +232,7 @@ class TestSettling:
 
 
 class TestChanged:
-    """Blocks that are removed or replaced while the journal has them."""
+    """Blocks that are removed or replaced while they are in the journal."""
 
     def test_a_removed_block_does_not_come_back(self, local, root):
         local.put("local://space/a", [b"x"], unique_address=True)
@@ -267,26 +267,26 @@ for number in range(3):
 """
 
 
-class TestHindered:
+class TestFaults:
     @pytest.mark.parametrize(
-        ("most", "said", "left"),
+        ("limit", "message", "remaining"),
         [(5_200, "", ["0", "1", "2", "before"]), (900, "disk_full\n" * 3, ["before"])],
     )
-    def test_a_full_disk_raises_busy_or_is_not_noticed(self, root, most, said, left):
-        """The journal has no room, or the file itself has not."""
+    def test_a_full_disk_raises_busy_or_has_no_effect(self, root, limit, message, remaining):
+        """Either the journal or the file itself reaches the limit."""
         done = subprocess.run(
-            [sys.executable, "-c", FULL, root, str(most)],
+            [sys.executable, "-c", FULL, root, str(limit)],
             capture_output=True,
             text=True,
             check=True,
         )
-        assert done.stdout == said
+        assert done.stdout == message
         store = LocalBlocks(root)
-        assert [path.name for path in sorted((root / "space").iterdir())] == left
+        assert [path.name for path in sorted((root / "space").iterdir())] == remaining
         assert store.read("local://space/before") == b"x" * 5_000
         assert journals(root) == []
 
-    def test_without_a_journal_blocks_are_synced_one_by_one(self, local, root, monkeypatch, caplog):
+    def test_without_a_journal_each_block_is_synced(self, local, root, monkeypatch, caplog):
         (root / TEMPORARY / "journals").write_bytes(b"in the way")
         local.put("local://space/z", [b"x"])
         synced = synced_files(monkeypatch)
@@ -317,23 +317,23 @@ class TestHindered:
         def interrupt(_descriptor: int) -> None:
             raise Interrupted
 
-        assert keep(journal, root, "a")
+        assert append(journal, root, "a")
         with monkeypatch.context() as interrupted:
             interrupted.setattr("os.fdatasync", interrupt)
             with pytest.raises(Interrupted):
-                keep(journal, root, "b")
-        assert keep(journal, root, "c")
+                append(journal, root, "b")
+        assert append(journal, root, "c")
         assert {"space/a", "space/c"} <= unsynced(crashed(root))
 
 
-def test_blocks_that_wait_in_a_lane_share_a_sync(journal, root, monkeypatch):
-    syncs, lane, kept = [], BatchScheduler(), []
-    keep(journal, root, "first")  # it makes the journal
+def test_batched_blocks_share_a_sync(journal, root, monkeypatch):
+    syncs, scheduler, kept = [], BatchScheduler(), []
+    append(journal, root, "first")  # it makes the journal
     monkeypatch.setattr(os, "fdatasync", syncs.append)
     for number in range(10):
-        lane.start(keep, (journal, root, f"{number}"), lambda held, _: kept.append(held))
+        scheduler.start(append, (journal, root, f"{number}"), lambda held, _: kept.append(held))
     assert not syncs
-    lane.flush()
-    lane.close()
+    scheduler.flush()
+    scheduler.close()
     assert kept == [True] * 10
     assert len(syncs) == 1

@@ -1,4 +1,4 @@
-"""Addresses of a local folder: what they mean, and those that are refused."""
+"""Addresses of a local store: their paths, and those that are refused."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_hostile_addresses_are_refused(address):
     ],
     ids=ascii,
 )
-def test_all_others_mean_one_place(address, folder, name):
+def test_valid_addresses_map_to_one_file(address, folder, name):
     assert parse_address(address, ROOT) == Place(folder, name)
 
 
@@ -179,7 +179,7 @@ def test_hostile_prefixes_are_refused(prefix):
 
 @given(st.lists(SEGMENTS, max_size=5), st.sampled_from(["local://", f"local://{ROOT}/", "s3://"]))
 @example(["data", "g8sf0r3dc5gc73f0k8pg", "cq1vd3rdc5gc73f0k8q0"], "local://")
-def test_an_ordinary_place_is_the_place(segments, beginning):
+def test_an_ordinary_address_maps_to_its_own_path(segments, beginning):
     address = beginning + "/".join(segments)
     ordinary = kernel.ordinary_place(address)
     if ordinary is not None:

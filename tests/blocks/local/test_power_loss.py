@@ -1,7 +1,7 @@
-"""What was acknowledged survives: processes are killed anywhere, and unsynced files are lost.
+"""Acknowledged blocks survive when processes are killed and unsynced files are lost.
 
-A killed process leaves its files to the system, which has them whole. So what a loss of power does
-is done here by hand, to every file that the journals do not know to be synced.
+The files of a killed process are complete in the page cache. Therefore the tests simulate a loss of
+power: they damage every file that the journals do not record as synced.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from anabranch.blocks.local.store import LocalBlocks
 
 
 @contextmanager
-def putting(
+def running_puts(
     root: Path, first: int, journal_bytes: int, threads: int = 8
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Gives a process that puts; it is killed at the end."""
+    """Yields a process that puts blocks; it is killed at the end."""
     arguments = [str(value) for value in (root, first, threads, journal_bytes)]
     program = [sys.executable, "-m", "support.faults.put_loop", *arguments]
     process = subprocess.Popen(program, stdout=subprocess.PIPE)
@@ -36,31 +36,31 @@ def putting(
         process.communicate()
 
 
-def said_by(process: subprocess.Popen[bytes], puts: int) -> bytes:
-    """Returns what a process says until it has acknowledged so many puts."""
+def read_acknowledgements(process: subprocess.Popen[bytes], puts: int) -> bytes:
+    """Returns the output of a process once it has acknowledged `puts` blocks."""
     assert process.stdout is not None
-    said = b""
-    while said.count(b"\n") < puts:
+    output = b""
+    while output.count(b"\n") < puts:
         piece = os.read(process.stdout.fileno(), 1 << 16)
         assert piece, "the process has ended"
-        said += piece
-    return said
+        output += piece
+    return output
 
 
-def killed_after(process: subprocess.Popen[bytes], puts: int, said: bytes = b"") -> list[int]:
-    """Kills a process once it has acknowledged so many puts more than it has `said`; returns all
-    that it has.
+def kill_after(process: subprocess.Popen[bytes], puts: int, output: bytes = b"") -> list[int]:
+    """Kills a process once it has acknowledged `puts` more blocks than in `output`; returns the
+    numbers of all acknowledged blocks.
     """
     assert process.stdout is not None
-    said += said_by(process, puts)
+    output += read_acknowledgements(process, puts)
     process.kill()
-    said += process.stdout.read()
+    output += process.stdout.read()
     process.wait()
-    return [int(line) for line in said.split(b"\n")[:-1]]
+    return [int(line) for line in output.split(b"\n")[:-1]]
 
 
 def missing(store: LocalBlocks, numbers: list[int]) -> list[int]:
-    """Returns the numbers whose blocks are not what they were."""
+    """Returns the numbers of lost and changed blocks."""
     return [
         number
         for number in numbers
@@ -71,26 +71,26 @@ def missing(store: LocalBlocks, numbers: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("journal_bytes", [1 << 24, 20_000])
 def test_every_acknowledged_put_survives_a_loss_of_power(root, journal_bytes):
-    chance = random.Random(journal_bytes)
+    rng = random.Random(journal_bytes)
     acknowledged: list[int] = []
     lost = 0
     for first in range(0, 40_000, 10_000):
-        with putting(root, first, journal_bytes) as process:
-            acknowledged += killed_after(process, chance.randrange(1, 300))
-        lost += lose_power(root, chance)
+        with running_puts(root, first, journal_bytes) as process:
+            acknowledged += kill_after(process, rng.randrange(1, 300))
+        lost += lose_power(root, rng)
     store = LocalBlocks(root)
     assert missing(store, acknowledged) == []
     assert journals(root) == []
     assert lost
 
 
-def test_a_crash_while_blocks_are_brought_back_is_harmless(root):
-    chance = random.Random(3)
-    with putting(root, 0, 1 << 24) as process:
-        acknowledged = killed_after(process, 200)
+def test_a_crash_during_recovery_loses_no_block(root):
+    rng = random.Random(3)
+    with running_puts(root, 0, 1 << 24) as process:
+        acknowledged = kill_after(process, 200)
     saved = {journal: journal.read_bytes() for journal in journals(root)}
     for _ in range(3):
-        lose_power(root, chance)
+        lose_power(root, rng)
         assert missing(LocalBlocks(root), acknowledged) == []
         assert journals(root) == []
         for journal, data in saved.items():
@@ -99,10 +99,10 @@ def test_a_crash_while_blocks_are_brought_back_is_harmless(root):
     assert journals(root) == []
 
 
-def test_of_two_processes_the_journal_of_the_living_stays(root):
-    with putting(root, 0, 1 << 24) as one, putting(root, 10_000, 1 << 24) as other:
-        said = said_by(other, 1)
-        first = killed_after(one, 100)
+def test_recovery_ignores_the_journal_of_a_running_process(root):
+    with running_puts(root, 0, 1 << 24) as one, running_puts(root, 10_000, 1 << 24) as other:
+        output = read_acknowledgements(other, 1)
+        first = kill_after(one, 100)
         before = set(journals(root))
         held = {journal for journal in before if is_held(journal)}
         assert held
@@ -112,22 +112,22 @@ def test_of_two_processes_the_journal_of_the_living_stays(root):
         assert held <= set(journals(root))
         assert not (before - held) & set(journals(root))
         assert missing(store, first) == []
-        second = killed_after(other, 300, said)
+        second = kill_after(other, 300, output)
     lose_power(root, random.Random(1))
     store = LocalBlocks(root)
     assert missing(store, second) == []
     assert journals(root) == []
 
 
-def test_a_copy_of_the_folder_taken_meanwhile_is_whole(root, tmp_path):
-    """What was acknowledged before the copying began is in the copy, and it needs no repair."""
-    with putting(root, 0, 50_000) as process:
-        numbers = [int(line) for line in said_by(process, 200).split(b"\n")[:-1]]
+def test_a_copy_of_the_folder_during_puts_has_all_acknowledged_blocks(root, tmp_path):
+    """The copy has all blocks that were acknowledged before copying started."""
+    with running_puts(root, 0, 50_000) as process:
+        numbers = [int(line) for line in read_acknowledgements(process, 200).split(b"\n")[:-1]]
         copied = subprocess.run(
             ["cp", "-r", root, tmp_path / "copy"], check=False, stderr=subprocess.DEVNULL
         )
         process.kill()
-    assert copied.returncode in {0, 1}  # 1: a file went while it was copied
+    assert copied.returncode in {0, 1}  # 1: a file was removed while it was copied
     store = LocalBlocks(tmp_path / "copy")
     assert missing(store, numbers) == []
     assert journals(tmp_path / "copy") == []

@@ -1,4 +1,4 @@
-"""Reads from a folder of blocks, compared with the store that writes them."""
+"""The reader of local blocks, compared with the store that writes them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_blocks_of_the_store_are_read(tmp_path):
     reader = LocalReader(tmp_path)
     for address in ("local://sea/data/ü b", f"local://{tmp_path}/sea/data/ü b"):
         assert reader.read(address) == b"onetwo"
-        found = reader.stat(address)
-        assert found is not None
-        assert (found.address, found.size) == (address, 6)
+        info = reader.stat(address)
+        assert info is not None
+        assert (info.address, info.size) == (address, 6)
     assert reader.stat("local://sea/data/none") is None
     assert reader.stat("local://sea/data/ü b/under-a-file") is None
     with pytest.raises(Gone):
@@ -51,7 +51,7 @@ def test_blocks_of_the_store_are_read(tmp_path):
         reader.read("local://sea/../outside")
 
 
-def test_nothing_is_written(tmp_path):
+def test_reading_writes_no_file(tmp_path):
     reader = LocalReader(tmp_path / "missing")
     assert reader.accepts("local://sea")
     assert reader.stat("local://sea/data/a") is None

@@ -1,4 +1,4 @@
-"""Records of a journal: read back whole, torn at any byte, damaged at any byte."""
+"""Records of a journal that is complete, torn or damaged at any byte."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ START = len(journal([]))
 
 
 def ends(written: list[list[Record]]) -> list[int]:
-    """Returns where each record ends."""
+    """Returns the position at which each record ends."""
     return [
         len(journal([*written[:count], group[:within]]))
         for count, group in enumerate(written)
@@ -65,59 +65,59 @@ def ends(written: list[list[Record]]) -> list[int]:
 
 
 @given(groups)
-def test_are_read_in_the_order_of_writing(written):
-    found = read(journal(written) + bytes(64))
-    assert found.records == [record for group in written for record in group]
-    assert found.damaged == []
+def test_records_are_read_in_the_order_of_writing(written):
+    result = read(journal(written) + bytes(64))
+    assert result.records == [record for group in written for record in group]
+    assert result.damaged == []
 
 
 @given(groups, groups, groups)
-def test_of_earlier_lives_are_not_read(written, before, first):
+def test_records_of_earlier_uses_of_a_segment_are_ignored(written, before, first):
     data = journal(written)
     for life, earlier in ((4, before), (3, first)):
         data += journal(earlier, life)[len(data) :]
-    found = read(data)
-    assert found.records == [record for group in written for record in group]
-    assert found.damaged == []
+    result = read(data)
+    assert result.records == [record for group in written for record in group]
+    assert result.damaged == []
 
 
-def test_torn_at_any_byte_end_there_without_damage():
+def test_a_segment_torn_at_any_byte_ends_there_without_damage():
     data = journal(GROUPS)
     old = journal([[block("space/old", b"o" * 50)] * 20], 4)
     for cut in range(START, len(data) + 1):
         whole = [record for record, end in zip(RECORDS, ENDS, strict=True) if end <= cut]
         for rest in (b"", b"\xff" * 500, old[cut:]):
-            found = read(data[:cut] + rest)
-            assert found == (whole, [])
-        # what was cut off may have been zeros: then nothing is missing
-        found = read(data[:cut] + bytes(500))
-        assert found.damaged == []
-        assert found.records in (whole, RECORDS[: len(whole) + 1])
+            result = read(data[:cut] + rest)
+            assert result == (whole, [])
+        # if the torn bytes were zeros, the record is complete
+        result = read(data[:cut] + bytes(500))
+        assert result.damaged == []
+        assert result.records in (whole, RECORDS[: len(whole) + 1])
 
 
-def test_with_any_byte_changed_are_reported_or_last():
-    """A changed byte loses one record; it is reported if a later group shows it was synced."""
+def test_a_changed_byte_is_reported_or_in_the_last_group():
+    """A changed byte loses one record, which is reported if a later group proves it was synced."""
     data = journal(GROUPS)
     for at in range(START, len(data)):
         number = next(n for n, end in enumerate(ENDS) if at < end)
         changed = bytearray(data)
         changed[at] ^= 0x10
-        found = read(bytes(changed))
-        assert found.records == RECORDS[:number] + RECORDS[number + 1 :]
+        result = read(bytes(changed))
+        assert result.records == RECORDS[:number] + RECORDS[number + 1 :]
         if at < SYNCED:
-            (damage,) = found.damaged
+            (damage,) = result.damaged
             assert damage.position == [START, *ENDS][number]
             assert damage.path in {"", RECORDS[number].path}
         else:
-            assert found.damaged == []
+            assert result.damaged == []
 
 
-def test_with_a_changed_body_are_reported_by_name():
+def test_a_record_with_a_changed_body_is_reported_by_name():
     (damage,) = read(journal(GROUPS).replace(b"first", b"fjrst")).damaged
     assert (damage.path, damage.digest) == ("space/data/a", RECORDS[0].digest)
 
 
-def test_behind_a_damaged_beginning_are_read():
+def test_records_after_a_damaged_beginning_are_read():
     for at in range(START):
         changed = bytearray(journal(GROUPS))
         changed[at] ^= 0x01
@@ -125,23 +125,23 @@ def test_behind_a_damaged_beginning_are_read():
 
 
 @given(st.binary(max_size=300))
-def test_of_nonsense_are_none(data):
+def test_random_bytes_have_no_records(data):
     assert read(data) == ([], [])
     assert read(IDENTITY + data) == ([], [])
 
 
 @given(groups, st.lists(records, min_size=2, max_size=4), st.data())
-def test_that_were_written_together_may_reach_the_disk_in_any_order(written, last, draw):
-    """A group that no later one follows may not have been acknowledged: it is not missed."""
+def test_records_of_one_group_may_reach_the_disk_in_any_order(written, last, draw):
+    """The last group may not have been acknowledged, so its loss is not damage."""
     data = journal([*written, last])
     start = draw.draw(st.integers(len(journal(written)), len(data)))
     end = draw.draw(st.integers(start, len(data)))
-    found = read(data[:start] + bytes(end - start) + data[end:])
-    kept = [record for group in written for record in group]
-    assert found.records[: len(kept)] == kept
-    assert found.damaged == []
+    result = read(data[:start] + bytes(end - start) + data[end:])
+    earlier = [record for group in written for record in group]
+    assert result.records[: len(earlier)] == earlier
+    assert result.damaged == []
 
 
 ENDS = ends(GROUPS)
 SYNCED = ENDS[3]
-"""What the third group's records know to have been synced."""
+"""The position up to which the records of the third group prove that records were synced."""

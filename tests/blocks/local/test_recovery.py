@@ -1,4 +1,4 @@
-"""Recovery of journals: damage, and blocks that were replaced."""
+"""Recovery of journals after crashes, damage and replaced blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BODIES = {f"local://space/{name}": name.upper().encode() * 50 for name in ("a", 
 
 @pytest.fixture
 def folder(root: Path, tmp_path: Path) -> Path:
-    """A folder as a crash has left it after four puts, one after another."""
+    """A folder as after a crash that followed four puts."""
     store = LocalBlocks(root)
     for address, body in BODIES.items():
         store.put(address, [body], unique_address=True)
@@ -26,13 +26,13 @@ def folder(root: Path, tmp_path: Path) -> Path:
     return tmp_path / "crashed"
 
 
-def lose(folder: Path) -> None:
+def remove_blocks(folder: Path) -> None:
     """Removes all blocks."""
     shutil.rmtree(folder / "space")
 
 
 def damage(folder: Path, what: bytes) -> None:
-    """Changes a byte of the journal, in the first place where `what` stands."""
+    """Changes a byte of the first occurrence of `what` in the journal."""
     (journal,) = journals(folder)
     data = journal.read_bytes()
     assert what in data
@@ -43,20 +43,20 @@ def content(store: LocalBlocks) -> dict[str, bytes]:
     return {info.address: store.read(info.address) for info in store.list("local://")}
 
 
-def test_brings_back_what_is_missing(folder, caplog):
-    lose(folder)
+def test_recovery_restores_missing_blocks(folder, caplog):
+    remove_blocks(folder)
     assert content(LocalBlocks(folder)) == BODIES
     assert journals(folder) == []
     assert "4 blocks were restored" in caplog.text
 
 
-def test_says_nothing_where_nothing_is_missing(folder, caplog):
+def test_recovery_logs_nothing_if_no_block_is_missing(folder, caplog):
     assert content(LocalBlocks(folder)) == BODIES
     assert caplog.text == ""
 
 
 def test_a_damaged_record_is_logged_and_the_others_are_restored(folder, caplog):
-    lose(folder)
+    remove_blocks(folder)
     damage(folder, BODIES["local://space/b"])
     with caplog.at_level(logging.ERROR):
         store = LocalBlocks(folder)
@@ -71,7 +71,7 @@ def test_a_damaged_record_is_logged_and_the_others_are_restored(folder, caplog):
 
 
 def test_record_with_a_damaged_name_is_reported(folder, caplog):
-    lose(folder)
+    remove_blocks(folder)
     damage(folder, b"space/c")
     with caplog.at_level(logging.ERROR):
         store = LocalBlocks(folder)
@@ -80,15 +80,15 @@ def test_record_with_a_damaged_name_is_reported(folder, caplog):
     assert "whose name cannot be read is lost" in error
 
 
-def test_does_not_miss_a_damaged_record_whose_file_is_whole(folder, caplog):
+def test_recovery_ignores_a_damaged_record_whose_file_is_complete(folder, caplog):
     damage(folder, BODIES["local://space/b"])
     assert content(LocalBlocks(folder)) == BODIES
     assert caplog.messages == []
     assert journals(folder) == []
 
 
-def test_takes_a_torn_end_for_what_it_is(folder, caplog):
-    lose(folder)
+def test_a_torn_end_is_not_damage(folder, caplog):
+    remove_blocks(folder)
     damage(folder, BODIES["local://space/d"])
     store = LocalBlocks(folder)
     assert content(store).keys() == BODIES.keys() - {"local://space/d"}
@@ -97,7 +97,7 @@ def test_takes_a_torn_end_for_what_it_is(folder, caplog):
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "file above", "link above"])
-def test_leaves_what_has_taken_the_place(folder, tmp_path, caplog, what):
+def test_recovery_keeps_what_has_replaced_a_block(folder, tmp_path, caplog, what):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_bytes(b"secret")
     if what in {"folder", "link"}:
@@ -107,7 +107,7 @@ def test_leaves_what_has_taken_the_place(folder, tmp_path, caplog, what):
         else:
             (folder / "space/b").symlink_to(tmp_path / "outside/secret")
     else:
-        lose(folder)
+        remove_blocks(folder)
         if what == "file above":
             (folder / "space").write_bytes(b"")
         else:
@@ -123,8 +123,8 @@ def test_leaves_what_has_taken_the_place(folder, tmp_path, caplog, what):
         assert store.read("local://space/c") == BODIES["local://space/c"]
 
 
-def test_that_cannot_write_keeps_the_journal_and_opens_nothing(folder, monkeypatch):
-    lose(folder)
+def test_recovery_that_cannot_write_fails_and_keeps_the_journal(folder, monkeypatch):
+    remove_blocks(folder)
     before = [journal.read_bytes() for journal in journals(folder)]
 
     def full(*_arguments: object) -> None:
@@ -138,7 +138,7 @@ def test_that_cannot_write_keeps_the_journal_and_opens_nothing(folder, monkeypat
     assert content(LocalBlocks(folder)) == BODIES
 
 
-def test_leaves_other_files_alone(folder):
+def test_recovery_keeps_other_files(folder):
     (journal,) = journals(folder)
     others = [journal.with_name(name) for name in ("x", "0011.journal-1", f"{'0' * 16}.journal-2")]
     for path in others:

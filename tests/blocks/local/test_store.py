@@ -1,4 +1,4 @@
-"""The local folder as a block store: names, links and other things that a disk may hold."""
+"""The local block store: names, links and unusual files."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from anabranch.errors import AlreadyExists, Busy, Gone, Invalid
 
 
 def files(root: Path) -> list[str]:
-    """Returns the paths of everything in the store that is no folder."""
+    """Returns the paths of all files in the store."""
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
 
 
 class TestLayout:
-    def test_a_block_is_a_file_in_its_place(self, local, root):
+    def test_a_block_is_a_file_at_the_path_of_its_address(self, local, root):
         local.put("local://space/data/a", [b"x"])
         assert files(root) == ["space/data/a"]
         assert (root / "space/data/a").read_bytes() == b"x"
 
-    def test_clients_are_shown_the_absolute_folder(self, local, root):
+    def test_qualified_addresses_have_the_absolute_folder(self, local, root):
         assert local.qualify("local://space/data/a") == f"local://{root}/space/data/a"
         assert local.qualify("local://space/data/a").startswith("local:///")
         assert local.unqualify(f"local://{root}/space/data/a") == "local://space/data/a"
 
-    def test_a_path_is_known_whether_or_not_there_is_a_file(self, local, root):
+    def test_a_path_is_returned_for_a_missing_file_too(self, local, root):
         assert local.local_path("local://space/a") == str(root / "space/a")
 
-    def test_a_root_behind_a_link_is_one_root(self, root, tmp_path):
+    def test_a_root_may_be_a_link(self, root, tmp_path):
         LocalBlocks(root).put("local://space/a", [b"x"])
         (tmp_path / "link").symlink_to(root)
         linked = LocalBlocks(tmp_path / "link")
         assert linked.read("local://space/a") == b"x"
         assert linked.qualify("local://a") == f"local://{root}/a"
 
-    def test_a_root_that_cannot_be_is_refused(self, tmp_path):
+    def test_an_invalid_root_is_refused(self, tmp_path):
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(Busy, match="cannot write"):
             LocalBlocks(tmp_path / "file")
@@ -72,7 +72,7 @@ class TestNames:
         with pytest.raises(Gone):
             local.get("local://space/c")
 
-    def test_hostile_addresses_touch_nothing(self, local, root, tmp_path):
+    def test_hostile_addresses_change_no_file(self, local, root, tmp_path):
         secret = tmp_path / "secret"
         secret.write_bytes(b"secret")
         for address in (
@@ -101,7 +101,7 @@ class TestNames:
         assert secret.read_bytes() == b"secret"
         assert files(root) == []
 
-    def test_hostile_chunks_are_not_asked_for(self, local):
+    def test_chunks_of_a_put_to_a_hostile_address_are_not_read(self, local):
         asked = []
 
         def chunks():
@@ -166,7 +166,7 @@ class TestLinks:
         assert not (tmp_path / "new").exists()
         assert local.read("local://space/file") == b"x"
 
-    def test_to_files_are_no_free_address(self, local, tmp_path):
+    def test_to_files_are_not_free_addresses(self, local, tmp_path):
         with pytest.raises(AlreadyExists):
             local.put("local://space/nowhere", [b"x"], if_absent=True)
         assert not (tmp_path / "new").exists()
@@ -174,8 +174,8 @@ class TestLinks:
     def test_are_not_listed(self, local):
         assert list(local.list("local://")) == []
 
-    def test_made_in_place_of_a_folder_on_the_way_are_seen(self, local, root, tmp_path):
-        """A new store checks again; nothing is created behind the link."""
+    def test_that_replace_a_parent_folder_are_detected(self, local, root, tmp_path):
+        """A new store checks again; nothing is created in the link's target."""
         (tmp_path / "elsewhere").mkdir()
         (root / "new").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(Invalid):
@@ -184,7 +184,7 @@ class TestLinks:
 
 
 class TestOddFiles:
-    def test_pipes_and_names_without_text_are_no_blocks(self, local, root):
+    def test_pipes_and_names_that_are_not_utf8_are_ignored(self, local, root):
         local.put("local://space/a", [b"x"])
         os.mkfifo(root / "space/pipe")
         (Path(os.fsdecode(os.fsencode(root) + b"/space/\xff"))).write_bytes(b"x")
@@ -193,7 +193,7 @@ class TestOddFiles:
             local.get("local://space/pipe")
         assert local.stat("local://space/pipe") is None
 
-    def test_a_folder_removed_meanwhile_is_made_again(self, local, root):
+    def test_a_folder_removed_during_a_put_is_created_again(self, local, root):
         local.put("local://space/deep/a", [b"x"])
         (root / "space/deep/a").unlink()
         (root / "space/deep").rmdir()
@@ -205,7 +205,7 @@ class TestOddFiles:
         (root / "space/deep").rmdir()
         assert Path(local.write_folder("local://space/deep")).is_dir()
 
-    def test_a_file_cut_short_is_gone_in_the_middle(self, local, root):
+    def test_a_file_truncated_during_a_read_raises_gone(self, local, root):
         local.put("local://space/a", [b"x" * 3_000_000])
         pieces = local.get("local://space/a")
         next(pieces)
@@ -262,7 +262,7 @@ def test_listing_is_correct_during_puts_and_deletes(local):
         churning.join()
 
 
-def test_reads_at_once_only_files(root):
+def test_read_if_cached_reads_only_files(root):
     store = LocalBlocks(root)
     store.put("local://space/a", [b"abc"])
     (root / "space/folder").mkdir()
@@ -270,12 +270,12 @@ def test_reads_at_once_only_files(root):
     (root / "space/link").symlink_to(root / "space/a")
     for name in ("folder", "pipe", "link"):
         assert store.read_if_cached(f"local://space/{name}", 0, 3) is None
-    expected = b"abc" if can_read_at_once(root / "space/a") else None
+    expected = b"abc" if supports_read_if_cached(root / "space/a") else None
     assert store.read_if_cached("local://space/a", 0, 3) == expected
 
 
-def can_read_at_once(path):
-    """Returns whether the file system can tell: one that lies in memory itself may not."""
+def supports_read_if_cached(path):
+    """Returns whether the file system supports reads from the page cache only; tmpfs may not."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         return os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT) == 1
@@ -285,8 +285,8 @@ def can_read_at_once(path):
         os.close(descriptor)
 
 
-def test_what_a_disk_would_have_to_be_asked_for_is_not_read_at_once(root):
-    """The system is asked to forget the file; it need not, and one that lies in memory cannot."""
+def test_a_block_that_is_not_in_the_page_cache_is_not_read(root):
+    """The test asks the system to evict the file, which it may ignore and tmpfs cannot do."""
     store = LocalBlocks(root)
     content = b"x" * 100_000
     store.put("local://space/a", [content])

@@ -1,4 +1,4 @@
-"""Multipart uploads, which every block store must take alike; and what is special in a folder."""
+"""The contract of multipart uploads, and properties of those of the local store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def whole_md5(bodies):
 
 
 def put_all(store, address, upload, bodies):
-    """Puts parts 1, 2, …; returns what completes them."""
+    """Puts parts 1, 2, …; returns their numbers and checksums."""
     return [
         (number, store.put_part(address, upload, number, [body]).checksum)
         for number, body in enumerate(bodies, 1)
@@ -79,19 +79,19 @@ class TestParts:
         assert abs(part_info.mtime - part.mtime) <= 1  # a store elsewhere has a clock of its own
         assert numbers(store, at("a"), upload) == [1, 10_000]
 
-    def test_may_be_chosen_from(self, store, at, enough):
+    def test_may_be_completed_in_part(self, store, at, enough):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [enough(b"one"), b"two", b"three"])
         store.complete_upload(at("a"), upload, [listed[0], listed[2]])
         assert store.read(at("a")) == enough(b"one") + b"three"
 
-    def test_one_alone_is_a_block(self, store, at):
+    def test_one_part_can_be_completed(self, store, at):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [b"one"])
         assert store.complete_upload(at("a"), upload, listed).checksum == whole_md5([b"one"])
         assert store.read(at("a")) == b"one"
 
-    def test_the_last_of_a_number_counts(self, store, at, enough):
+    def test_the_last_part_with_a_number_counts(self, store, at, enough):
         upload, body = store.open_upload(at("a")), enough(b"") + b"second, longer"
         first = put_all(store, at("a"), upload, [enough(b"first"), b"b"])
         second = put_all(store, at("a"), upload, [body])
@@ -103,7 +103,7 @@ class TestParts:
         store.complete_upload(at("a"), upload, [*second, first[1]])
         assert store.read(at("a")) == body + b"b"
 
-    def test_put_back_to_what_it_was(self, store, at):
+    def test_a_part_stored_again_with_earlier_content_counts(self, store, at):
         upload = store.open_upload(at("a"))
         for body in (b"x", b"y", b"x"):
             listed = put_all(store, at("a"), upload, [body])
@@ -111,7 +111,7 @@ class TestParts:
         store.complete_upload(at("a"), upload, listed)
         assert store.read(at("a")) == b"x"
 
-    def test_that_are_cut_off_change_nothing(self, store, at):
+    def test_that_fail_change_nothing(self, store, at):
         def cut_off():
             yield b"x" * 100_000
             raise ConnectionError
@@ -135,7 +135,7 @@ class TestParts:
         assert error.value.kind == "checksum_mismatch"
         assert [part.checksum for part in store.parts(at("a"), upload)] == [md5(b"tea")]
 
-    def test_come_from_many_threads(self, store, at, enough):
+    def test_may_be_stored_by_many_threads(self, store, at, enough):
         upload = store.open_upload(at("a"))
         bodies = {number: enough(os.urandom(number * 1_000)) for number in range(1, 25)}
         order = list(bodies)
@@ -166,7 +166,7 @@ class TestCopies:
     @pytest.mark.parametrize(
         ("start", "length"), [(0, None), (0, 2_560_000), (5, 1), (1_000_000, None), (7, 1_500_000)]
     )
-    def test_are_parts(self, store, at, enough, start, length):
+    def test_of_ranges_are_parts(self, store, at, enough, start, length):
         wanted = self.BODY[start : None if length is None else start + length]
         upload = store.open_upload(at("a"))
         store.put_part(at("a"), upload, 1, [enough(b"first")])
@@ -178,7 +178,7 @@ class TestCopies:
         assert store.read(at("a")) == enough(b"first") + wanted
 
     @pytest.mark.parametrize(("start", "length"), [(0, 2_560_001), (2_560_001, None), (-1, 1)])
-    def test_of_what_is_too_short_are_refused(self, store, at, start, length):
+    def test_of_blocks_that_are_too_short_raise_gone(self, store, at, start, length):
         upload = store.open_upload(at("a"))
         with pytest.raises(Gone):
             store.copy_part(at("a"), upload, 1, at("source"), start, length)
@@ -188,7 +188,7 @@ class TestCopies:
 
 
 class TestUploads:
-    def test_do_not_know_each_other(self, store, at):
+    def test_to_one_address_are_independent(self, store, at):
         one, other = store.open_upload(at("a")), store.open_upload(at("a"))
         assert one != other
         listed = put_all(store, at("a"), one, [b"tea"])
@@ -200,7 +200,7 @@ class TestUploads:
     @pytest.mark.parametrize(
         "odd", ["", "x", "..", "../../space", "0" * 32, "0" * 32 + "-" + "0" * 16]
     )
-    def test_that_are_not_known_are_refused(self, store, at, odd):
+    def test_with_unknown_ids_raise_not_found(self, store, at, odd):
         for use in (
             lambda: store.put_part(at("a"), odd, 1, [b"x"]),
             lambda: store.copy_part(at("a"), odd, 1, at("source")),
@@ -214,7 +214,7 @@ class TestUploads:
         store.abort_upload(at("a"), odd)
         assert [info.address for info in store.list(at(""))] == [at("source")]
 
-    def test_are_of_one_address(self, store, at):
+    def test_belong_to_one_address(self, store, at):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [b"x"])
         for use in (
@@ -228,7 +228,7 @@ class TestUploads:
         store.complete_upload(at("a"), upload, listed)
         assert store.stat(at("b")) is None
 
-    def test_that_are_aborted_are_gone(self, store, at):
+    def test_that_are_aborted_raise_not_found(self, store, at):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [b"x", b"y"])
         store.abort_upload(at("a"), upload)
@@ -241,7 +241,7 @@ class TestUploads:
             store.complete_upload(at("a"), upload, listed)
         assert store.stat(at("a")) is None
 
-    def test_that_are_aborted_meanwhile_take_no_part(self, store, at):
+    def test_that_are_aborted_during_a_put_store_no_part(self, store, at):
         upload = store.open_upload(at("a"))
 
         def chunks():
@@ -253,7 +253,7 @@ class TestUploads:
         with pytest.raises(NotFound):
             store.parts(at("a"), upload)
 
-    def test_survive_cleaning(self, store, at, enough):
+    def test_are_not_removed_by_cleaning(self, store, at, enough):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [enough(b"x"), b"y"])
         store.clean_temporaries(-10)
@@ -273,7 +273,7 @@ class TestUploads:
 
 
 class TestCompletion:
-    def test_may_be_asked_again(self, store, at, enough):
+    def test_may_be_repeated(self, store, at, enough):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [enough(b"x" * 100), b"y"])
         first = store.complete_upload(at("a"), upload, listed)
@@ -281,7 +281,7 @@ class TestCompletion:
         assert first[:2] == again[:2]
         assert len(list(store.list(at("")))) == 1
 
-    def test_with_other_parts_has_lost(self, store, at, enough):
+    def test_with_other_parts_raises_an_error(self, store, at, enough):
         upload = store.open_upload(at("a"))
         listed = put_all(store, at("a"), upload, [enough(b"x"), b"y"])
         store.complete_upload(at("a"), upload, listed)
@@ -300,7 +300,7 @@ class TestCompletion:
         store.complete_upload(at("a"), upload, listed)
         assert store.read(at("a")) == enough(b"x") + b"y"
 
-    def test_of_different_parts_has_one_winner(self, store, at, enough):
+    def test_by_several_threads_succeeds_once(self, store, at, enough):
         for attempt in range(3 if enough(b"") else 10):
             address = at(f"race-{attempt}")
             upload = store.open_upload(address)
@@ -335,7 +335,7 @@ class TestCompletion:
             assert store.read(address) == b"".join(kept)
 
 
-class TestInAFolder:
+class TestLocal:
     ADDRESS = "local://space/data/a"
 
     @pytest.fixture(params=["local", "named_local"])
@@ -354,7 +354,7 @@ class TestInAFolder:
         assert folder.read(self.ADDRESS) == b"xy"
         assert LocalBlocks(root).complete_upload(self.ADDRESS, upload, listed).size == 2
 
-    def test_nothing_is_left(self, folder, root):
+    def test_no_files_remain(self, folder, root):
         upload = folder.open_upload(self.ADDRESS)
         listed = put_all(folder, self.ADDRESS, upload, [b"x", b"y", b"z"])
         put_all(folder, self.ADDRESS, upload, [b"x"])
@@ -372,7 +372,7 @@ class TestInAFolder:
         folder.complete_upload(self.ADDRESS, upload, listed)
         assert Path(folder.local_path(self.ADDRESS)).stat().st_ino == inode
 
-    def test_a_clock_that_stands_still_or_goes_back_does_no_harm(self, root):
+    def test_the_last_part_counts_if_the_clock_stops_or_goes_back(self, root):
         now = [1_700_000_000.0]
         store = LocalBlocks(root, clock=lambda: now[0])
         upload = store.open_upload(self.ADDRESS)
@@ -382,7 +382,7 @@ class TestInAFolder:
             now[0] -= 0.5
 
     @pytest.mark.parametrize("step", ["os.link", "os.fsync", "os.fdatasync"])
-    def test_a_completion_that_fails_anywhere_may_be_repeated(
+    def test_a_completion_that_fails_at_any_step_may_be_repeated(
         self, folder, root, monkeypatch, step
     ):
         upload = folder.open_upload(self.ADDRESS)
@@ -408,7 +408,7 @@ class TestInAFolder:
         folder.abort_upload(self.ADDRESS, upload)
         assert self.files(root) == ["space/data/a"]
 
-    def test_a_folder_removed_meanwhile_is_made_again(self, folder, root):
+    def test_a_folder_that_is_removed_is_created_again(self, folder, root):
         folder.put(self.ADDRESS, [b"x"])
         upload = folder.open_upload(self.ADDRESS + "2")
         listed = put_all(folder, self.ADDRESS + "2", upload, [b"x"])

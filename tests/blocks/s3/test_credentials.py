@@ -28,7 +28,7 @@ def in_hours(hours):
 
 @pytest.fixture(autouse=True)
 def _no_credentials(monkeypatch, tmp_path):
-    """This machine has none, and is no instance of AWS."""
+    """A machine without credentials that is not an instance of AWS."""
     for name in os.environ:
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -56,10 +56,10 @@ def aws(tmp_path):
 
 
 class Service:
-    """What AWS's services of credentials answer; `asked` holds the requests."""
+    """The responses of AWS's credential services; `requests` are the received requests."""
 
     def __init__(self):
-        self.asked = []
+        self.requests = []
         self.headers = {}
         self.body = ""
         self.status = 200
@@ -68,7 +68,7 @@ class Service:
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self):
-                service.asked.append(f"{self.command} {self.path.partition('?')[0]}")
+                service.requests.append(f"{self.command} {self.path.partition('?')[0]}")
                 service.headers = self.headers
                 length = int(self.headers.get("Content-Length") or 0)
                 service.body = self.rfile.read(length).decode()
@@ -126,7 +126,7 @@ def container(service, monkeypatch):
     return service
 
 
-def shown(credentials):
+def as_tuple(credentials):
     return credentials.access_key_id, credentials.secret.reveal(), credentials.token
 
 
@@ -135,45 +135,45 @@ FROM_SERVICE = ("AKIASVC", "s", "t")
 
 @pytest.mark.usefixtures("environment_keys")
 class TestKeys:
-    """Those that are given as they are."""
+    """Keys in the settings or the environment."""
 
-    def test_of_the_settings_come_first(self):
+    def test_of_the_settings_are_preferred(self):
         token = Secret("t")
-        found = find_credentials(
+        find = find_credentials(
             access_key_id="AKIASET", secret_access_key=Secret("s"), session_token=token
         )
-        assert shown(found()) == ("AKIASET", "s", "t")
+        assert as_tuple(find()) == ("AKIASET", "s", "t")
 
-    def test_of_the_environment_come_next(self, monkeypatch):
-        assert shown(find_credentials()()) == ("AKIAENV", "of-the-environment", None)
+    def test_of_the_environment_are_used_next(self, monkeypatch):
+        assert as_tuple(find_credentials()()) == ("AKIAENV", "of-the-environment", None)
         monkeypatch.setenv("AWS_SESSION_TOKEN", "t")
         monkeypatch.setenv("AWS_PROFILE", "ignored")
-        assert shown(find_credentials()()) == ("AKIAENV", "of-the-environment", "t")
+        assert as_tuple(find_credentials()()) == ("AKIAENV", "of-the-environment", "t")
 
-    def test_of_a_profile_in_the_settings_come_before_the_environment(self, aws):
+    def test_of_a_configured_profile_are_preferred_to_the_environment(self, aws):
         aws("credentials", "[other]\naws_access_key_id = D\naws_secret_access_key = E\n")
-        assert shown(find_credentials(profile="other")()) == ("D", "E", None)
+        assert as_tuple(find_credentials(profile="other")()) == ("D", "E", None)
 
 
 class TestProfiles:
-    def test_in_the_file_of_credentials(self, aws, monkeypatch):
+    def test_are_read_from_the_credentials_file(self, aws, monkeypatch):
         aws(
             "credentials",
             "[default]\naws_access_key_id = A\naws_secret_access_key = B%C\n"
             "[other]\naws_access_key_id = D\naws_secret_access_key = E\naws_session_token = F\n",
         )
-        assert shown(find_credentials()()) == ("A", "B%C", None)
-        assert shown(find_credentials(profile="other")()) == ("D", "E", "F")
+        assert as_tuple(find_credentials()()) == ("A", "B%C", None)
+        assert as_tuple(find_credentials(profile="other")()) == ("D", "E", "F")
         monkeypatch.setenv("AWS_PROFILE", "other")
-        assert shown(find_credentials()()) == ("D", "E", "F")
+        assert as_tuple(find_credentials()()) == ("D", "E", "F")
         with pytest.raises(StoreRefused, match="third") as error:
             find_credentials(profile="third")()
         assert error.value.kind == "no_credentials"
 
-    def test_in_a_file_that_the_settings_name(self, tmp_path):
+    def test_are_read_from_a_configured_file(self, tmp_path):
         file = tmp_path / "keys"
         file.write_text("[default]\naws_access_key_id = A\naws_secret_access_key = B\n")
-        assert shown(find_credentials(credentials_file=str(file))()) == ("A", "B", None)
+        assert as_tuple(find_credentials(credentials_file=str(file))()) == ("A", "B", None)
 
     @pytest.mark.parametrize(
         "text", ["aws_secret_access_key = wJalr", "[default]\naws_access_key_id = wJalr\n"]
@@ -186,21 +186,21 @@ class TestProfiles:
         assert error.value.kind == "no_credentials"
         assert "wJalr" not in f"{error.value} {error.value.__cause__}"
 
-    def test_that_assume_a_role(self, aws, service, monkeypatch):
+    def test_may_assume_a_role(self, aws, service, monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"{service.url}/sts")
         aws("credentials", "[base]\naws_access_key_id = A\naws_secret_access_key = B\n")
         aws("config", f"[profile lake]\nrole_arn = {ROLE}\nsource_profile = base\n")
-        assert shown(find_credentials(profile="lake")()) == FROM_SERVICE
-        assert service.asked == ["POST /sts"]
+        assert as_tuple(find_credentials(profile="lake")()) == FROM_SERVICE
+        assert service.requests == ["POST /sts"]
         assert "Action=AssumeRole&" in service.body
         assert "Credential=A/" in service.headers["Authorization"]
 
-    def test_that_run_a_program(self, aws, tmp_path):
+    def test_may_run_a_program(self, aws, tmp_path):
         output = {"Version": 1, "AccessKeyId": "P", "SecretAccessKey": "Q", "SessionToken": "R"}
         program = tmp_path / "program"
         program.write_text(f"import sys; print({json.dumps(output)!r})\n")
         aws("config", f"[default]\ncredential_process = {sys.executable} {program}\n")
-        assert shown(find_credentials()()) == ("P", "Q", "R")
+        assert as_tuple(find_credentials()()) == ("P", "Q", "R")
         program.write_text("import sys; sys.exit('wJalr')\n")
         with pytest.raises(StoreRefused, match="credential_process has failed") as error:
             find_credentials()()
@@ -209,7 +209,7 @@ class TestProfiles:
         with pytest.raises(StoreRefused, match="No such file"):
             find_credentials()()
 
-    def test_of_single_sign_on(self, aws, service, monkeypatch, tmp_path):
+    def test_may_use_single_sign_on(self, aws, service, monkeypatch, tmp_path):
         # botocore reads HOME for this folder once, when it is imported
         folder = str(tmp_path / ".aws/sso/cache")
         monkeypatch.setattr("botocore.credentials.SSOProvider._SSO_TOKEN_CACHE_DIR", folder)
@@ -225,21 +225,21 @@ class TestProfiles:
         name = sha1(start.encode()).hexdigest()
         token = {"startUrl": start, "accessToken": "signed-on", "expiresAt": in_hours(1)}
         aws(f"sso/cache/{name}.json", json.dumps(token))
-        assert shown(find_credentials()()) == FROM_SERVICE
-        assert service.asked == ["GET /federation/credentials"]
+        assert as_tuple(find_credentials()()) == FROM_SERVICE
+        assert service.requests == ["GET /federation/credentials"]
         assert service.headers["x-amz-sso_bearer_token"] == "signed-on"
 
 
 class TestServices:
-    def test_of_a_container(self, container):
-        assert shown(find_credentials()()) == FROM_SERVICE
+    def test_of_containers_return_credentials(self, container):
+        assert as_tuple(find_credentials()()) == FROM_SERVICE
         assert container.headers["Authorization"] == "of-the-container"
 
-    def test_of_a_machine(self, service, monkeypatch):
+    def test_of_machines_return_credentials(self, service, monkeypatch):
         monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
         monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", service.url)
-        assert shown(find_credentials()()) == FROM_SERVICE
-        assert service.asked == [
+        assert as_tuple(find_credentials()()) == FROM_SERVICE
+        assert service.requests == [
             "PUT /latest/api/token",
             "GET /latest/meta-data/iam/security-credentials/",
             "GET /latest/meta-data/iam/security-credentials/our-role",
@@ -247,16 +247,16 @@ class TestServices:
         assert service.headers["X-aws-ec2-metadata-token"] == "a-token"
 
     @pytest.mark.parametrize("region", ["", "eu-west-1"])
-    def test_of_a_pod(self, service, region, tmp_path, monkeypatch):
+    def test_of_pods_return_credentials(self, service, region, tmp_path, monkeypatch):
         (tmp_path / "token").write_text("signed-by-kubernetes")
         monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
         monkeypatch.setenv("AWS_ROLE_ARN", ROLE)
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"{service.url}/sts")
-        assert shown(find_credentials(region=region)()) == FROM_SERVICE
+        assert as_tuple(find_credentials(region=region)()) == FROM_SERVICE
         assert "WebIdentityToken=signed-by-kubernetes" in service.body
         assert "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Flake" in service.body
 
-    def test_that_refuse_are_refusals(self, container, tmp_path, monkeypatch):
+    def test_that_refuse_raise_store_refused(self, container, tmp_path, monkeypatch):
         container.status = 403
         with pytest.raises(StoreRefused) as error:
             find_credentials()()
@@ -270,27 +270,27 @@ class TestServices:
             find_credentials()()
         assert error.value.kind == "no_credentials"
 
-    def test_that_do_not_answer_may_do_so_later(self, monkeypatch):
+    def test_that_do_not_respond_raise_busy(self, monkeypatch):
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/role")
         with pytest.raises(Busy) as error:
             find_credentials()()
         assert error.value.kind == "storage_unreachable"
 
-    def test_are_asked_again_only_when_credentials_are_about_to_expire(self, container):
+    def test_are_queried_again_only_shortly_before_expiry(self, container):
         source = find_credentials(check_interval=0)
         for _ in range(3):
-            assert shown(source()) == FROM_SERVICE
-        assert len(container.asked) == 1
+            assert as_tuple(source()) == FROM_SERVICE
+        assert len(container.requests) == 1
         container.expiration = in_hours(1 / 10)
         source = find_credentials(check_interval=0)
         source()
-        before = len(container.asked)
+        before = len(container.requests)
         for _ in range(3):
             source()
-        assert len(container.asked) == before + 3
+        assert len(container.requests) == before + 3
 
 
-def test_no_credentials_are_missed_when_they_are_needed():
+def test_missing_credentials_raise_an_error_at_the_first_request():
     source = find_credentials()
     with pytest.raises(StoreRefused, match="no credentials") as error:
         source()
@@ -298,7 +298,7 @@ def test_no_credentials_are_missed_when_they_are_needed():
     assert "AWS_ACCESS_KEY_ID" in error.value.hint
 
 
-def test_credentials_reach_obstore_and_are_not_fetched_for_every_request(s3, bucket):
+def test_obstore_uses_cached_credentials(s3, bucket):
     fetched = []
 
     def fetch():

@@ -35,13 +35,13 @@ def uses(store, address):
 
 @pytest.fixture(params=["a", "odd\x7fa"])
 def address(request, bucket):
-    """The address of a block, of a key for each way to the store."""
+    """The address of a block, with a key for each client of the store."""
     return f"s3://{bucket}/{request.param}"
 
 
 @pytest.fixture
-def reach(s3):
-    """Makes a store that is reached in another way."""
+def connect(s3):
+    """Opens a store with other credentials or settings."""
 
     def make(credentials=None, region=s3.region):
         find = (lambda: credentials) if credentials else s3.access().credentials
@@ -51,8 +51,8 @@ def reach(s3):
 
 
 @pytest.fixture
-def permitted(s3, reach):
-    """Makes a store whose key may do only some actions."""
+def with_permissions(s3, connect):
+    """Opens a store whose key has only some permissions."""
 
     def make(*actions):
         statement = {"Effect": "Allow", "Action": actions, "Resource": ["arn:aws:s3:::*"]}
@@ -71,7 +71,7 @@ def permitted(s3, reach):
             Policy=json.dumps(policy),
         )["Credentials"]
         secret = Secret(given["SecretAccessKey"])
-        return reach(Credentials(given["AccessKeyId"], secret, given["SessionToken"]))
+        return connect(Credentials(given["AccessKeyId"], secret, given["SessionToken"]))
 
     return make
 
@@ -101,13 +101,13 @@ class TestKeys:
             f"s3://{bucket}/source"
         ]
 
-    def test_that_begin_with_a_slash_are_others_to_it(self, s3_store, bucket):
-        """Why a namespace must not begin so."""
+    def test_that_begin_with_a_slash_are_changed(self, s3_store, bucket):
+        """Therefore a namespace must not begin with a slash."""
         s3_store.put(f"s3://{bucket}//a", [b"x"])
         assert [info.address for info in s3_store.list(f"s3://{bucket}/")] == [f"s3://{bucket}/a"]
 
     def test_beneath_a_block_are_not_listed(self, s3_store, bucket):
-        """Why what is imported must not have a block and a folder of one name."""
+        """Therefore imported paths must not have a block and a folder with one name."""
         for key in ("a", "a/b"):
             s3_store.put(f"s3://{bucket}/{key}", [key.encode()])
         assert s3_store.read(f"s3://{bucket}/a/b") == b"a/b"
@@ -116,17 +116,17 @@ class TestKeys:
 
 class TestCredentials:
     @pytest.mark.parametrize("key_id", [None, "AKIANOBODY"])
-    def test_that_are_wrong(self, s3, reach, address, key_id):
+    def test_that_are_invalid_raise_store_refused(self, s3, connect, address, key_id):
         who = s3.access().credentials()
-        store = reach(Credentials(key_id or who.access_key_id, Secret("of-somebody-else")))
+        store = connect(Credentials(key_id or who.access_key_id, Secret("of-another-user")))
         for name, use in uses(store, address).items():
             assert refused(use) == "storage_credentials", name
 
-    def test_of_another_region(self, reach, address):
-        for name, use in uses(reach(region="eu-west-1"), address).items():
+    def test_of_another_region_raise_store_refused(self, connect, address):
+        for name, use in uses(connect(region="eu-west-1"), address).items():
             assert refused(use) == "storage_region", name
 
-    def test_with_a_clock_that_is_wrong(self, s3, bucket):
+    def test_with_a_wrong_clock_raise_store_refused(self, s3, bucket):
         store = s3_blocks(s3.access(), clock=lambda: time.time() - 3_600)
         for name, use in uses(store, f"s3://{bucket}/odd\x7fa").items():
             assert refused(use) == "storage_clock", name
@@ -134,16 +134,18 @@ class TestCredentials:
 
 class TestPermissions:
     @pytest.mark.parametrize("missing", MAY)
-    def test_that_are_missing(self, permitted, s3_store, address, missing):
+    def test_that_are_missing_raise_store_refused(
+        self, with_permissions, s3_store, address, missing
+    ):
         s3_store.put(address, [b"x"])
-        store = permitted(*(MAY.keys() - {missing}), "s3:AbortMultipartUpload")
+        store = with_permissions(*(MAY.keys() - {missing}), "s3:AbortMultipartUpload")
         for name, use in uses(store, address).items():
             if name in MAY[missing]:
                 assert refused(use) == "storage_permission", name
             else:
                 use()
 
-    def test_a_bucket_that_is_missing(self, s3_store):
+    def test_a_missing_bucket_raises_store_refused(self, s3_store):
         for key in ("a", "odd\x7fa"):
             for name, use in uses(s3_store, f"s3://no-such-bucket/{key}").items():
                 assert refused(use) == "bucket_missing", name
