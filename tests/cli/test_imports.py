@@ -172,7 +172,7 @@ def test_ctrl_c_cancels(play, monkeypatch, reply, status):
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(play, monkeypatch):
-    monkeypatch.setattr("anabranch.cli.jobs.poll_job.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("anabranch.cli.jobs.poll_job.UPDATE_TIMEOUT", 0.05)
     ran, _ = play(*[answer("200 OK", STATE)] * 2)
     assert ran.code == 1
     assert "the import i has not been updated" in ran.err

@@ -22,13 +22,13 @@ def _cherry_pick(context: CommandContext) -> None:
         body["parent_number"] = options.parent_number
     if options.message:
         body["commit_overrides"] = {"message": options.message}
-    made = context.connection.send(
+    created = context.connection.send(
         *("POST", "repositories", commit.repository, "branches", branch, "cherry-pick"), body=body
     )
     if not context.output.json:
         picked = address(commit.repository, commit.ref)
         context.output.line(f"Applied {picked} to {address(commit.repository, branch)}")
-    context.output.details(commit_details(made), made)
+    context.output.details(commit_details(created), created)
 
 
 COMMAND = Command(

@@ -25,12 +25,12 @@ def _commit(context: CommandContext) -> None:
         "allow_empty": options.allow_empty_commit,
     }
     branch = options.branch
-    made = context.connection.send(
+    commit = context.connection.send(
         *("POST", "repositories", branch.repository, "branches", branch.ref, "commits"), body=body
     )
     if not context.output.json:
         context.output.line(f"Committed to {address(branch.repository, branch.ref)}")
-    context.output.details(commit_details(made), made)
+    context.output.details(commit_details(commit), commit)
 
 
 COMMAND = Command(

@@ -11,7 +11,7 @@ from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import (
     MASTER,
-    Chosen,
+    EngineChoice,
     announce,
     engine_option,
     opener,
@@ -27,12 +27,12 @@ __all__ = ["COMMAND"]
 
 
 def _export(context: CommandContext) -> None:
-    chosen = Chosen("local", "which copies in this process")
+    choice = EngineChoice("local", "which copies in this process")
     if context.arguments.engine != "auto":
-        chosen = Chosen(context.arguments.engine, "as asked for")
-    announce(context, chosen)
-    with write_summary(context, "export", chosen) as summary:
-        done = _run(context, chosen.engine)
+        choice = EngineChoice(context.arguments.engine, "as requested")
+    announce(context, choice)
+    with write_summary(context, "export", choice) as summary:
+        done = _run(context, choice.engine)
         summary.result = done
     for path in done["shown"]:
         context.output.note(path)

@@ -18,7 +18,7 @@ from anabranch.cli.framework.command import YES, Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.jobs.engines import (
     MASTER,
-    Chosen,
+    EngineChoice,
     announce,
     engine_option,
     opener,
@@ -51,14 +51,16 @@ def _run(context: CommandContext) -> int:
     if given.quarantine is not None and given.check_only:
         raise Usage("--check-only removes nothing", hint="Leave out --quarantine.")
     if given.quarantine is not None and given.engine == "spark":
-        raise Usage("Spark has no quarantine: it removes for good", hint="Leave out --engine.")
+        raise Usage(
+            "Spark has no quarantine: it removes objects permanently", hint="Leave out --engine."
+        )
     if given.sweep and context.output.json and not given.yes:
         raise Usage("--json cannot ask for confirmation", hint="Add --yes to agree to the sweep.")
-    chosen = Chosen("local", "which runs in this process")
+    choice = EngineChoice("local", "which runs in this process")
     if given.engine != "auto":
-        chosen = Chosen(given.engine, "as asked for")
-    announce(context, chosen)
-    with write_summary(context, "gc", chosen) as summary:
+        choice = EngineChoice(given.engine, "as requested")
+    announce(context, choice)
+    with write_summary(context, "gc", choice) as summary:
         summary.result = _collect(context, summary.printed)
     return Failure.exit_code if summary.result["missing"]["objects"] else 0
 
@@ -155,7 +157,7 @@ def _print_sweep(context: CommandContext, summary: Summary) -> None:
 def _question(summary: Summary, what: str) -> str:
     """Returns the question that the user must confirm."""
     if summary.quarantine_seconds is None:
-        return f"Remove {what} for good?"
+        return f"Remove {what} permanently?"
     return f"Remove {what}, and keep objects in quarantine for {_time(summary)}?"
 
 

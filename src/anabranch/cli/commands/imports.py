@@ -11,7 +11,7 @@ from anabranch.cli.framework.address import address, prefix_address
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import META
-from anabranch.cli.jobs.engines import MASTER, Chosen, announce, engine_option
+from anabranch.cli.jobs.engines import MASTER, EngineChoice, announce, engine_option
 from anabranch.cli.jobs.summary import SUMMARY, write_summary
 from anabranch.cli.output.history import commit_details
 from anabranch.model.uri import LakeUri
@@ -39,16 +39,16 @@ def _import(context: CommandContext) -> None:
             "--verify needs --listing or --inventory",
             hint="The objects of --from are listed by the store itself.",
         )
-    chosen = _chosen(context, source)
-    announce(context, chosen)
-    with write_summary(context, "import", chosen) as summary:
-        done = _run(context, source, chosen.engine)
+    choice = _choose_engine(context, source)
+    announce(context, choice)
+    with write_summary(context, "import", choice) as summary:
+        done = _run(context, source, choice.engine)
         summary.result = done["result"]
     if not summary.printed:
         _show(context, done)
 
 
-def _chosen(context: CommandContext, source: str) -> Chosen:
+def _choose_engine(context: CommandContext, source: str) -> EngineChoice:
     """Returns the engine of the options, or the default one for the source."""
     engine = context.arguments.engine
     if engine == "server" and source != "from":
@@ -59,9 +59,9 @@ def _chosen(context: CommandContext, source: str) -> Chosen:
     if engine == "spark" and context.arguments.object:
         raise Usage("Spark cannot import a single object", hint="Choose another --engine.")
     if engine != "auto":
-        return Chosen(engine, "as requested")
+        return EngineChoice(engine, "as requested")
     if source == "from":
-        return Chosen("server", "which lists its store itself")
+        return EngineChoice("server", "which lists its store itself")
     from anabranch.cli.jobs.import_from_listing import engine_for  # noqa: PLC0415  slow to import
 
     return engine_for(context, source)

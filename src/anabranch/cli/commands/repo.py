@@ -44,15 +44,17 @@ def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
 
 def _create(context: CommandContext) -> None:
     body = _creation(context) | {"sample_data": context.arguments.sample_data}
-    made = context.connection.send("POST", "repositories", body=body)
-    context.output.done(f"Created {address(made['id'])} in {made['storage_namespace']}", made)
+    repository = context.connection.send("POST", "repositories", body=body)
+    name, namespace = address(repository["id"]), repository["storage_namespace"]
+    context.output.done(f"Created {name} in {namespace}", repository)
 
 
 def _create_bare(context: CommandContext) -> None:
-    made = context.connection.send("POST", "repositories", body=_creation(context), bare="true")
-    context.output.done(
-        f"Created the bare repository {address(made['id'])} in {made['storage_namespace']}", made
+    repository = context.connection.send(
+        "POST", "repositories", body=_creation(context), bare="true"
     )
+    name, namespace = address(repository["id"]), repository["storage_namespace"]
+    context.output.done(f"Created the bare repository {name} in {namespace}", repository)
 
 
 def _creation(context: CommandContext) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def _revert(context: CommandContext) -> None:
     refs = [same_repository(branch.repository, commit) for commit in options.commit]
     ids = [context.connection.get(*repository, "commits", ref)["id"] for ref in refs]
     context.confirm(f"Revert {' and '.join(refs)} on {place}?")
-    made = context.connection.send(
+    commits = context.connection.send(
         *("POST", *repository, "branches", branch.ref, "reverts"),
         body={
             "refs": ids,
@@ -32,7 +32,7 @@ def _revert(context: CommandContext) -> None:
             "allow_empty": options.allow_empty_commit,
         },
     )["results"]
-    head = made[-1]["id"]
+    head = commits[-1]["id"]
     context.output.done(
         f"Reverted {' and '.join(refs)} on {place} at {context.output.paint(head, 'id')}",
         {"reverted": ids, "commit_id": head},

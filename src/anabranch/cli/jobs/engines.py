@@ -1,7 +1,7 @@
 """Engines that run a long job, and the options that select them.
 
-`server` is the server; `local` is this process with the server's settings, whether the server runs
-or not; `spark` is a Spark session, started for the job.
+`server` is the server; `local` is this process with the server's settings, with or without a
+running server; `spark` is a Spark session that is started for the job.
 """
 
 from __future__ import annotations
@@ -22,14 +22,22 @@ if TYPE_CHECKING:
     from anabranch.server.config.loader import Loaded
     from anabranch.spark.sources.stores import Opener
 
-__all__ = ["MASTER", "Chosen", "announce", "engine_option", "opener", "server_settings", "spark"]
+__all__ = [
+    "MASTER",
+    "EngineChoice",
+    "announce",
+    "engine_option",
+    "opener",
+    "server_settings",
+    "spark",
+]
 
 MASTER = Option(
     "--master", "The Spark master: local[4], spark://HOST:7077, yarn, …", "URL", default=""
 )
 
 
-class Chosen(NamedTuple):
+class EngineChoice(NamedTuple):
     """An engine, and the reason for its choice."""
 
     engine: str
@@ -47,14 +55,14 @@ def engine_option(*engines: str) -> Option:
     )
 
 
-def announce(context: CommandContext, chosen: Chosen) -> None:
+def announce(context: CommandContext, choice: EngineChoice) -> None:
     """Prints the engine and the reason, if it was not selected by an option."""
     if context.arguments.engine == "auto" and not context.output.json:
-        context.output.note(f"engine: {chosen.engine}, {chosen.why}")
+        context.output.note(f"engine: {choice.engine}, {choice.why}")
 
 
 def server_settings(context: CommandContext, data: str | None, config: str | None) -> Loaded:
-    """Returns the settings of the server whose stores are opened. Raises Invalid."""
+    """Returns the settings of a server, to open its stores. Raises Invalid for invalid settings."""
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
 
@@ -66,7 +74,7 @@ def server_settings(context: CommandContext, data: str | None, config: str | Non
 
 @contextmanager
 def spark(context: CommandContext) -> Iterator[SparkSession]:
-    """Gives a Spark session. Raises Invalid if PySpark or Java is missing."""
+    """Yields a Spark session. Raises Invalid if PySpark or Java is missing."""
     from anabranch.spark.sessions import session  # noqa: PLC0415  an extra
 
     with session(context.arguments.master, os.environ) as started:
@@ -74,8 +82,8 @@ def spark(context: CommandContext) -> Iterator[SparkSession]:
 
 
 def opener(loaded: Loaded) -> Opener | None:
-    """Returns the store of a server's settings, for workers. None for a folder, which workers must
-    see at the same path.
+    """Returns a function that opens the store of a server's settings in Spark's workers; None for a
+    folder, which must have the same path on all workers.
     """
     if loaded.settings.blockstore.type == "local":
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
-from anabranch.cli.jobs.engines import Chosen, opener, server_settings, spark
+from anabranch.cli.jobs.engines import EngineChoice, opener, server_settings, spark
 from anabranch.cli.output.progress import show_progress
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
@@ -34,46 +34,46 @@ _LARGE_BYTES = 16 << 30
 _POLL_SECONDS = 0.1
 
 
-def engine_for(context: CommandContext, source: str) -> Chosen:
+def engine_for(context: CommandContext, source: str) -> EngineChoice:
     """Returns the engine for the size of a listing or an inventory."""
     loaded = server_settings(context, context.arguments.data, context.arguments.settings)
     with open_stores(loaded.settings) as stores:
         size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
     read = f"{size / (1 << 20):,.0f} MiB"
     if size < _LARGE_BYTES:
-        return Chosen("local", f"as {read} are read in this process")
+        return EngineChoice("local", f"as {read} are read in this process")
     if importlib.util.find_spec("pyspark") is None:
-        return Chosen("local", f"for {read}, as PySpark is not installed")
-    return Chosen("spark", f"as {read} are too much for one process to sort")
+        return EngineChoice("local", f"for {read}, as PySpark is not installed")
+    return EngineChoice("spark", f"as {read} are too much for one process to sort")
 
 
 def import_from_listing(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
-    """Runs an import. Returns the result for the summary, the commit and the document for `--json`.
-    Raises the errors of the engine; the branch then does not change.
+    """Runs an import. Returns the result for the summary, the commit, and the document for
+    `--json`. Raises the errors of the engine; the branch is then unchanged.
     """
     given = context.arguments
     loaded = server_settings(context, given.data, given.settings)
     with open_stores(loaded.settings) as stores:
         if engine == "spark":
-            made = _by_spark(context, source, stores, loaded)
+            imported = _by_spark(context, source, stores, loaded)
         elif source == "from":
-            made = _by_prefix(context, stores)
+            imported = _by_prefix(context, stores)
         else:
-            made = _by_listing(context, source, stores)
+            imported = _by_listing(context, source, stores)
     to: LakeUri = given.to
-    place = given.__dict__[source]
+    location = given.__dict__[source]
     result = {
         "repository": to.repository,
         "branch": to.ref,
-        "source": place if isinstance(place, str) else " ".join(place),
+        "source": location if isinstance(location, str) else " ".join(location),
         "destination": to.key,
-        "commit": made.commit.id,
-        "metarange_id": made.commit.metarange_id,
-        "objects": made.objects,
-        "skipped": dict(made.skipped),
-        "shown": [{"path": path, "reason": reason} for path, reason in made.shown],
+        "commit": imported.commit.id,
+        "metarange_id": imported.commit.metarange_id,
+        "objects": imported.objects,
+        "skipped": dict(imported.skipped),
+        "shown": [{"path": path, "reason": reason} for path, reason in imported.shown],
     }
-    return {"result": result, "commit": _commit(made.commit), "document": result}
+    return {"result": result, "commit": _commit(imported.commit), "document": result}
 
 
 def _by_listing(context: CommandContext, source: str, stores: Stores) -> Imported:

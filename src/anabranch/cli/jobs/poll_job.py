@@ -11,9 +11,9 @@ from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = ["Job", "await_end"]
 
-FIRST_POLL, LONGEST_POLL = 0.1, 2.0
-SILENT_SECONDS = 120.0
-"""After this time without an update, the job is lost. Anabranch reports that itself."""
+MIN_POLL_INTERVAL, MAX_POLL_INTERVAL = 0.1, 2.0
+UPDATE_TIMEOUT = 120.0
+"""After this many seconds without an update, the job is reported as lost."""
 
 
 class Job(NamedTuple):
@@ -28,13 +28,13 @@ class Job(NamedTuple):
     lost: str
 
 
-def await_end(job: Job, ask: Callable[[], dict[str, Any]], progress: Progress) -> dict[str, Any]:
-    """Returns the state of a job, polled with `ask`, when it is complete. Raises Failure if it
+def await_end(job: Job, poll: Callable[[], dict[str, Any]], progress: Progress) -> dict[str, Any]:
+    """Returns the state of a job, which `poll` reads, when it is complete. Raises Failure if it
     failed. `progress` receives the number of objects.
     """
-    pause, heard, updated, done = FIRST_POLL, time.monotonic(), "", 0
+    interval, updated_at, updated, done = MIN_POLL_INTERVAL, time.monotonic(), "", 0
     while True:
-        status = ask()
+        status = poll()
         if status.get("error"):
             raise Failure(status["error"]["message"], kind=f"{job.noun}_failed", hint=job.failed)
         progress.advance(status.get(job.counted, 0) - done)
@@ -42,12 +42,12 @@ def await_end(job: Job, ask: Callable[[], dict[str, Any]], progress: Progress) -
         if status["completed"]:
             return status
         if status["update_time"] != updated:
-            heard, updated = time.monotonic(), status["update_time"]
-        elif time.monotonic() - heard > SILENT_SECONDS:
+            updated_at, updated = time.monotonic(), status["update_time"]
+        elif time.monotonic() - updated_at > UPDATE_TIMEOUT:
             raise Failure(
-                f"the {job.noun} {job.id} has not been updated for {SILENT_SECONDS:.0f} s",
+                f"the {job.noun} {job.id} has not been updated for {UPDATE_TIMEOUT:.0f} s",
                 kind=f"{job.noun}_lost",
                 hint=job.lost,
             )
-        time.sleep(pause)
-        pause = min(pause * 1.5, LONGEST_POLL)
+        time.sleep(interval)
+        interval = min(interval * 1.5, MAX_POLL_INTERVAL)

@@ -1,10 +1,10 @@
-"""The summary of a long job, for programs: the same keys whichever engine did the work.
+"""The summary of a long job, for programs; all engines write the same keys.
 
     {"job": "import", "engine": "local", "why": "…", "state": "done", "error": null,
      "started_at": 1.5, "ended_at": 2.5, "result": {…}}
 
 `state` is "done", "failed" or "interrupted"; then `error` has kind, message and hint, and `result`
-is null. Times are in seconds since 1970. What is in `result` depends on the job alone.
+is null. Times are in seconds since 1970. The content of `result` depends only on the job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from anabranch.cli.framework.command import Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import Chosen
+from anabranch.cli.jobs.engines import EngineChoice
 from anabranch.errors import AnabranchError
 
 __all__ = ["SUMMARY", "Summary", "write_summary"]
@@ -33,25 +33,25 @@ class Summary:
 
     result: Any = None
 
-    def __init__(self, place: str) -> None:
-        self.printed = place == "-"
+    def __init__(self, path: str) -> None:
+        self.printed = path == "-"
         """Whether the summary is the only output."""
 
 
 @contextmanager
 def write_summary(
-    context: CommandContext, job: str, chosen: Chosen, clock: Callable[[], float] = time.time
+    context: CommandContext, job: str, choice: EngineChoice, clock: Callable[[], float] = time.time
 ) -> Iterator[Summary]:
-    """Gives the receiver of a job's result, and writes the summary when the job has ended, also
+    """Yields the receiver of a job's result, and writes the summary when the job has ended, also
     after an error. `clock` returns seconds since 1970. Raises OSError if the file cannot be
     written.
     """
-    place = context.arguments.summary
-    summary = Summary(place)
+    path = context.arguments.summary
+    summary = Summary(path)
     document: dict[str, Any] = {
         "job": job,
-        "engine": chosen.engine,
-        "why": chosen.why,
+        "engine": choice.engine,
+        "why": choice.why,
         "state": "done",
         "error": None,
         "started_at": clock(),
@@ -67,12 +67,12 @@ def write_summary(
     finally:
         document["ended_at"] = clock()
         document["result"] = summary.result if document["state"] == "done" else None
-        if place:
+        if path:
             text = json.dumps(document, ensure_ascii=False, indent=1)
             if summary.printed:
                 context.output.line(text)
             else:
-                Path(place).write_text(f"{text}\n", encoding="utf-8")
+                Path(path).write_text(f"{text}\n", encoding="utf-8")
 
 
 def _error(error: BaseException) -> dict[str, str]:

@@ -21,7 +21,7 @@ _COLUMNS = (Column("PATH", "name"), Column("SIZE", "size"), Column("FILE"))
 
 
 def run(context: CommandContext) -> None:
-    """Downloads what the arguments name."""
+    """Downloads the object, or the objects below a path, that the arguments name."""
     place = context.arguments.place
     with progress(context.output, "Downloading") as bar:
         transfer = Transfer(bar)
@@ -44,8 +44,8 @@ def _download_one(context: CommandContext, place: LakeUri, transfer: Transfer) -
     file = Path(target or ".")
     if not target or target.endswith("/") or file.is_dir():
         file /= name
-    made = save(context, place, place.key, file, transfer, expected=False)
-    context.output.done(f"Downloaded {printable(str(file))}, {size(made['size_bytes'])}", made)
+    item = save(context, place, place.key, file, transfer, expected=False)
+    context.output.done(f"Downloaded {printable(str(file))}, {size(item['size_bytes'])}", item)
 
 
 def _download_folder(context: CommandContext, place: LakeUri, transfer: Transfer) -> None:
@@ -58,20 +58,20 @@ def _download_folder(context: CommandContext, place: LakeUri, transfer: Transfer
         key = item["path"]
         return save(context, place, key, local_path(folder, key.removeprefix(prefix)), transfer)
 
-    made = transfer.each(
+    results = transfer.each(
         objects_below(context, place, prefix, transfer),
         fetch,
         workers=context.arguments.parallelism,
         path=lambda item: str(item["path"]),
     )
     if context.output.terminal:
-        sizes = [item["size_bytes"] for item in made]
+        sizes = [item["size_bytes"] for item in results]
         context.output.line(
             f"Downloaded {len(sizes)} objects into {printable(str(folder))}, {size(sum(sizes))}"
         )
     else:
         context.output.rows(
-            _COLUMNS, made, lambda item: (item["path"], item["size_bytes"], item["file"])
+            _COLUMNS, results, lambda item: (item["path"], item["size_bytes"], item["file"])
         )
     transfer.finish("downloaded")
 

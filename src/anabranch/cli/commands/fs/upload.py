@@ -79,18 +79,18 @@ def _upload_folder(context: CommandContext, transfer: Transfer) -> None:
     prefix = options.place.key
     if prefix and not prefix.endswith("/"):
         prefix += "/"
-    made = transfer.each(
+    results = transfer.each(
         _files(context, folder, prefix),
         lambda file: _upload_file(context, transfer, file),
         workers=options.parallelism,
         path=lambda file: str(file.path),
     )
     if context.output.terminal:
-        sizes = [item["size_bytes"] for item in made]
+        sizes = [item["size_bytes"] for item in results]
         context.output.line(f"Uploaded {len(sizes)} objects, {size(sum(sizes))}")
     else:
         context.output.rows(
-            _COLUMNS, made, lambda item: (item["path"], item["size_bytes"], item["checksum"])
+            _COLUMNS, results, lambda item: (item["path"], item["size_bytes"], item["checksum"])
         )
     transfer.finish("uploaded")
 

@@ -30,18 +30,18 @@ def run(context: CommandContext) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with progress(context.output, "Downloading") as bar:
         transfer = Transfer(bar)
-        made = transfer.each(
+        files = transfer.each(
             objects_below(context, place, "", transfer),
             lambda item: _fetch(context, place, item, folder, transfer),
             workers=given.parallelism,
             path=lambda item: str(item["path"]),
         )
         if context.output.terminal:
-            context.output.line(_progress_text(list(made), folder))
+            context.output.line(_progress_text(list(files), folder))
         else:
             context.output.rows(
                 _COLUMNS,
-                made,
+                files,
                 lambda item: (item["path"], item["size_bytes"], item["state"], item["file"]),
             )
         transfer.finish("downloaded")
@@ -61,12 +61,12 @@ def _fetch(
     if md5 is not None and is_saved(file, length, md5):
         transfer.advance(length)
         return {"path": key, "size_bytes": length, "file": str(file), "state": "kept"}
-    made = resume(context, place, key, file, length, md5, transfer)
-    return {**made, "state": "unverified" if md5 is None else "downloaded"}
+    item = resume(context, place, key, file, length, md5, transfer)
+    return {**item, "state": "unverified" if md5 is None else "downloaded"}
 
 
-def _progress_text(made: list[dict[str, Any]], folder: Path) -> str:
-    sizes = [item["size_bytes"] for item in made if item["state"] != "kept"]
-    kept = len(made) - len(sizes)
+def _progress_text(files: list[dict[str, Any]], folder: Path) -> str:
+    sizes = [item["size_bytes"] for item in files if item["state"] != "kept"]
+    kept = len(files) - len(sizes)
     text = f"Downloaded {len(sizes)} objects into {printable(str(folder))}, {size(sum(sizes))}"
     return f"{text}; {kept} existed" if kept else text
