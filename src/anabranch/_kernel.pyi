@@ -209,6 +209,16 @@ class Tree:
         """Merges `source` into this tree, given their base. With conflicts and no strategy, no
         metarange is written.
         """
+    def merge_counts(self, source: Tree, base: Tree) -> tuple[int, int, int, int]:
+        """Returns how many keys a merge of `source` into this tree would add, change and remove,
+        conflicts apart, and the number of conflicts.
+        """
+    def conflicts(
+        self, source: Tree, base: Tree, *, prefix: bytes = b"", after: bytes = b"", amount: int
+    ) -> ConflictPage:
+        """Returns a page of the keys that `source` and this tree changed differently since their
+        base.
+        """
     def scan(
         self, *, prefix: bytes = b"", after: bytes = b"", decoded: bool = True, batch: int = 65536
     ) -> ArrowStream:
@@ -263,6 +273,12 @@ class DiffPage:
     rows: list[tuple[str, bytes, Value | None, Value | None]]
     """(kind, key, left, right); kind is one of "added", "removed", "changed", "conflict",
     "prefix_changed" (a common prefix, without values)."""
+    has_more: bool
+
+@final
+class ConflictPage:
+    rows: list[tuple[bytes, Value | None, Value | None, Value | None]]
+    """(key, base, source, destination)"""
     has_more: bool
 
 @final

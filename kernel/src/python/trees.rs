@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::arrow::ArrowStream;
-use super::diffs::DiffPage;
+use super::diffs::{ConflictPage, DiffPage};
 use super::identities::PyValue;
 use super::listing::Listing;
 use super::tables::{RangeInfo, Written};
@@ -262,6 +262,44 @@ impl Tree {
             tree::merge::merge(sides, &folder, rules)
         })?;
         Merged::new(py, done)
+    }
+
+    fn merge_counts(
+        &self,
+        py: Python<'_>,
+        source: &Tree,
+        base: &Tree,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        let (counts, conflicts) = py.detach(|| {
+            tree::merge::count(Sides {
+                dest: &self.tree,
+                source: &source.tree,
+                base: &base.tree,
+            })
+        })?;
+        Ok((counts.added, counts.changed, counts.removed, conflicts))
+    }
+
+    #[pyo3(signature = (source, base, *, prefix = b"".as_slice(), after = b"".as_slice(), amount))]
+    fn conflicts(
+        &self,
+        py: Python<'_>,
+        source: &Tree,
+        base: &Tree,
+        prefix: &[u8],
+        after: &[u8],
+        amount: usize,
+    ) -> PyResult<ConflictPage> {
+        let range = range(prefix, after, b"");
+        let page = py.detach(|| {
+            let sides = Sides {
+                dest: &self.tree,
+                source: &source.tree,
+                base: &base.tree,
+            };
+            tree::conflicts::conflict_page(sides, &range, amount)
+        })?;
+        ConflictPage::new(py, &page)
     }
 }
 

@@ -59,12 +59,13 @@ pub struct CompareWalk {
     verdict: Verdict,
 }
 
-/// A key that a merge would change, with the framed values of both sides.
+/// A key that a merge would change, with its framed values.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
     pub key: &'a [u8],
     pub dest: Option<&'a [u8]>,
     pub source: Option<&'a [u8]>,
+    pub base: Option<&'a [u8]>,
     pub is_conflict: bool,
 }
 
@@ -161,6 +162,7 @@ impl CompareWalk {
             key: change.key,
             dest,
             source: change.right,
+            base: change.left,
             is_conflict: self.verdict == Verdict::Conflict,
         }))
     }

@@ -73,14 +73,7 @@ pub(super) fn merge_within(
     rules: Rules,
 ) -> Result<Merged> {
     let pieces = pieces(sides);
-    let memory = memory / pieces.len();
-    let findings = parallel::each(pieces.len(), |number| {
-        pieces[number].look(sides, rules, memory)
-    })?;
-    let mut all = Findings::default();
-    for findings in &findings {
-        all.add(findings, rules.max_conflicts);
-    }
+    let (findings, all) = look_at_all(&pieces, sides, rules, memory)?;
     if all.conflict_count > 0 {
         return Ok(Merged {
             result: None,
@@ -105,6 +98,30 @@ pub(super) fn merge_within(
         result: Some(result),
         ..Merged::default()
     })
+}
+
+/// Returns what a merge would change, without its conflicts, and how many conflicts it has.
+pub fn count(sides: Sides<'_>) -> Result<(ChangeCounts, u64)> {
+    let (_, all) = look_at_all(&pieces(sides), sides, Rules::default(), MEMORY)?;
+    Ok((all.counts, all.conflict_count))
+}
+
+/// Returns the findings of each piece and of all together.
+fn look_at_all(
+    pieces: &[Piece],
+    sides: Sides<'_>,
+    rules: Rules,
+    memory: usize,
+) -> Result<(Vec<Findings>, Findings)> {
+    let memory = memory / pieces.len();
+    let findings = parallel::each(pieces.len(), |number| {
+        pieces[number].look(sides, rules, memory)
+    })?;
+    let mut all = Findings::default();
+    for findings in &findings {
+        all.add(findings, rules.max_conflicts);
+    }
+    Ok((findings, all))
 }
 
 /// The keys from `start` on, up to `end` and with it.

@@ -4,7 +4,7 @@
 //!   keys, [`TreeCursor`] walks.
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
 //!   and [`s3_xml`]; [`addresses`] gives one of each folder.
-//! - Compare: [`diff`] of two trees, [`compare`] of three, and pages of either.
+//! - Compare: [`diff`] of two trees, [`compare`] of three, pages of either, and [`conflicts`].
 //! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three,
 //!   [`layers`] one of parts of many.
 
@@ -31,6 +31,7 @@ mod write_result;
 pub mod addresses;
 pub mod apply;
 pub mod compare;
+pub mod conflicts;
 pub mod diff;
 pub mod layers;
 pub mod load;
