@@ -17,6 +17,12 @@ from typing import Any, Literal, TypeAlias, final
 from anabranch._kernel_history import CommitGraph as CommitGraph
 from anabranch._kernel_history import changed_paths_between as changed_paths_between
 from anabranch._kernel_history import encode_changed_paths as encode_changed_paths
+from anabranch._kernel_http import ChunkReader as ChunkReader
+from anabranch._kernel_http import HeadReader as HeadReader
+from anabranch._kernel_http import MalformedRequest as MalformedRequest
+from anabranch._kernel_http import RequestHead as RequestHead
+from anabranch._kernel_http import whole_answer as whole_answer
+from anabranch._kernel_http import whole_request as whole_request
 
 Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
@@ -210,15 +216,11 @@ class Tree:
         metarange is written.
         """
     def merge_counts(self, source: Tree, base: Tree) -> tuple[int, int, int, int]:
-        """Returns how many keys a merge of `source` into this tree would add, change and remove,
-        conflicts apart, and the number of conflicts.
-        """
+        """Returns how many keys a merge would add, change and remove, and the conflicts apart."""
     def conflicts(
         self, source: Tree, base: Tree, *, prefix: bytes = b"", after: bytes = b"", amount: int
-    ) -> ConflictPage:
-        """Returns a page of the keys that `source` and this tree changed differently since their
-        base.
-        """
+    ) -> tuple[list[tuple[bytes, Value | None, Value | None, Value | None]], bool]:
+        """Returns a page of the conflicts, (key, base, source, this), and if more follow."""
     def scan(
         self, *, prefix: bytes = b"", after: bytes = b"", decoded: bool = True, batch: int = 65536
     ) -> ArrowStream:
@@ -273,12 +275,6 @@ class DiffPage:
     rows: list[tuple[str, bytes, Value | None, Value | None]]
     """(kind, key, left, right); kind is one of "added", "removed", "changed", "conflict",
     "prefix_changed" (a common prefix, without values)."""
-    has_more: bool
-
-@final
-class ConflictPage:
-    rows: list[tuple[bytes, Value | None, Value | None, Value | None]]
-    """(key, base, source, destination)"""
     has_more: bool
 
 @final
@@ -422,69 +418,6 @@ def is_signature_v4(
 ) -> bool:
     """Returns whether `signature` is that of the canonical form of a request, compared in constant
     time. Raises ValueError as `canonical_request` and `signature_v4` do.
-    """
-
-# --- plain messages of HTTP --------------------------------------------------------------------
-
-def whole_request(data: bytes) -> tuple[str, str, str, dict[str, str], bytes] | None:
-    """Parses `data` as exactly one plain HTTP/1.1 request. Returns (method, path, query, headers,
-    body), with headers as of `joined_headers` and the rest as sent, or None for anything else,
-    which may still be a request that `HeadReader` parses (RFC 9112).
-    """
-
-class MalformedRequest(Exception):
-    """A request that cannot be parsed; the arguments are the response's status and the reason."""
-
-@final
-class RequestHead:
-    """The head of a request. `path`, `query` and `headers` are as of `whole_request`, `pairs` are
-    the headers for ASGI; the authority of an absolute target replaces the `Host` header. `length`
-    is the body's in bytes, None if it is chunked. `keep_alive` is whether the connection persists,
-    `expects_continue` whether the client waits for `100 Continue`.
-    """
-
-    method: str
-    path: str
-    query: str
-    is_1_0: bool
-    headers: dict[str, str]
-    pairs: list[tuple[bytes, bytes]]
-    length: int | None
-    keep_alive: bool
-    expects_continue: bool
-
-@final
-class HeadReader:
-    """Incremental parser of a head: at most 64 KiB, 200 header lines. Upgrades are ignored."""
-
-    empty: bool
-
-    def take(self, data: bytes, start: int, /) -> tuple[int, RequestHead | None]:
-        """Consumes the bytes from `start` that belong to the head. Returns their end, and the head
-        once it is complete. Raises MalformedRequest at the first invalid line.
-        """
-
-@final
-class ChunkReader:
-    """Incremental decoder of a chunked body, `done` at its end. Chunk extensions and trailers are
-    limited to 8 KiB and ignored (RFC 9112, 7.1).
-    """
-
-    done: bool
-
-    def take(self, data: bytes, start: int, /) -> tuple[int, bytes]:
-        """Consumes the bytes from `start` that belong to the body. Returns their end and their
-        content. Raises MalformedRequest for malformed chunks.
-        """
-
-def whole_answer(
-    status_line: bytes,
-    headers: list[tuple[bytes, bytes]],
-    more_headers: list[tuple[str, str]],
-    body: bytes,
-) -> bytes | None:
-    """Returns the bytes of a response, with names in lower case and text as in `joined_headers`;
-    None if a header contains a line end.
     """
 
 # --- checksums -------------------------------------------------------------------------------

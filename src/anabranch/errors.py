@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "AlreadyExists",
@@ -153,7 +154,8 @@ class AlreadyExists(Conflict):
 
 class MergeConflict(Conflict):
     """Both sides changed the same paths. `paths` are the first of them, `count` their number;
-    `commit_id` is the commit whose changes conflict, if several are applied.
+    `commit_id` is the commit whose changes conflict, if several are applied. `conflicts` tells more
+    about these paths (`OpenConflict`) if the merge has rules for single paths.
     """
 
     kind = "merge_conflict"
@@ -166,9 +168,11 @@ class MergeConflict(Conflict):
         paths: Sequence[str] = (),
         count: int = 0,
         commit_id: str = "",
+        conflicts: Sequence[Any] = (),
         hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
+        self.conflicts = tuple(conflicts)
         self.paths = tuple(paths)
         self.count = count
         self.commit_id = commit_id

@@ -14,6 +14,7 @@ from anabranch.model.entry import Entry
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.rules import MergeRules, check_strategy
 
 
 class Versions:
@@ -57,8 +58,9 @@ class Versions:
             self.repository, branch, committer="ada", message=message, metadata={}
         )
 
-    def merge(self, source, destination, **options):
+    def merge(self, source, destination, *, strategy="", **options):
         """Merges a reference into a branch, and returns the commit."""
+        options.setdefault("rules", MergeRules(strategy=check_strategy(strategy)))
         self.clock.advance(1)
         commit = self.core.references.commit(self.repository, source)
         return self.core.merger.merge(

@@ -32,33 +32,25 @@ impl DiffPage {
     }
 }
 
-/// A page of conflicts: (key, base, source, destination).
-#[pyclass(module = "anabranch._kernel", frozen, get_all)]
-pub struct ConflictPage {
-    rows: Py<PyList>,
-    has_more: bool,
-}
-
-impl ConflictPage {
-    pub fn new(py: Python<'_>, page: &tree::conflicts::ConflictPage) -> PyResult<ConflictPage> {
-        let rows = PyList::empty(py);
-        let value = |framed: Option<&[u8]>| framed.map(|framed| py_framed(py, framed)).transpose();
-        for row in &page.conflicts {
-            rows.append((
-                PyBytes::new(py, &row.key),
-                value(row.base.as_deref())?,
-                value(row.source.as_deref())?,
-                value(row.dest.as_deref())?,
-            ))?;
-        }
-        Ok(ConflictPage {
-            rows: rows.unbind(),
-            has_more: page.has_more,
-        })
+/// Returns a page of conflicts as a list of (key, base, source, destination), and whether more
+/// follow.
+pub fn py_conflicts<'py>(
+    py: Python<'py>,
+    page: &tree::conflicts::ConflictPage,
+) -> PyResult<(Bound<'py, PyList>, bool)> {
+    let rows = PyList::empty(py);
+    let value = |framed: Option<&[u8]>| framed.map(|framed| py_framed(py, framed)).transpose();
+    for row in &page.conflicts {
+        rows.append((
+            PyBytes::new(py, &row.key),
+            value(row.base.as_deref())?,
+            value(row.source.as_deref())?,
+            value(row.dest.as_deref())?,
+        ))?;
     }
+    Ok((rows, page.has_more))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<ConflictPage>()?;
     module.add_class::<DiffPage>()
 }

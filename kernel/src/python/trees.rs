@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use super::arrow::ArrowStream;
-use super::diffs::{ConflictPage, DiffPage};
+use super::diffs::{DiffPage, py_conflicts};
 use super::identities::PyValue;
 use super::listing::Listing;
 use super::tables::{RangeInfo, Written};
@@ -281,15 +281,15 @@ impl Tree {
     }
 
     #[pyo3(signature = (source, base, *, prefix = b"".as_slice(), after = b"".as_slice(), amount))]
-    fn conflicts(
+    fn conflicts<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         source: &Tree,
         base: &Tree,
         prefix: &[u8],
         after: &[u8],
         amount: usize,
-    ) -> PyResult<ConflictPage> {
+    ) -> PyResult<(Bound<'py, PyList>, bool)> {
         let range = range(prefix, after, b"");
         let page = py.detach(|| {
             let sides = Sides {
@@ -299,7 +299,7 @@ impl Tree {
             };
             tree::conflicts::conflict_page(sides, &range, amount)
         })?;
-        ConflictPage::new(py, &page)
+        py_conflicts(py, &page)
     }
 }
 

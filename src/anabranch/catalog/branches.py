@@ -13,6 +13,7 @@ from anabranch.catalog.error_messages import (
     reference_errors,
     update_errors,
 )
+from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.readable_changes import readable_changes
 from anabranch.errors import Invalid, NotFound
@@ -24,7 +25,7 @@ from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.merge import check_parent_number
+from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
@@ -36,9 +37,10 @@ __all__ = ["Branches"]
 class Branches:
     """Use cases of branches."""
 
-    def __init__(self, core: Core, protection: Protection) -> None:
+    def __init__(self, core: Core, protection: Protection, rules: RequestedRules) -> None:
         self._core = core
         self._protection = protection
+        self._rules = rules
 
     def create(
         self,
@@ -198,14 +200,17 @@ class Branches:
         metadata: dict[str, str] | None = None,
         allow_empty: bool = False,
         force: bool = False,
+        strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
         extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
     ) -> Sequence[Commit]:
         """Commits the inverse of the changes of each commit, in order; either all or none.
-        `extra_writes` adds writes.
+        `extra_writes` adds writes; `strategy` and `resolutions` are as for `refs.merge`.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         check_parent_number(parent_number, least=0)
+        rules = self._rules.read(repository, name, strategy, resolutions)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, references):
             return self._core.reverter.revert(
@@ -217,6 +222,7 @@ class Branches:
                 message=message,
                 metadata=metadata,
                 allow_empty=allow_empty,
+                rules=rules,
                 extra_writes=combine(extra_writes, admit),
             )
 
@@ -231,13 +237,18 @@ class Branches:
         message: str = "",
         metadata: dict[str, str] | None = None,
         force: bool = False,
+        strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Applies the changes of another commit; `extra_writes` adds writes."""
+        """Applies the changes of another commit; `extra_writes` adds writes; `strategy` and
+        `resolutions` are as for `refs.merge`.
+        """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
+        rules = self._rules.read(repository, name, strategy, resolutions)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, [reference]):
             return self._core.merger.cherry_pick(
@@ -248,6 +259,7 @@ class Branches:
                 committer=committer,
                 message=message,
                 metadata=metadata,
+                rules=rules,
                 extra_writes=combine(extra_writes, admit),
             )
 

@@ -16,6 +16,7 @@ from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.catalog.images.images import Images
+from anabranch.catalog.merge_rules import RequestedRules
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
@@ -98,11 +99,13 @@ class Catalog:
             ]
         )
         self.repositories = Repositories(core, blocks, self.images)
-        self.branches = Branches(core, self.protection)
+        self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
+        rules = RequestedRules(self.staging)
+        self.branches = Branches(core, self.protection, rules)
         self.tags = Tags(core)
         self.commits = Commits(core, self.protection)
-        self.refs = Refs(core)
-        self.rebase = Rebase(core, self.protection)
+        self.refs = Refs(core, rules)
+        self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
         self.reviews = Reviews(core)
         self.pulls = Pulls(core, self.refs, self.reviews)
@@ -110,7 +113,6 @@ class Catalog:
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)
-        self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         self.tables = Tables(core, blocks)
         urls = PresignedUrls(signing_secret, clock)
         self.presigning = Presigner(blocks, urls, clock, presigned_seconds)

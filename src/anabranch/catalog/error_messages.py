@@ -50,6 +50,7 @@ def update_errors() -> Iterator[None]:
             paths=error.paths,
             count=error.count,
             commit_id=error.commit_id,
+            conflicts=error.conflicts,
             hint=error.hint,
         ) from error
 

@@ -7,10 +7,11 @@ neither, and of several merges at once one succeeds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from anabranch.catalog.merge_rules import Resolution
 from anabranch.catalog.refs import Refs
 from anabranch.catalog.reviews import Reviews, check_text, read_head, require_repository
 from anabranch.errors import Conflict, Invalid
@@ -27,6 +28,7 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.pulls import StoredPull, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
@@ -161,6 +163,7 @@ class Pulls:
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
@@ -200,6 +203,7 @@ class Pulls:
                 message=message or f"Merge '{source}' into '{destination}'",
                 metadata=metadata,
                 strategy=strategy,
+                resolutions=resolutions,
                 squash=squash,
                 allow_empty=allow_empty,
                 force=force,
@@ -210,6 +214,25 @@ class Pulls:
             # another merge of the pull request may have been first, and left nothing to merge
             require_open(self._core.pulls.read(stored_repository, pull_id).pull)
             raise
+
+    def preview_merge(
+        self,
+        repository: str,
+        pull_id: str,
+        *,
+        strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
+    ) -> MergePreview:
+        """Returns what merging an open pull request would do. Raises Invalid if it is not open, and
+        what `refs.preview_merge` raises.
+        """
+        _, stored = self._read(repository, pull_id)
+        require_open(stored.pull)
+        return self._refs.preview_merge(
+            *(repository, stored.pull.source, stored.pull.destination),
+            strategy=strategy,
+            resolutions=resolutions,
+        )
 
     def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:
         stored_repository = self._core.repositories.get(repository)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.catalog.error_messages import reference_errors
+from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.protection import Protection
 from anabranch.versioning.core import Core
-from anabranch.versioning.rebase import Rebased
+from anabranch.versioning.merging.rebase import Rebased
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
@@ -16,9 +19,10 @@ __all__ = ["Rebase"]
 class Rebase:
     """Use case of rebases."""
 
-    def __init__(self, core: Core, protection: Protection) -> None:
+    def __init__(self, core: Core, protection: Protection, rules: RequestedRules) -> None:
         self._core = core
         self._protection = protection
+        self._rules = rules
 
     def rebase(
         self,
@@ -28,10 +32,12 @@ class Rebase:
         *,
         committer: str,
         force: bool = False,
+        strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
         extra_writes: ExtraWritesFor[Rebased] | None = None,
     ) -> Rebased:
         """Replays a branch's own commits onto the commit of a reference; `extra_writes` adds
-        writes.
+        writes; `strategy` and `resolutions` are as for `refs.merge`.
 
         Raises MergeConflict with the paths and the commit that conflict, DirtyBranch, and
         ProtectedBranch: a rebase replaces commits, as a hard reset does.
@@ -42,8 +48,14 @@ class Rebase:
             check_writable(stored_repository, force=force)
             self._protection.require_unprotected(stored_repository, branch)
             core.branches.read(stored_repository, branch)
+            rules = self._rules.read(repository, branch, strategy, resolutions)
             with reference_errors(f"rebase {branch} onto {onto}"):
                 target = core.references.commit(stored_repository, onto)
         return core.rebaser.rebase(
-            stored_repository, branch, target, committer=committer, extra_writes=extra_writes
+            stored_repository,
+            branch,
+            target,
+            committer=committer,
+            rules=rules,
+            extra_writes=extra_writes,
         )

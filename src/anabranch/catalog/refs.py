@@ -1,19 +1,22 @@
-"""Use cases of two references: diff, merge, merge base."""
+"""Use cases of two references: diff, merge, dry run of a merge, its conflicts, merge base."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.catalog.error_messages import prefer_error_from, reference_errors
+from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.readable_changes import readable_changes
+from anabranch.catalog.readable_conflicts import readable_conflicts
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.merge import check_strategy
+from anabranch.versioning.merging.conflicts import OpenConflict
+from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
@@ -25,8 +28,9 @@ __all__ = ["Refs"]
 class Refs:
     """Use cases of two references."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, rules: RequestedRules) -> None:
         self._core = core
+        self._rules = rules
 
     def diff(
         self,
@@ -85,6 +89,7 @@ class Refs:
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
@@ -96,13 +101,14 @@ class Refs:
         the branch requires; otherwise it must not require any.
 
         Raises ProtectedBranch; DirtyBranch if the branch has uncommitted changes, even if the
-        source does not exist; MergeConflict, with the paths that both sides changed.
+        source does not exist; MergeConflict, with the paths that both sides changed; Invalid for
+        resolutions that are wrong.
         """
         sides = keys.branch(destination), keys.branch(source)
         with self._core.prefetch(("merge", repository), *sides):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            check_strategy(strategy)
+            rules = self._rules.read(repository, destination, strategy, resolutions)
             admit = None
             if not reviewed:
                 admit = self._core.protection.admission(stored_repository, destination)
@@ -125,11 +131,56 @@ class Refs:
             committer=committer,
             message=message,
             metadata=metadata,
-            strategy=strategy,
+            rules=rules,
             squash=squash,
             allow_empty=allow_empty or force,
             extra_writes=combine(extra_writes, admit),
         ).id
+
+    def preview_merge(
+        self,
+        repository: str,
+        source: str,
+        destination: str,
+        *,
+        strategy: str = "",
+        resolutions: Sequence[Resolution] = (),
+    ) -> MergePreview:
+        """Returns what merging a reference into a branch would do to the branch's head; staged
+        changes are left out. Raises NotFound, and Invalid for resolutions that are wrong.
+        """
+        rules = self._rules.read(repository, destination, strategy, resolutions)
+        stored_repository, theirs, head = self._sides(repository, source, destination)
+        return self._core.merger.preview(stored_repository, theirs, head, rules)
+
+    def merge_conflicts(
+        self,
+        repository: str,
+        source: str,
+        destination: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+        readable: ReadablePaths | None = None,
+    ) -> Page[OpenConflict]:
+        """Returns a page of the paths that a reference and a branch changed differently since their
+        merge base; `readable` ones only, all if that is None.
+        """
+        stored_repository, theirs, head = self._sides(repository, source, destination)
+        read = partial(self._core.merger.conflicts, stored_repository, theirs, head)
+        return readable_conflicts(read, readable, prefix=prefix, after=after, amount=amount)
+
+    def _sides(
+        self, repository: str, source: str, destination: str
+    ) -> tuple[Repository, Commit, Commit]:
+        core = self._core
+        with core.prefetch(("merge sides", repository), keys.branch(destination)):
+            stored_repository = core.repositories.get(repository)
+            branch = core.branches.read(stored_repository, destination).branch
+            with reference_errors(f"get commit by ref {source}"):
+                theirs = core.references.commit(stored_repository, source)
+        return stored_repository, theirs, core.commits.get(stored_repository, branch.commit_id)
 
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
         """Returns the ids of the source's commit, the destination's, and their merge base."""

@@ -34,11 +34,13 @@ from anabranch.versioning.history.last_changes import LastChanges
 from anabranch.versioning.history.path_log import PathLog
 from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.merge import Merger
+from anabranch.versioning.merging.merge import Merger
+from anabranch.versioning.merging.rebase import Rebaser
+from anabranch.versioning.merging.revert import Reverter
+from anabranch.versioning.merging.tree_merger import TreeMergers
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.protection import Protection
 from anabranch.versioning.pulls import Pulls
-from anabranch.versioning.rebase import Rebaser
 from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.imports import IMPORTS
@@ -52,7 +54,6 @@ from anabranch.versioning.refs_restore import RefsRestorer
 from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.restored import RestoredObjects
-from anabranch.versioning.revert import Reverter
 from anabranch.versioning.reviews import Reviews
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
@@ -145,10 +146,11 @@ class Core:
             clock,
         )
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
+        tree_mergers = TreeMergers(tables.store, self.trees, self.sweeps, self.identifiers)
         self.merger = Merger(
             self.references,
             self.commits,
-            self.trees,
+            tree_mergers,
             self.committer,
             self.pins,
             self.history_index,
@@ -157,9 +159,9 @@ class Core:
         self.merge_tasks = JobRecords(keyvalue, MERGE_TASKS)
         self.usage_counts = UsageCounts(keyvalue)
         self.reverter = Reverter(
-            self.commits, self.references, self.committer, self.merger, self.pins
+            self.commits, self.references, self.committer, tree_mergers, self.pins
         )
-        self.rebaser = Rebaser(self.commits, self.committer, self.merger, self.trees, self.pins)
+        self.rebaser = Rebaser(self.commits, self.committer, tree_mergers, self.trees, self.pins)
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

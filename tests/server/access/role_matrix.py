@@ -30,7 +30,8 @@ REST: dict[str, str] = {
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
         getRepositoryMetadata; listBranches; getBranch; diffBranch; listTags; getTag; getCommit;
-        logCommits; diffRefs; findMergeBase; dumpRefs; dumpSubmit; dumpStatus; getObject;
+        logCommits; diffRefs; findMergeBase; listMergeConflicts; dumpRefs; dumpSubmit;
+        dumpStatus; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -173,6 +174,43 @@ class Staging:
         )
         return object_stat(self._blocks, stored_repository.storage_namespace, path, staged)
 
+    def object_at(
+        self, repository: str, branch: str, path: str, address: str, properties: Mapping[str, Any]
+    ) -> Entry:
+        """Returns the entry of stored bytes, as `link` and `stage` would stage it: an address in
+        the repository's data must come from `new_address`. Of `properties`, `size_bytes` is
+        checked, and `checksum` computed if it is missing; `content_type` and `user_metadata` may be
+        given.
+
+        Raises Denied for an address outside the store, unless imports may read it, and Invalid as
+        `link` does.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        try:
+            physical = admitted_address(self._blocks, address)
+        except Invalid as error:
+            raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
+        relative = relative_address(stored_repository.storage_namespace, physical)
+        if relative is not None:
+            self._verify(repository, branch, path, relative)
+        given = _given_properties(properties)
+        size = self._require_stored(physical, given.size_bytes)
+        return self._entry(
+            stored_repository,
+            physical,
+            given.checksum or self._md5(physical),
+            size,
+            None,
+            given.user_metadata,
+            given.content_type,
+        )
+
+    def _md5(self, address: str) -> str:
+        digest = hashlib.md5(usedforsecurity=False)
+        for chunk in self._blocks.get(address):
+            digest.update(chunk)
+        return digest.hexdigest()
+
     def is_source(self, address: str) -> bool:
         """Returns whether an address is outside the store, but one that imports may read."""
         return is_source(self._blocks, address)
@@ -210,8 +248,10 @@ class Staging:
         if age > _LIFETIME_SECONDS:
             raise Invalid("link address expired", kind="link_address_expired")
 
-    def _require_stored(self, address: str, size: int) -> None:
-        """Raises Invalid unless an object of `size` bytes is stored at an address."""
+    def _require_stored(self, address: str, size: int | None) -> int:
+        """Returns the size of the object at an address. Raises Invalid if there is none, or one of
+        another size than `size`, if that is given.
+        """
         block = self._blocks.stat(address)
         if block is None:
             raise Invalid(
@@ -219,13 +259,14 @@ class Staging:
                 kind="link_address_empty",
                 hint="Store the object at the address first, then link it.",
             )
-        if block.size != size:
+        if size not in (None, block.size):
             raise Invalid(
                 f"link size mismatch: the stored object has {block.size} bytes, "
                 f"the request says {size}",
                 kind="link_size_mismatch",
                 hint="Link the object with the size of the stored object.",
             )
+        return block.size
 
     def _token(self, repository: str, branch: str, path: str, address: str) -> str:
         text = json.dumps(
@@ -253,6 +294,20 @@ _GO_ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
+
+
+class _Properties(msgspec.Struct, frozen=True):
+    checksum: str = ""
+    size_bytes: int | None = None
+    content_type: str = ""
+    user_metadata: dict[str, str] = {}
+
+
+def _given_properties(properties: Mapping[str, Any]) -> _Properties:
+    try:
+        return msgspec.convert(dict(properties), _Properties)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"{error}", kind="invalid_object_properties") from error
 
 
 def _content_identity(entry: Entry) -> tuple[str, int, int, str]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, field
 
 from anabranch.access.permissions import Action
+from anabranch.errors import Invalid
 from anabranch.model.job import JobStatus
 from anabranch.rest.operations.commits import (
     Commit,
@@ -20,12 +21,17 @@ from anabranch.rest.operations.commits import (
     commit_staged,
     to_commit,
 )
-from anabranch.rest.operations.refs import Merge, MergeRefs, MergeResult, merge_refs
+from anabranch.rest.operations.merges import Merge, MergeRefs, MergeResult, merge_refs
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch
-from anabranch.rest.protocol.resources import on_branch, on_destination_branch
+from anabranch.rest.protocol.resources import (
+    on_branch,
+    on_destination_branch,
+    on_resolved_objects,
+    on_resolved_sources,
+)
 
 __all__ = ["OPERATIONS"]
 
@@ -99,6 +105,12 @@ def commit_status(call: Call[CommitTask, None]) -> CommitAsyncStatus:
 def start_merge(call: Call[MergeRefs, Merge]) -> TaskCreation:
     """Starts to merge a reference into a branch."""
     params = call.params
+    if call.body.dry_run:
+        raise Invalid(
+            "a dry run is not asynchronous",
+            kind="dry_run_asynchronous",
+            hint="Send it to the synchronous operation.",
+        )
     task_id = call.services.branch_tasks.merges.start(
         params.repository,
         params.destination_branch,
@@ -167,7 +179,11 @@ OPERATIONS = (
         method="POST",
         path=_MERGE,
         summary="merge references asynchronously",
-        permission=(Need(Action.CREATE_COMMIT, on_destination_branch),),
+        permission=(
+            Need(Action.CREATE_COMMIT, on_destination_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=MergeRefs,
         body=Merge,
         body_optional=True,

@@ -12,12 +12,20 @@ from anabranch.access.permissions import Action
 from anabranch.model import commit as model
 from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.errors import MergeConflictResult
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtBranch, Int64
-from anabranch.rest.protocol.resources import on_branch
+from anabranch.rest.protocol.resources import (
+    on_branch,
+    on_resolved_objects,
+    on_resolved_sources,
+)
 from anabranch.rest.protocol.responses import no_content
-from anabranch.versioning.rebase import Rebased
+from anabranch.rest.schemas.merge_conflicts import (
+    MergeConflictResult,
+    Resolutions,
+    described_conflicts,
+)
+from anabranch.versioning.merging.rebase import Rebased
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
 
@@ -39,6 +47,8 @@ class RevertCreation(msgspec.Struct, frozen=True, kw_only=True):
     commit_overrides: CommitOverrides | UnsetType = UNSET
     force: bool = False
     allow_empty: bool = False
+    strategy: str = ""
+    resolutions: Resolutions = []
 
 
 class RevertsCreation(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +59,8 @@ class RevertsCreation(msgspec.Struct, frozen=True, kw_only=True):
     commit_overrides: CommitOverrides | UnsetType = UNSET
     force: bool = False
     allow_empty: bool = False
+    strategy: str = ""
+    resolutions: Resolutions = []
 
 
 class Reverts(msgspec.Struct, frozen=True):
@@ -64,6 +76,8 @@ class CherryPickCreation(msgspec.Struct, frozen=True, kw_only=True):
     parent_number: Int64 | UnsetType = UNSET
     commit_overrides: CommitOverrides | UnsetType = UNSET
     force: bool = False
+    strategy: str = ""
+    resolutions: Resolutions = []
 
 
 class RebaseCreation(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +85,8 @@ class RebaseCreation(msgspec.Struct, frozen=True, kw_only=True):
 
     onto: Annotated[str, Meta(min_length=1, description="a branch, tag or commit")]
     force: bool = False
+    strategy: str = ""
+    resolutions: Resolutions = []
 
 
 class RebaseResult(msgspec.Struct, frozen=True):
@@ -85,35 +101,41 @@ def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
     """Reverts a commit by a new one."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    call.services.catalog.branches.revert(
-        call.params.repository,
-        call.params.branch,
-        body.ref,
-        parent_number=body.parent_number,
-        committer=call.committer,
-        message=message,
-        metadata=metadata,
-        allow_empty=body.allow_empty,
-        force=body.force,
-        extra_writes=call.recording(no_content),
-    )
+    with described_conflicts():
+        call.services.catalog.branches.revert(
+            call.params.repository,
+            call.params.branch,
+            body.ref,
+            parent_number=body.parent_number,
+            committer=call.committer,
+            message=message,
+            metadata=metadata,
+            allow_empty=body.allow_empty,
+            force=body.force,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+            extra_writes=call.recording(no_content),
+        )
 
 
 def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
     """Applies the changes of another commit."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    commit = call.services.catalog.branches.cherry_pick(
-        call.params.repository,
-        call.params.branch,
-        body.ref,
-        parent_number=None if body.parent_number is UNSET else body.parent_number,
-        committer=call.committer,
-        message=message,
-        metadata=metadata,
-        force=body.force,
-        extra_writes=call.recording(to_commit),
-    )
+    with described_conflicts():
+        commit = call.services.catalog.branches.cherry_pick(
+            call.params.repository,
+            call.params.branch,
+            body.ref,
+            parent_number=None if body.parent_number is UNSET else body.parent_number,
+            committer=call.committer,
+            message=message,
+            metadata=metadata,
+            force=body.force,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+            extra_writes=call.recording(to_commit),
+        )
     return to_commit(commit)
 
 
@@ -121,18 +143,21 @@ def revert_commits(call: Call[AtBranch, RevertsCreation]) -> Reverts:
     """Reverts several commits, each by a new one; either all or none."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    made = call.services.catalog.branches.revert(
-        call.params.repository,
-        call.params.branch,
-        *body.refs,
-        parent_number=body.parent_number,
-        committer=call.committer,
-        message=message,
-        metadata=metadata,
-        allow_empty=body.allow_empty,
-        force=body.force,
-        extra_writes=call.recording(_to_reverts),
-    )
+    with described_conflicts():
+        made = call.services.catalog.branches.revert(
+            call.params.repository,
+            call.params.branch,
+            *body.refs,
+            parent_number=body.parent_number,
+            committer=call.committer,
+            message=message,
+            metadata=metadata,
+            allow_empty=body.allow_empty,
+            force=body.force,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+            extra_writes=call.recording(_to_reverts),
+        )
     return _to_reverts(made)
 
 
@@ -142,14 +167,17 @@ def _to_reverts(made: Sequence[model.Commit]) -> Reverts:
 
 def rebase_branch(call: Call[AtBranch, RebaseCreation]) -> RebaseResult:
     """Replays a branch's own commits onto another reference."""
-    rebased = call.services.catalog.rebase.rebase(
-        call.params.repository,
-        call.params.branch,
-        call.body.onto,
-        committer=call.committer,
-        force=call.body.force,
-        extra_writes=call.recording(_to_rebase_result),
-    )
+    with described_conflicts():
+        rebased = call.services.catalog.rebase.rebase(
+            call.params.repository,
+            call.params.branch,
+            call.body.onto,
+            committer=call.committer,
+            force=call.body.force,
+            strategy=call.body.strategy,
+            resolutions=call.body.resolutions,
+            extra_writes=call.recording(_to_rebase_result),
+        )
     return _to_rebase_result(rebased)
 
 
@@ -173,7 +201,11 @@ OPERATIONS = (
         method="POST",
         path=_BRANCH + "/revert",
         summary="revert",
-        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        permission=(
+            Need(Action.REVERT_BRANCH, on_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=AtBranch,
         body=RevertCreation,
         status=204,
@@ -186,7 +218,11 @@ OPERATIONS = (
         method="POST",
         path=_BRANCH + "/cherry-pick",
         summary="apply one commit again",
-        permission=(Need(Action.CREATE_COMMIT, on_branch),),
+        permission=(
+            Need(Action.CREATE_COMMIT, on_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=AtBranch,
         body=CherryPickCreation,
         status=201,
@@ -203,7 +239,11 @@ EXTENSIONS = (
         method="POST",
         path=_BRANCH + "/reverts",
         summary="revert several commits, in order",
-        permission=(Need(Action.REVERT_BRANCH, on_branch),),
+        permission=(
+            Need(Action.REVERT_BRANCH, on_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=AtBranch,
         body=RevertsCreation,
         response=Reverts,
@@ -217,7 +257,11 @@ EXTENSIONS = (
         method="POST",
         path=_BRANCH + "/rebase",
         summary="replay a branch's own commits onto another reference",
-        permission=(Need(Action.CREATE_COMMIT, on_branch),),
+        permission=(
+            Need(Action.CREATE_COMMIT, on_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=AtBranch,
         body=RebaseCreation,
         response=RebaseResult,

@@ -17,13 +17,18 @@ from anabranch.model.pull_request import (
     MAX_TITLE_CHARACTERS,
     PullRequestStatus,
 )
-from anabranch.rest.operations.refs import Merge, MergeResult
+from anabranch.rest.operations.merges import Merge, MergeResult, dry_run
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.errors import MergeConflictResult
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtPull, InRepository
-from anabranch.rest.protocol.resources import on_pull_destination, on_repository
+from anabranch.rest.protocol.resources import (
+    on_pull_destination,
+    on_repository,
+    on_resolved_objects,
+    on_resolved_sources,
+)
 from anabranch.rest.protocol.responses import no_content
+from anabranch.rest.schemas.merge_conflicts import MergeConflictResult, described_conflicts
 from anabranch.rest.schemas.pagination import (
     PageOfRepository,
     Pagination,
@@ -151,20 +156,27 @@ def update_pull(call: Call[AtPull, PullRequestBasic]) -> None:
 
 
 def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
-    """Merges a pull request."""
+    """Merges a pull request, or responds with what that would do."""
     body = call.body
-    commit_id = call.services.catalog.pulls.merge(
-        call.params.repository,
-        call.params.pull_request,
-        committer=call.committer,
-        message=body.message,
-        metadata=body.metadata,
-        strategy=body.strategy,
-        squash=body.squash_merge,
-        allow_empty=body.allow_empty,
-        force=body.force,
-        extra_writes=call.recording(lambda commit: MergeResult(commit.id)),
-    )
+    pull = call.params.repository, call.params.pull_request
+    if body.dry_run:
+        preview = call.services.catalog.pulls.preview_merge(
+            *pull, strategy=body.strategy, resolutions=body.resolutions
+        )
+        return dry_run(call, preview)
+    with described_conflicts():
+        commit_id = call.services.catalog.pulls.merge(
+            *pull,
+            committer=call.committer,
+            message=body.message,
+            metadata=body.metadata,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+            squash=body.squash_merge,
+            allow_empty=body.allow_empty,
+            force=body.force,
+            extra_writes=call.recording(lambda commit: MergeResult(commit.id)),
+        )
     return MergeResult(commit_id)
 
 
@@ -248,7 +260,12 @@ OPERATIONS = (
         method="PUT",
         path=_PULL + "/merge",
         summary="merge pull request",
-        permission=(_WRITE, Need(Action.CREATE_COMMIT, on_pull_destination)),
+        permission=(
+            _WRITE,
+            Need(Action.CREATE_COMMIT, on_pull_destination),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
         params=AtPull,
         body=Merge,
         body_optional=True,

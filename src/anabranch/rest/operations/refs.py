@@ -1,4 +1,4 @@
-"""References: log, diff, merge, merge base."""
+"""References: log, diff, merge base."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.permissions import Action
-from anabranch.model.commit import Commit as ModelCommit
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits import Commit, to_commit
+from anabranch.rest.operations.merges import MERGE_PATH, MergeRefs
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.errors import MergeConflictResult
-from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
+from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
 from anabranch.rest.protocol.resources import (
-    on_destination_branch,
     on_logged_paths,
     on_ref,
     on_repository,
 )
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
-__all__ = ["OPERATIONS", "Merge", "MergeRefs", "MergeResult", "merge_refs"]
+__all__ = ["OPERATIONS"]
 
 
 class CommitList(msgspec.Struct, frozen=True):
@@ -34,23 +31,6 @@ class CommitList(msgspec.Struct, frozen=True):
 
     pagination: Pagination
     results: list[Commit]
-
-
-class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a merge; `strategy` is empty, dest-wins or source-wins."""
-
-    message: str = ""
-    metadata: dict[str, str] = {}
-    strategy: str = ""
-    force: bool = False
-    allow_empty: bool = False
-    squash_merge: bool = False
-
-
-class MergeResult(msgspec.Struct, frozen=True):
-    """A successful merge; `reference` is its commit."""
-
-    reference: str
 
 
 class FindMergeBaseResult(msgspec.Struct, frozen=True):
@@ -91,13 +71,6 @@ class DiffRefs(InRepository, frozen=True, kw_only=True):
     include_right_stats: bool = False
 
 
-class MergeRefs(InRepository, frozen=True, kw_only=True):
-    """Parameters of mergeIntoBranch and findMergeBase."""
-
-    source_ref: str = msgspec.field(name="sourceRef")
-    destination_branch: str = msgspec.field(name="destinationBranch")
-
-
 def log_commits(call: Call[LogCommits, None]) -> CommitList:
     """Returns a page of history."""
     params = call.params
@@ -135,33 +108,6 @@ def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
     return diff_list(page, include_right_stats=params.include_right_stats)
 
 
-def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
-    """Merges a reference into a branch."""
-    return MergeResult(merge_refs(call, call.recording(lambda commit: MergeResult(commit.id))))
-
-
-def merge_refs(
-    call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[ModelCommit] | None
-) -> str:
-    """Merges a reference into a branch; returns the id of the commit. `extra_writes` adds writes to
-    those of the commit.
-    """
-    body = call.body
-    return call.services.catalog.refs.merge(
-        call.params.repository,
-        call.params.source_ref,
-        call.params.destination_branch,
-        committer=call.committer,
-        message=body.message,
-        metadata=body.metadata,
-        strategy=body.strategy,
-        squash=body.squash_merge,
-        allow_empty=body.allow_empty,
-        force=body.force,
-        extra_writes=extra_writes,
-    )
-
-
 def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:
     """Returns the commits that a merge would use."""
     params = call.params
@@ -174,7 +120,6 @@ def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:
 
 
 _REFS = "/repositories/{repository}/refs"
-_MERGE = _REFS + "/{sourceRef}/merge/{destinationBranch}"
 
 OPERATIONS = (
     Operation(
@@ -203,25 +148,10 @@ OPERATIONS = (
         handler=diff_refs,
     ),
     Operation(
-        id="mergeIntoBranch",
-        tag="refs",
-        method="POST",
-        path=_MERGE,
-        summary="merge references",
-        permission=(Need(Action.CREATE_COMMIT, on_destination_branch),),
-        params=MergeRefs,
-        body=Merge,
-        body_optional=True,
-        response=MergeResult,
-        others=(OtherResponse(status=409, description="Conflict", type=MergeConflictResult),),
-        keyed=True,
-        handler=merge_into_branch,
-    ),
-    Operation(
         id="findMergeBase",
         tag="refs",
         method="GET",
-        path=_MERGE,
+        path=MERGE_PATH,
         summary="find the merge base of two references",
         permission=(Need(Action.LIST_COMMITS, on_repository),),
         params=MergeRefs,

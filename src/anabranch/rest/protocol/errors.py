@@ -26,7 +26,6 @@ __all__ = [
     "STATUS_BY_CLASS",
     "STATUS_BY_KIND",
     "Error",
-    "MergeConflictResult",
     "error_response",
     "status_for",
 ]
@@ -68,18 +67,6 @@ class Error(msgspec.Struct, frozen=True):
     message: str
 
 
-class MergeConflictResult(msgspec.Struct, frozen=True):
-    """A failed merge: lakeFS's MergeResult without a reference, and the conflicting paths;
-    `commit_id` is the commit whose changes conflict, if several are applied.
-    """
-
-    conflict_count: int
-    conflicts: list[str]
-    message: str
-    reference: str = ""
-    commit_id: str | msgspec.UnsetType = msgspec.UNSET
-
-
 def status_for(error: AnabranchError) -> int:
     """Returns the HTTP status of an error."""
     if error.kind in STATUS_BY_KIND:
@@ -105,10 +92,18 @@ def error_response(error: AnabranchError) -> Response:
         headers.append(("Content-Range", f"bytes */{error.size}"))
     body: object = Error(error.message)
     if isinstance(error, MergeConflict):
-        body = MergeConflictResult(
-            conflict_count=error.count,
-            conflicts=list(error.paths[:MAX_CONFLICTS_LISTED]),
-            message=error.message,
-            commit_id=error.commit_id or msgspec.UNSET,
-        )
+        body = _merge_conflict(error)
     return json_response(status, body, headers, error=error)
+
+
+def _merge_conflict(error: MergeConflict) -> dict[str, object]:
+    """Returns the body that `schemas.merge_conflicts.MergeConflictResult` describes."""
+    conflicts = error.conflicts or error.paths[:MAX_CONFLICTS_LISTED]
+    about_commit = {"commit_id": error.commit_id} if error.commit_id else {}
+    return {
+        "conflict_count": error.count,
+        "conflicts": conflicts,
+        "message": error.message,
+        "reference": "",
+        **about_commit,
+    }

@@ -14,6 +14,7 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
+from anabranch.access.readable_paths import ReadablePaths
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
 from anabranch.http.response import Response
@@ -154,7 +155,7 @@ class OperationHandler:
         except MergeConflict as error:
             readable = call.readable_paths("", "")
             if readable is not None:
-                error.paths = tuple(path for path in error.paths if path in readable)
+                _hide_unreadable(error, readable)
             raise
 
     def _perform_keyed(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> object:
@@ -182,6 +183,15 @@ class OperationHandler:
         if result is None:
             return Response(self._status)
         return json_response(self._status, result)
+
+
+def _hide_unreadable(error: MergeConflict, readable: ReadablePaths) -> None:
+    """Removes paths that the caller may not read; the message may quote their content."""
+    paths = tuple(path for path in error.paths if path in readable)
+    if paths != error.paths:
+        error.paths = paths
+        error.conflicts = tuple(each for each in error.conflicts if each.path in readable)
+        error.message = "conflict found"
 
 
 def not_found() -> NotFound:

@@ -135,6 +135,32 @@ def on_objects(call: _Call) -> list[str]:
     return [object_arn(call.params.repository, path) for path in call.body.paths]
 
 
+def on_resolved_objects(call: _Call) -> list[str]:
+    """The paths for which the body's resolutions name an object."""
+    repository = call.params.repository
+    return [object_arn(repository, path) for path, _ in _resolved_objects(call)]
+
+
+def on_resolved_sources(call: _Call) -> list[str]:
+    """The addresses outside of the store that the body's resolutions name."""
+    staging = call.services.catalog.staging
+    addresses = [address for _, address in _resolved_objects(call) if staging.is_source(address)]
+    return [namespace_arn(address) for address in addresses]
+
+
+def _resolved_objects(call: _Call) -> list[tuple[str, str]]:
+    """Returns path and address of the resolutions that name an object; wrong ones are reported when
+    they are read.
+    """
+    resolutions = () if call.body is None else call.body.resolutions
+    named = [(each.get("path"), each.get("physical_address")) for each in resolutions]
+    return [
+        (path, address)
+        for path, address in named
+        if isinstance(path, str) and isinstance(address, str) and address
+    ]
+
+
 def on_copied_object(call: _Call) -> str:
     """The source of a copy."""
     return object_arn(call.params.repository, call.body.src_path)

@@ -111,7 +111,7 @@ class MergeOutput(Protocol):
         """Deletes a path."""
 
 
-class ContentConflict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ContentConflict(msgspec.Struct, frozen=True, kw_only=True):
     """A part of an object that both sides changed differently, such as a cell of a table.
 
     `key` names the part: the key columns of a row, `{"line": 12}` of a text (the first line in the

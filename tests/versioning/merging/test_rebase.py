@@ -18,7 +18,8 @@ from anabranch.testing.stores import fail_at
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.history.log import log
 from anabranch.versioning.history.revision_walk import ancestors
-from anabranch.versioning.rebase import Rebaser
+from anabranch.versioning.merging.rebase import Rebaser
+from anabranch.versioning.merging.tree_merger import TreeMergers
 
 PATHS = ("a", "b/c", "b/d", "e", "f/g/h", "i")
 
@@ -209,10 +210,11 @@ def test_too_many_commits_are_refused(sea):
         sea.commit("dev", word, a=word)
     sea.commit("main", "other", b="x")
     core, onto = sea.core, sea.head("main")
+    mergers = TreeMergers(sea.blocks, core.trees, core.sweeps, core.identifiers)
 
     def rebase_at_most(limit):
         rebaser = Rebaser(
-            core.commits, core.committer, core.merger, core.trees, core.pins, max_replayed=limit
+            core.commits, core.committer, mergers, core.trees, core.pins, max_replayed=limit
         )
         return rebaser.rebase(sea.repository, "dev", onto, committer="bob")
 

@@ -1,8 +1,8 @@
-"""Merges: three-way merges of trees into a branch; revert and cherry-pick.
+"""Merges and cherry-picks: three-way merges of trees into a branch.
 
 For each path, the result takes the side that changed it since the base; if both sides changed a
-path differently, the strategy decides, or there is a conflict. Revert and cherry-pick are merges
-with another base and source.
+path differently, the rules of the merge decide, or there is a conflict. A cherry-pick is a merge
+with another base.
 """
 
 from __future__ import annotations
@@ -10,45 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from anabranch import _kernel as kernel
-from anabranch.errors import (
-    Invalid,
-    MergeConflict,
-    NoChanges,
-    NotFound,
-)
+from anabranch.errors import Invalid, NoChanges, NotFound
 from anabranch.model.commit import Commit
-from anabranch.model.names import decode_key
+from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.index import HistoryIndex
+from anabranch.versioning.merging.conflicts import OpenConflict
+from anabranch.versioning.merging.rules import NO_RULES, MergeRules
+from anabranch.versioning.merging.tree_merger import MergePreview, TreeMergers
 from anabranch.versioning.references import References
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
-from anabranch.versioning.trees import Trees
 
-__all__ = ["MAX_CONFLICTS", "Merger", "check_parent_number", "check_strategy"]
+__all__ = ["Merger", "check_parent_number"]
 
-MAX_CONFLICTS = 1000
 STRATEGY_KEY = ".lakefs.merge.strategy"
 ORIGIN_KEY = "cherry-pick-origin"
 ORIGIN_COMMITTER_KEY = "cherry-pick-committer"
-
-Strategy = Literal["", "source-wins", "dest-wins"]
-
-
-def check_strategy(text: str) -> Strategy:
-    """Returns the strategy of that name. Raises Invalid if there is none."""
-    for strategy in ("", "source-wins", "dest-wins"):
-        if text == strategy:
-            return strategy
-    raise Invalid(
-        "argument strategy: invalid value: validation error",
-        kind="invalid_strategy",
-        hint=f"Use source-wins, dest-wins or no strategy, not {text!r}.",
-    )
 
 
 def check_parent_number(number: int, *, least: Literal[0, 1]) -> None:
@@ -68,14 +49,14 @@ class Merger:
         self,
         references: References,
         commits: Commits,
-        trees: Trees,
+        tree_mergers: TreeMergers,
         committer: Committer,
         pins: Pins,
         index: HistoryIndex,
     ) -> None:
         self._references = references
         self._commits = commits
-        self._trees = trees
+        self._tree_mergers = tree_mergers
         self._committer = committer
         self._pins = pins
         self._index = index
@@ -97,7 +78,7 @@ class Merger:
         committer: str,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
-        strategy: str = "",
+        rules: MergeRules = NO_RULES,
         squash: bool = False,
         allow_empty: bool = False,
         known: StoredBranch | None = None,
@@ -109,31 +90,57 @@ class Merger:
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
-        chosen = check_strategy(strategy)
 
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committer.require_clean(repository, stored.branch)
             base = self.base(repository, head, theirs)
             if theirs.metarange_id == base.metarange_id and not allow_empty:
                 raise NoChanges(f"update branch {destination}: no changes")
+            trees.begin()
             return self._commits.make(
                 committer=committer,
                 message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=self.merge_trees(
-                    repository,
-                    head.metarange_id,
-                    theirs.metarange_id,
-                    base.metarange_id,
-                    chosen,
-                ),
-                metadata={**(metadata or {}), STRATEGY_KEY: strategy or "default"},
+                metarange_id=trees.merge(head.metarange_id, theirs.metarange_id, base.metarange_id),
+                metadata={**(metadata or {}), STRATEGY_KEY: rules.strategy or "default"},
                 parents=[head] if squash else [head, theirs],
             )
 
         admit = self._pins.admission(repository, theirs.id)
-        return self._committer.move_branch(
-            repository, destination, make, combine(extra_writes, admit), known
-        )
+        with self._tree_mergers.open(repository, rules) as trees:
+            if known is not None:
+                head = self._commits.get(repository, known.branch.commit_id)
+                if trees.reads_content(head.metarange_id):
+                    # it may take long: not while other writers wait for the branch
+                    self._committer.require_unstaged(repository, known.branch)
+                    make(known, head)
+            writes = combine(extra_writes, admit, trees.admit)
+            return self._committer.move_branch(repository, destination, make, writes, known)
+
+    def conflicts(
+        self,
+        repository: Repository,
+        theirs: Commit,
+        head: Commit,
+        *,
+        prefix: str = "",
+        after: str = "",
+        amount: int,
+    ) -> Page[OpenConflict]:
+        """Returns a page of the paths that merging a commit into the branch with this head finds
+        changed on both sides.
+        """
+        base = self.base(repository, head, theirs)
+        with self._tree_mergers.open(repository, NO_RULES) as trees:
+            opened = trees.open(head.metarange_id, theirs.metarange_id, base.metarange_id)
+        return opened.conflict_page(prefix=prefix, after=after, amount=amount)
+
+    def preview(
+        self, repository: Repository, theirs: Commit, head: Commit, rules: MergeRules
+    ) -> MergePreview:
+        """Returns what merging a commit into the branch with this head would do."""
+        base = self.base(repository, head, theirs)
+        with self._tree_mergers.open(repository, rules) as trees:
+            return trees.preview(head.metarange_id, theirs.metarange_id, base.metarange_id)
 
     def cherry_pick(
         self,
@@ -145,6 +152,7 @@ class Merger:
         committer: str,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
+        rules: MergeRules = NO_RULES,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
         """Applies one commit's changes to a branch: merges it, with its parent as base.
@@ -166,19 +174,22 @@ class Merger:
             self._committer.require_clean(repository, stored.branch)
             if picked.metarange_id == parent.metarange_id:
                 raise NoChanges(f"update branch {branch}: no changes")
+            trees.begin()
             origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
             return self._commits.make(
                 committer=committer,
                 message=message or picked.message,
-                metarange_id=self.merge_trees(
-                    repository, head.metarange_id, picked.metarange_id, parent.metarange_id, ""
+                metarange_id=trees.merge(
+                    head.metarange_id, picked.metarange_id, parent.metarange_id
                 ),
                 metadata={**(metadata or picked.metadata), **origin},
                 parents=[head],
             )
 
         admit = self._pins.admission(repository, picked.id)
-        return self._committer.move_branch(repository, branch, make, combine(extra_writes, admit))
+        with self._tree_mergers.open(repository, rules) as trees:
+            writes = combine(extra_writes, admit, trees.admit)
+            return self._committer.move_branch(repository, branch, make, writes)
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number > len(commit.parents):
@@ -187,35 +198,3 @@ class Merger:
                 kind="parent_out_of_range",
             )
         return self._commits.get(repository, commit.parents[number - 1])
-
-    def merge_trees(
-        self,
-        repository: Repository,
-        destination: str,
-        source: str,
-        base: str,
-        strategy: Strategy,
-    ) -> str:
-        """Merges three trees, given by id, and returns the metarange id of the result. Raises
-        MergeConflict with the conflicting paths.
-        """
-        if destination == base:
-            return source
-        trees = [self._trees.open(repository, tree_id) for tree_id in (destination, source, base)]
-        merged = self._trees.write(
-            repository,
-            lambda folder: _write_merge(trees, folder, strategy),
-            lambda merged: merged.written,
-        )
-        if merged.written is None:
-            raise MergeConflict(
-                "conflict found",
-                paths=[decode_key(key) for key in merged.conflicts],
-                count=merged.conflict_count,
-            )
-        return merged.written.metarange_id
-
-
-def _write_merge(trees: list[kernel.Tree], folder: str, strategy: Strategy) -> kernel.Merged:
-    ours, theirs, base = trees
-    return ours.merge(theirs, base, folder, strategy=strategy, max_conflicts=MAX_CONFLICTS)

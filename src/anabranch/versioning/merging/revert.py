@@ -18,7 +18,9 @@ from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
-from anabranch.versioning.merge import Merger, check_parent_number
+from anabranch.versioning.merging.merge import check_parent_number
+from anabranch.versioning.merging.rules import NO_RULES, MergeRules
+from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.references import References
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
@@ -44,13 +46,13 @@ class Reverter:
         commits: Commits,
         references: References,
         committer: Committer,
-        merger: Merger,
+        tree_mergers: TreeMergers,
         pins: Pins,
     ) -> None:
         self._commits = commits
         self._references = references
         self._committer = committer
-        self._merger = merger
+        self._tree_mergers = tree_mergers
         self._pins = pins
 
     def revert(
@@ -64,6 +66,7 @@ class Reverter:
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         allow_empty: bool = False,
+        rules: MergeRules = NO_RULES,
         extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
     ) -> list[Commit]:
         """Undoes commits on a branch, in order, and returns the new commits, one for each. All
@@ -81,9 +84,10 @@ class Reverter:
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committer.require_clean(repository, stored.branch)
             made.clear()
+            trees.begin()
             for each in undone:
                 tip = made[-1] if made else head
-                metarange_id = self._undo(repository, tip, each)
+                metarange_id = _undo(trees, tip, each)
                 if metarange_id == tip.metarange_id and not allow_empty:
                     raise NoChanges(f"update branch {branch}: no changes")
                 commit = self._commits.make(
@@ -104,7 +108,9 @@ class Reverter:
 
         parents = [parent for each in undone for parent in each.parent_ids]
         admit = self._pins.admission(repository, *parents)
-        self._committer.move_branch(repository, branch, make, combine(record, store, admit))
+        with self._tree_mergers.open(repository, rules) as trees:
+            writes = combine(record, store, admit, trees.admit)
+            self._committer.move_branch(repository, branch, make, writes)
         return made
 
     def _read(self, repository: Repository, reference: str, parent_number: int) -> _Undone:
@@ -125,13 +131,13 @@ class Reverter:
             tree = self._commits.get(repository, parent_ids[0]).metarange_id
         return _Undone(reference, commit, parent_ids, tree)
 
-    def _undo(self, repository: Repository, tip: Commit, undone: _Undone) -> str:
-        """Returns the id of the tree of a commit without the changes of another."""
-        if undone.parent_tree == undone.commit.metarange_id:
-            return tip.metarange_id
-        trees = tip.metarange_id, undone.parent_tree, undone.commit.metarange_id
-        try:
-            return self._merger.merge_trees(repository, *trees, "")
-        except MergeConflict as error:
-            error.commit_id = undone.commit.id
-            raise
+
+def _undo(trees: TreeMerger, tip: Commit, undone: _Undone) -> str:
+    """Returns the id of the tree of a commit without the changes of another."""
+    if undone.parent_tree == undone.commit.metarange_id:
+        return tip.metarange_id
+    try:
+        return trees.merge(tip.metarange_id, undone.parent_tree, undone.commit.metarange_id)
+    except MergeConflict as error:
+        error.commit_id = undone.commit.id
+        raise

@@ -23,7 +23,8 @@ from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
-from anabranch.versioning.merge import Merger
+from anabranch.versioning.merging.rules import NO_RULES, MergeRules
+from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 from anabranch.versioning.trees import Trees
 
@@ -51,7 +52,7 @@ class Rebaser:
         self,
         commits: Commits,
         committer: Committer,
-        merger: Merger,
+        tree_mergers: TreeMergers,
         trees: Trees,
         pins: Pins,
         *,
@@ -59,7 +60,7 @@ class Rebaser:
     ) -> None:
         self._commits = commits
         self._committer = committer
-        self._merger = merger
+        self._tree_mergers = tree_mergers
         self._trees = trees
         self._pins = pins
         self._max_replayed = max_replayed
@@ -71,6 +72,7 @@ class Rebaser:
         onto: Commit,
         *,
         committer: str,
+        rules: MergeRules = NO_RULES,
         extra_writes: ExtraWritesFor[Rebased] | None = None,
     ) -> Rebased:
         """Replays a branch's commits onto a commit and moves the branch there. `extra_writes` adds
@@ -91,13 +93,14 @@ class Rebaser:
             self._committer.require_clean(repository, stored.branch)
             commits = self._own_commits(repository, onto, head)
             made.clear()
+            trees.begin()
             origins[:] = [onto.id, *(commit.id for commit in commits)]
             tip, dropped = onto, 0
             for commit in commits:
                 if commit.parents == (tip.id,):
                     tip = commit
                     continue
-                replayed = self._replay(repository, tip, commit, committer)
+                replayed = self._replay(repository, trees, tip, commit, committer)
                 if replayed is None:
                     dropped += 1
                 else:
@@ -117,7 +120,9 @@ class Rebaser:
         def record(_: Commit) -> ExtraWrites:
             return ((), ()) if extra_writes is None else extra_writes(result[0])
 
-        self._committer.move_branch(repository, branch, make, combine(store, admit, record))
+        with self._tree_mergers.open(repository, rules) as trees:
+            writes = combine(store, admit, record, trees.admit)
+            self._committer.move_branch(repository, branch, make, writes)
         return result[0]
 
     def _own_commits(self, repository: Repository, onto: Commit, head: Commit) -> list[Commit]:
@@ -134,7 +139,12 @@ class Rebaser:
         return commits
 
     def _replay(
-        self, repository: Repository, tip: Commit, commit: Commit, committer: str
+        self,
+        repository: Repository,
+        trees: TreeMerger,
+        tip: Commit,
+        commit: Commit,
+        committer: str,
     ) -> Commit | None:
         """Returns a commit with the changes of `commit` on top of `tip`; None if there are none."""
         base = kernel.EMPTY_TREE_ID
@@ -143,7 +153,7 @@ class Rebaser:
         if self._has_no_changes(repository, commit, base):
             metarange_id = tip.metarange_id
         else:
-            metarange_id = self._merge(repository, tip, commit, base)
+            metarange_id = _merge(trees, tip, commit, base)
             if metarange_id == tip.metarange_id:
                 return None
         date = datetime.fromtimestamp(commit.creation_date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -160,22 +170,23 @@ class Rebaser:
         """Returns whether a commit's tree is that of its parent, given by id."""
         if commit.metarange_id == base:
             return True
-        # the initial commit has no tree; a commit after it has an empty one
-        return base == kernel.EMPTY_TREE_ID and not len(
-            self._trees.open(repository, commit.metarange_id)
+        # the initial commit has no tree, other commits without objects have an empty one
+        ids = base, commit.metarange_id
+        return kernel.EMPTY_TREE_ID in ids and not any(
+            len(self._trees.open(repository, tree_id)) for tree_id in ids
         )
 
-    def _merge(self, repository: Repository, tip: Commit, commit: Commit, base: str) -> str:
-        try:
-            return self._merger.merge_trees(
-                repository, tip.metarange_id, commit.metarange_id, base, ""
-            )
-        except MergeConflict as error:
-            raise MergeConflict(
-                f"conflict found in commit {commit.id}: nothing was rebased",
-                paths=error.paths,
-                count=error.count,
-                commit_id=commit.id,
-                hint="Merge instead, or change the branch so that the commit and the new base do "
-                "not change the same objects.",
-            ) from error
+
+def _merge(trees: TreeMerger, tip: Commit, commit: Commit, base: str) -> str:
+    try:
+        return trees.merge(tip.metarange_id, commit.metarange_id, base)
+    except MergeConflict as error:
+        raise MergeConflict(
+            f"conflict found in commit {commit.id}: nothing was rebased",
+            paths=error.paths,
+            count=error.count,
+            commit_id=commit.id,
+            conflicts=error.conflicts,
+            hint="Merge instead, or change the branch so that the commit and the new base do "
+            "not change the same objects.",
+        ) from error

@@ -1,0 +1,75 @@
+"""The rules that a request has for a merge: its strategy, and its resolutions of conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch.catalog.objects.staging import Staging
+from anabranch.errors import Invalid, NotSupported
+from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
+
+__all__ = ["RequestedRules", "Resolution"]
+
+Resolution = Mapping[str, Any]
+"""A choice for the conflicts of some paths, as a client sends it: `path`, a path or a pattern, and
+either `strategy` with its options, or `physical_address`.
+"""
+
+_OBJECT_FIELDS = {"checksum", "size_bytes", "content_type", "user_metadata"}
+
+
+class RequestedRules:
+    """Reads the rules of requests."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+
+    def read(
+        self, repository: str, branch: str, strategy: str, resolutions: Sequence[Resolution]
+    ) -> MergeRules:
+        """Returns the rules that a request has for a merge into a branch. Raises Invalid for a
+        strategy or a resolution that is wrong, with its number and field.
+        """
+        chosen = check_strategy(strategy)
+        rules = []
+        for number, resolution in enumerate(resolutions):
+            try:
+                rules.append(self._rule(repository, branch, resolution))
+            except (Invalid, NotSupported) as error:
+                error.message = f"resolutions[{number}]: {error.message}"
+                error.args = (error.message,)
+                raise
+        return MergeRules(tuple(rules), chosen)
+
+    def _rule(self, repository: str, branch: str, resolution: Resolution) -> Rule:
+        options = dict(resolution)
+        path = _text(options, "path")
+        if not path:
+            raise _invalid("path is missing")
+        strategy, address = _text(options, "strategy"), _text(options, "physical_address")
+        if bool(strategy) == bool(address):
+            raise _invalid("needs either a strategy or a physical_address")
+        if strategy:
+            return Rule.of(path, strategy, options)
+        unknown = sorted(options.keys() - _OBJECT_FIELDS)
+        if unknown:
+            raise _invalid(f"{unknown[0]} is unknown beside a physical_address")
+        entry = self._staging.object_at(repository, branch, path, address, options)
+        return Rule.for_object(path, entry)
+
+
+def _text(options: dict[str, Any], name: str) -> str:
+    value = options.pop(name, "")
+    if not isinstance(value, str):
+        raise _invalid(f"{name} must be text")
+    return value
+
+
+def _invalid(reason: str) -> Invalid:
+    return Invalid(
+        reason,
+        kind="invalid_resolution",
+        hint='A resolution is {"path": path or pattern, "strategy": name} with the options of the '
+        'strategy, or {"path": path, "physical_address": address}.',
+    )

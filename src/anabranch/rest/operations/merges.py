@@ -1,0 +1,212 @@
+"""Merges: merge, dry run, conflicts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from anabranch.access.permissions import Action
+from anabranch.model.commit import Commit
+from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
+from anabranch.rest.protocol.parameters import Amount, InRepository
+from anabranch.rest.protocol.resources import (
+    on_destination_branch,
+    on_repository,
+    on_resolved_objects,
+    on_resolved_sources,
+)
+from anabranch.rest.schemas.merge_conflicts import (
+    ConflictEntry,
+    ConflictList,
+    MergeConflictResult,
+    Resolutions,
+    conflict_entry,
+    described_conflicts,
+)
+from anabranch.rest.schemas.pagination import page_amount, to_pagination
+from anabranch.versioning.merging.settlement import MAX_CONFLICTS
+from anabranch.versioning.merging.tree_merger import MergePreview
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+
+__all__ = [
+    "EXTENSIONS",
+    "MERGE_PATH",
+    "OPERATIONS",
+    "Merge",
+    "MergeRefs",
+    "MergeResult",
+    "dry_run",
+    "merge_refs",
+]
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a merge; `strategy` is empty, dest-wins or source-wins. `resolutions` choose for
+    single paths. A dry run responds with what the merge would do, and changes nothing.
+    """
+
+    message: str = ""
+    metadata: dict[str, str] = {}
+    strategy: str = ""
+    force: bool = False
+    allow_empty: bool = False
+    squash_merge: bool = False
+    resolutions: Resolutions = []
+    dry_run: bool = False
+
+
+class MergeSummary(msgspec.Struct, frozen=True):
+    """How many paths a merge would add, change and remove, conflicts apart."""
+
+    added: int
+    changed: int
+    removed: int
+
+
+class SettledPath(msgspec.Struct, frozen=True):
+    """A conflict that a rule settles, and its strategy; `physical_address` for a given object."""
+
+    path: str
+    strategy: str
+
+
+class MergeResult(msgspec.Struct, frozen=True):
+    """A successful merge; `reference` is its commit, "" for a dry run, which has all other fields.
+    Of `settled` and `conflicts`, the first 1,000 are listed.
+    """
+
+    reference: str
+    summary: MergeSummary | UnsetType = UNSET
+    settled: list[SettledPath] | UnsetType = UNSET
+    settled_count: int | UnsetType = UNSET
+    conflicts: list[ConflictEntry] | UnsetType = UNSET
+    conflict_count: int | UnsetType = UNSET
+
+
+class MergeRefs(InRepository, frozen=True, kw_only=True):
+    """Parameters of mergeIntoBranch and findMergeBase."""
+
+    source_ref: str = msgspec.field(name="sourceRef")
+    destination_branch: str = msgspec.field(name="destinationBranch")
+
+
+class ListMergeConflicts(MergeRefs, frozen=True, kw_only=True):
+    """Parameters of listMergeConflicts."""
+
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+    prefix: Annotated[str, Meta(description="only paths with this prefix")] = ""
+
+
+def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
+    """Merges a reference into a branch, or responds with what that would do."""
+    body = call.body
+    if body.dry_run:
+        preview = call.services.catalog.refs.preview_merge(
+            call.params.repository,
+            call.params.source_ref,
+            call.params.destination_branch,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+        )
+        return dry_run(call, preview)
+    return MergeResult(merge_refs(call, call.recording(lambda commit: MergeResult(commit.id))))
+
+
+def merge_refs(call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[Commit] | None) -> str:
+    """Merges a reference into a branch; returns the id of the commit. `extra_writes` adds writes to
+    those of the commit.
+    """
+    body = call.body
+    with described_conflicts():
+        return call.services.catalog.refs.merge(
+            call.params.repository,
+            call.params.source_ref,
+            call.params.destination_branch,
+            committer=call.committer,
+            message=body.message,
+            metadata=body.metadata,
+            strategy=body.strategy,
+            resolutions=body.resolutions,
+            squash=body.squash_merge,
+            allow_empty=body.allow_empty,
+            force=body.force,
+            extra_writes=extra_writes,
+        )
+
+
+def dry_run(call: Call[Any, Any], preview: MergePreview) -> MergeResult:
+    """Returns the schema of what a merge would do, with the paths that the caller may read."""
+    readable = call.readable_paths("", "")
+    settled = [each for each in preview.settled if readable is None or each.path in readable]
+    return MergeResult(
+        reference="",
+        summary=MergeSummary(preview.added, preview.changed, preview.removed),
+        settled=[SettledPath(*each) for each in settled[:MAX_CONFLICTS]],
+        settled_count=len(preview.settled),
+        conflicts=[
+            conflict_entry(conflict)
+            for conflict in preview.conflicts
+            if readable is None or conflict.path in readable
+        ],
+        conflict_count=preview.conflict_count,
+    )
+
+
+def list_merge_conflicts(call: Call[ListMergeConflicts, None]) -> ConflictList:
+    """Returns a page of the paths that both sides of a merge changed differently."""
+    params = call.params
+    page = call.services.catalog.refs.merge_conflicts(
+        params.repository,
+        params.source_ref,
+        params.destination_branch,
+        prefix=params.prefix,
+        after=params.after,
+        amount=page_amount(params.amount),
+        readable=call.readable_paths("", params.prefix),
+    )
+    return ConflictList(to_pagination(page), [conflict_entry(each) for each in page.items])
+
+
+MERGE_PATH = "/repositories/{repository}/refs/{sourceRef}/merge/{destinationBranch}"
+
+OPERATIONS = (
+    Operation(
+        id="mergeIntoBranch",
+        tag="refs",
+        method="POST",
+        path=MERGE_PATH,
+        summary="merge references",
+        permission=(
+            Need(Action.CREATE_COMMIT, on_destination_branch),
+            Need(Action.WRITE_OBJECT, on_resolved_objects),
+            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+        ),
+        params=MergeRefs,
+        body=Merge,
+        body_optional=True,
+        response=MergeResult,
+        others=(OtherResponse(status=409, description="Conflict", type=MergeConflictResult),),
+        keyed=True,
+        handler=merge_into_branch,
+    ),
+)
+
+EXTENSIONS = (
+    Operation(
+        id="listMergeConflicts",
+        tag="refs",
+        method="GET",
+        path=MERGE_PATH + "/conflicts",
+        summary="list the conflicts of a merge",
+        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        params=ListMergeConflicts,
+        response=ConflictList,
+        handler=list_merge_conflicts,
+    ),
+)
+"""Operations that lakeFS does not have."""

@@ -1,0 +1,112 @@
+"""Rules of a merge: which strategy settles the conflict of a path.
+
+The request's resolutions come first, then the rules of the destination's file `_lakefs_merge.yaml`,
+then the strategy of the whole merge. Of each list, the first rule whose pattern matches counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from anabranch.errors import AnabranchError, Invalid
+from anabranch.model.entry import Entry
+from anabranch.versioning.merging.path_patterns import path_pattern
+from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
+
+__all__ = ["NO_RULES", "OBJECT", "MergeRules", "Rule", "Strategy", "check_strategy"]
+
+Strategy = Literal["", "source-wins", "dest-wins"]
+
+OBJECT = "physical_address"
+"""What reports of a merge name as the strategy of a path that gets a given object."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A strategy, by name and with its options, for the paths that match a pattern; or the object
+    that a path becomes.
+    """
+
+    path: str
+    strategy: str
+    options: Mapping[str, Any] = {}
+    entry: Entry | None = None
+
+    @classmethod
+    def of(cls, path: str, strategy: str, options: Mapping[str, Any]) -> Rule:
+        """Returns a rule. Raises Invalid for an unknown strategy and wrong options, NotSupported if
+        a library is not installed.
+        """
+        make_strategy(strategy, options)
+        return cls(path=path, strategy=strategy, options=options)
+
+    @classmethod
+    def for_object(cls, path: str, entry: Entry) -> Rule:
+        """Returns the rule that a path becomes an object."""
+        return cls(path=path, strategy=OBJECT, entry=entry)
+
+    @property
+    def reads_content(self) -> bool:
+        """Whether the strategy reads objects."""
+        return self.entry is None and self.strategy not in PATH_STRATEGIES
+
+    def matches(self, path: str) -> bool:
+        """Returns whether the rule is for a path."""
+        if self.entry is not None:
+            return path == self.path
+        return path_pattern(self.path).matches(path)
+
+
+class MergeRules(msgspec.Struct, frozen=True):
+    """The rules of a merge, in order, and the strategy for all other paths."""
+
+    rules: Sequence[Rule] = ()
+    strategy: Strategy = ""
+
+    def followed_by(self, rules: Sequence[Rule]) -> MergeRules:
+        """Returns these rules with others after them, but before the strategy for all paths."""
+        return MergeRules((*self.rules, *rules), self.strategy) if rules else self
+
+    def find(self, path: str) -> Rule | None:
+        """Returns the first rule that matches a path, or that of the strategy for all paths; None
+        if there is none.
+        """
+        for rule in self.rules:
+            if rule.matches(path):
+                return rule
+        return _RULES_FOR_ALL.get(self.strategy)
+
+    @property
+    def objects(self) -> Sequence[Entry]:
+        """The objects that rules name."""
+        return [rule.entry for rule in self.rules if rule.entry is not None]
+
+
+NO_RULES = MergeRules()
+
+_RULES_FOR_ALL = {
+    strategy: Rule(path="**", strategy=strategy) for strategy in ("source-wins", "dest-wins")
+}
+
+
+def check_strategy(text: str) -> Strategy:
+    """Returns the strategy for all paths that has this name. Raises Invalid if there is none."""
+    for strategy in ("", "source-wins", "dest-wins"):
+        if text == strategy:
+            return strategy
+    hint = f"Use source-wins, dest-wins or no strategy, not {text!r}."
+    if _is_strategy(text):
+        hint = f"{text} can settle single paths: give it in `resolutions` or in _lakefs_merge.yaml."
+    raise Invalid(
+        "argument strategy: invalid value: validation error", kind="invalid_strategy", hint=hint
+    )
+
+
+def _is_strategy(text: str) -> bool:
+    try:
+        make_strategy(text, {})
+    except AnabranchError as error:
+        return error.kind != "invalid_strategy"
+    return True

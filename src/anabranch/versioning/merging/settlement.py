@@ -1,0 +1,191 @@
+"""Settles the conflicts of a merge by its rules.
+
+Strategies read objects and write files of this machine; nothing is stored here. A strategy that
+fails leaves its conflict open, with the reason.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anabranch import errors
+from anabranch.errors import AnabranchError, Invalid, NotSupported
+from anabranch.model.names import decode_key, encode_path
+from anabranch.versioning.merging.conflicts import Conflict, MergeTrees, OpenConflict
+from anabranch.versioning.merging.rules import MergeRules, Rule
+from anabranch.versioning.merging.stored_version import StoredVersion
+from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
+from anabranch.versioning.records.entries import entry_from, entry_value
+from anabranch.versioning.strategies.contract import ContentConflict, Side
+from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
+
+__all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
+
+MAX_CONFLICTS = 1000
+MAX_DETAILS = 1000
+"""How many conflicts of the content of one object are reported."""
+
+_PAGE_SIZE = 10_000
+_SIDES: dict[str, Side] = {"source-wins": "source", "dest-wins": "destination", "base": "base"}
+
+_log = logging.getLogger(__name__)
+
+
+class Settled(NamedTuple):
+    """A path whose conflict was settled, and by which strategy."""
+
+    path: str
+    strategy: str
+
+
+class Settlement:
+    """The outcomes by path, and the conflicts that are open: the first MAX_CONFLICTS of them, and
+    their number. `settled` are the conflicts that were settled.
+    """
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+        self.settled: list[Settled] = []
+        self.conflicts: list[OpenConflict] = []
+        self.conflict_count = 0
+
+    def leave_open(self, conflict: OpenConflict) -> None:
+        """Adds a conflict that is not settled."""
+        self.conflict_count += 1
+        if len(self.conflicts) < MAX_CONFLICTS:
+            self.conflicts.append(conflict)
+
+
+class Settler:
+    """Settles conflicts. `folder` is for new content, which stays there.
+
+    The outcome of a strategy is reused as long as the three versions of the object are the same: a
+    merge is repeated if its destination has moved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[Hashable, Outcome] = {}
+
+    def settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
+        """Settles all conflicts of three trees."""
+        settlement = Settlement()
+        after, has_more = "", True
+        while has_more:
+            found, has_more = trees.conflicts(after=after, amount=_PAGE_SIZE)
+            for conflict in found:
+                after = conflict.path
+                self._settle(trees, conflict, rules.find(after), settlement)
+        return settlement
+
+    def _settle(
+        self, trees: MergeTrees, conflict: Conflict, rule: Rule | None, settlement: Settlement
+    ) -> None:
+        path = conflict.path
+        if rule is None or rule.strategy == "fail":
+            settlement.leave_open(trees.report(conflict))
+            return
+        if path not in settlement.outcomes:  # else settled with another path of the same table
+            if rule.strategy in PATH_STRATEGIES or rule.entry is not None:
+                settlement.outcomes[path] = _outcome(conflict, rule)
+            else:
+                outcomes = self._ask(trees, conflict, rule)
+                if isinstance(outcomes, OpenConflict):
+                    settlement.leave_open(outcomes)
+                    return
+                settlement.outcomes.update(outcomes)
+        settlement.settled.append(Settled(path, rule.strategy))
+
+    def _ask(
+        self, trees: MergeTrees, conflict: Conflict, rule: Rule
+    ) -> dict[str, Outcome] | OpenConflict:
+        """Asks a strategy; returns the outcomes of paths, or the conflict with the reason why it
+        stays open.
+        """
+        path = conflict.path
+        key = conflict, rule.strategy, repr(rule.options)
+        if key in self._known:
+            return {path: self._known[key]}
+        output = StrategyOutput(trees, self._folder)
+        reason = ""
+        details: Sequence[ContentConflict] = ()
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            view = _ConflictView(trees, path, Path(folder))
+            try:
+                details = _merge(view, output, rule)
+            except (errors.Conflict, Invalid, NotSupported) as error:
+                reason = f"{error.message} ({error.hint})" if error.hint else error.message
+            except AnabranchError:
+                raise  # not the strategy's fault: an object is lost, the store is busy
+            except Exception as error:  # noqa: BLE001  of a library that reads the content
+                _log.exception("the merge strategy %s failed for %s", rule.strategy, path)
+                reason = f"the strategy failed: {type(error).__name__}: {error}"
+        if reason or details:
+            return trees.report(conflict, rule.strategy, reason, details[:MAX_DETAILS])
+        if len(output.outcomes) == 1 and not view.reads_others:
+            self._known[key] = output.outcomes[path]
+        return output.outcomes
+
+
+def _outcome(conflict: Conflict, rule: Rule) -> Outcome:
+    """Returns what becomes of a path by a rule that needs no content."""
+    if rule.entry is not None:
+        return entry_value(rule.entry)
+    side = _SIDES.get(rule.strategy)
+    return None if side is None else conflict.value(side)
+
+
+def _merge(view: _ConflictView, output: StrategyOutput, rule: Rule) -> Sequence[ContentConflict]:
+    """Calls the strategy of a rule. Raises Conflict for a result that is none."""
+    strategy = make_strategy(rule.strategy, rule.options)
+    if strategy is None:
+        return ()
+    details = list(strategy.merge(view, output))
+    if not all(isinstance(detail, ContentConflict) for detail in details):
+        raise errors.Conflict("the strategy returned something else than conflicts")
+    if not details and view.path not in output.outcomes:
+        raise errors.Conflict("the strategy neither settled the path nor returned conflicts")
+    return details
+
+
+class _ConflictView:
+    """What a strategy sees of a conflict (`PathConflict`). Objects of other stores are copied into
+    `folder`.
+    """
+
+    def __init__(self, trees: MergeTrees, path: str, folder: Path) -> None:
+        self.path = path
+        self.work_folder = str(folder)
+        self.reads_others = False
+        self._trees = trees
+        self._folder = folder
+        self.base = self._version("base", path)
+        self.source = self._version("source", path)
+        self.destination = self._version("destination", path)
+
+    def read(self, side: Side, path: str) -> StoredVersion | None:
+        """Returns an object of a tree."""
+        self.reads_others = True
+        return self._version(side, path)
+
+    def list(self, side: Side, prefix: str) -> Iterator[str]:
+        """Yields the paths of a tree that begin with a prefix."""
+        self.reads_others = True
+        key, after, has_more = encode_path(prefix), b"", True
+        while has_more:
+            page = self._trees.tree(side).listing(prefix=key, after=after, amount=_PAGE_SIZE)
+            page.feed([], last=True)
+            for after, _ in page.rows():
+                yield decode_key(after)
+            has_more = page.has_more
+
+    def _version(self, side: Side, path: str) -> StoredVersion | None:
+        value = self._trees.get(side, path)
+        if value is None:
+            return None
+        entry = entry_from(value)
+        return StoredVersion(self._trees.blocks, self._trees.address(entry), entry, self._folder)

@@ -1,0 +1,69 @@
+"""What merge strategies write, before it is stored."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import msgspec
+
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.model.names import check_path
+from anabranch.versioning.merging.conflicts import MergeTrees
+from anabranch.versioning.records.entries import Value, entry_from
+from anabranch.versioning.strategies.contract import Side
+
+__all__ = ["NewContent", "Outcome", "StrategyOutput"]
+
+
+class NewContent(msgspec.Struct, frozen=True):
+    """Content that is still a file of this machine, with media type and user metadata."""
+
+    file: Path
+    content_type: str
+    metadata: Mapping[str, str]
+
+
+Outcome = NewContent | Value | None
+"""What a path becomes; None if it is deleted."""
+
+
+class StrategyOutput:
+    """The outcomes of one call of a strategy, by path. New content is written to `folder`."""
+
+    def __init__(self, trees: MergeTrees, folder: Path) -> None:
+        self._trees = trees
+        self._folder = folder
+        self.outcomes: dict[str, Outcome] = {}
+
+    @contextmanager
+    def create(
+        self,
+        path: str,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Iterator[BinaryIO]:
+        """Yields a stream for the new content of a path."""
+        check_path(path)
+        known = self._trees.get("destination", path) or self._trees.get("source", path)
+        if known is not None:
+            entry = entry_from(known)
+            content_type = entry.content_type if content_type is None else content_type
+            metadata = entry.metadata if metadata is None else metadata
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
+            yield cast(BinaryIO, stream)
+        self.outcomes[path] = NewContent(
+            Path(stream.name), content_type or DEFAULT_CONTENT_TYPE, metadata or {}
+        )
+
+    def take(self, path: str, side: Side) -> None:
+        """Takes the version of a side."""
+        self.outcomes[path] = self._trees.get(side, path)
+
+    def delete(self, path: str) -> None:
+        """Deletes a path."""
+        self.outcomes[path] = None

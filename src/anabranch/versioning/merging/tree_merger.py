@@ -1,0 +1,337 @@
+"""Merges three trees by the rules of a merge.
+
+If nothing conflicts, or one strategy decides for all paths, the kernel writes the merge. Otherwise
+the conflicts are settled one by one; if all are, the kernel writes the merge with the destination's
+side of them, and the outcomes are applied to it.
+
+New content is stored after the last conflict was settled. If the merge then fails, it is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from anabranch import _kernel as kernel
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Gone, Invalid, MergeConflict, OutcomeUnknown
+from anabranch.model.entry import Entry, physical_address
+from anabranch.model.names import decode_key, encode_path
+from anabranch.model.repository import Repository
+from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict
+from anabranch.versioning.merging.rules import MergeRules, Rule
+from anabranch.versioning.merging.rules_file import MAX_BYTES, RULES_FILE, parse_rules, too_long
+from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Settlement, Settler
+from anabranch.versioning.merging.strategy_output import NewContent, Outcome
+from anabranch.versioning.records.entries import Value, entry_from, entry_value
+from anabranch.versioning.staging.extra_writes import ExtraWrites
+from anabranch.versioning.trees import Trees
+from anabranch.work_folders import WorkFolder
+
+__all__ = ["MergePreview", "TreeMerger", "TreeMergers"]
+
+_PIECE_BYTES = 1 << 20
+_RULES_KEY = encode_path(RULES_FILE)
+
+
+class MergePreview(NamedTuple):
+    """What a merge would do: how many paths it would add, change and remove, conflicts apart; the
+    conflicts that its rules settle, and the first of those that stay open, and their number.
+    """
+
+    added: int
+    changed: int
+    removed: int
+    settled: Sequence[Settled]
+    conflicts: Sequence[OpenConflict]
+    conflict_count: int
+
+
+class TreeMergers:
+    """Makes the tree mergers of operations."""
+
+    def __init__(
+        self, blocks: BlockStore, trees: Trees, sweeps: SweepRecords, identifiers: Identifiers
+    ) -> None:
+        self._blocks = blocks
+        self._trees = trees
+        self._sweeps = sweeps
+        self._identifiers = identifiers
+
+    @contextmanager
+    def open(self, repository: Repository, rules: MergeRules) -> Iterator[TreeMerger]:
+        """Yields the tree merger of an operation. When the operation fails, the content that it has
+        stored is removed.
+        """
+        merger = TreeMerger(
+            self._blocks, self._trees, self._sweeps, self._identifiers, repository, rules
+        )
+        try:
+            yield merger
+        except OutcomeUnknown:
+            raise  # the commit may refer to the content
+        except Exception:
+            merger.begin()
+            merger.remove_unused()
+            raise
+        else:
+            merger.remove_unused()
+        finally:
+            merger.close()
+
+
+class TreeMerger:
+    """Merges trees of a repository for one operation, which may be attempted several times."""
+
+    def __init__(
+        self,
+        blocks: BlockStore,
+        trees: Trees,
+        sweeps: SweepRecords,
+        identifiers: Identifiers,
+        repository: Repository,
+        rules: MergeRules,
+    ) -> None:
+        self.rules = rules
+        self._blocks = blocks
+        self._trees = trees
+        self._sweeps = sweeps
+        self._identifiers = identifiers
+        self._repository = repository
+        self._work: WorkFolder | None = None
+        self._settler: Settler | None = None
+        self._merged: dict[tuple[str, str, str], str] = {}
+        self._stored: dict[Path, Entry] = {}
+        self._new: dict[tuple[str, str, str], list[str]] = {}
+        self._used: list[tuple[str, str, str]] = []
+
+    def begin(self) -> None:
+        """Begins an attempt of the operation: the trees that earlier ones made are not used."""
+        self._used.clear()
+
+    def open(self, destination: str, source: str, base: str) -> MergeTrees:
+        """Returns three trees, given by id."""
+        return MergeTrees(
+            *(self._blocks, self._repository, self._trees),
+            base=self._trees.open(self._repository, base),
+            source=self._trees.open(self._repository, source),
+            destination=self._trees.open(self._repository, destination),
+        )
+
+    def merge(self, destination: str, source: str, base: str) -> str:
+        """Merges three trees, given by id, and returns the metarange id of the result.
+
+        Raises MergeConflict with the conflicts that stay open, Invalid for a file of rules that is
+        invalid (kind invalid_merge_rules).
+        """
+        if destination == base:
+            return source
+        ids = destination, source, base
+        if ids not in self._merged:
+            self._merged[ids] = self._merge(ids)
+        self._used.append(ids)
+        return self._merged[ids]
+
+    def reads_content(self, destination: str) -> bool:
+        """Returns whether a rule of a merge into the tree of that id reads objects."""
+        if any(rule.reads_content for rule in self.rules.rules):
+            return True
+        value = self._trees.read(self._trees.open(self._repository, destination).get, _RULES_KEY)
+        try:
+            return value is not None and any(map(_reads_content, self._read_rules(value)))
+        except Invalid:
+            return False  # the merge says what is wrong
+
+    def preview(self, destination: str, source: str, base: str) -> MergePreview:
+        """Returns what `merge` would do. Raises Invalid as it does."""
+        trees = self.open(destination, source, base)
+        settlement = self._settle(trees, self._rules_for(trees))
+        added, changed, removed, _ = trees.counts()
+        return MergePreview(
+            *(added, changed, removed),
+            settlement.settled,
+            settlement.conflicts,
+            settlement.conflict_count,
+        )
+
+    def admit(self, _: object) -> ExtraWrites:
+        """Returns the conditions for a commit of the merged trees: no object that neither source
+        nor destination refers to is being removed. Raises Gone if one has been removed.
+        """
+        addresses = sorted({address for ids in self._used for address in self._new.get(ids, ())})
+        if not addresses:
+            return (), ()
+        # the store is checked after the sweeps: a sweep that begins later fails the condition
+        admitted = self._sweeps.admit_addresses(addresses)
+        for address in addresses:
+            if self._blocks.stat(address) is None:
+                raise Gone(
+                    f"{self._blocks.qualify(address)}: there is no data",
+                    kind="data_missing",
+                    hint="Garbage collection may have removed this version. Choose another one.",
+                )
+        return admitted
+
+    def remove_unused(self) -> None:
+        """Removes the content that was stored for merges which the last attempt did not use."""
+        used = {address for ids in self._used for address in self._new.get(ids, ())}
+        stored = {self._address(entry) for entry in self._stored.values()}
+        if stored - used:
+            self._blocks.delete(sorted(stored - used))
+
+    def close(self) -> None:
+        """Removes temporary files."""
+        if self._work is not None:
+            self._work.close()
+
+    def _rules_for(self, trees: MergeTrees) -> MergeRules:
+        """Returns the rules of the request and those of the destination's file."""
+        value = trees.get("destination", RULES_FILE)
+        if value is None:
+            return self.rules
+        try:
+            return self.rules.followed_by(self._read_rules(value))
+        except Invalid:
+            # an invalid file is corrected by a merge, too, unless that has conflicts
+            changed = trees.get("source", RULES_FILE)
+            if changed in (value, trees.get("base", RULES_FILE)) or trees.counts()[3]:
+                raise
+            return self.rules
+
+    def _read_rules(self, value: Value) -> Sequence[Rule]:
+        entry = entry_from(value)
+        if entry.size > MAX_BYTES:
+            raise too_long(entry.size)
+        return parse_rules(self._blocks.read(self._address(entry), 0, entry.size))
+
+    def _merge(self, ids: tuple[str, str, str]) -> str:
+        trees = self.open(*ids)
+        rules = self._rules_for(trees)
+        strategy = "" if rules.rules else rules.strategy
+        merged = self._trees.write(
+            self._repository,
+            lambda folder: trees.destination.merge(
+                trees.source, trees.base, folder, strategy=strategy, max_conflicts=MAX_CONFLICTS
+            ),
+            lambda merged: merged.written,
+        )
+        if merged.written is not None:
+            return merged.written.metarange_id
+        if not rules.rules:
+            raise MergeConflict(
+                "conflict found",
+                paths=[decode_key(key) for key in merged.conflicts],
+                count=merged.conflict_count,
+            )
+        settlement = self._settle(trees, rules)
+        if settlement.conflicts:
+            raise _merge_conflict(settlement)
+        outcomes = settlement.outcomes
+        changes = [(path, self._stored_value(path, outcomes[path], trees)) for path in outcomes]
+        self._new[ids] = self._new_addresses(changes, trees)
+        return self._write(trees, changes)
+
+    def _settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
+        if self._work is None:
+            self._work = WorkFolder("merge")
+            self._settler = Settler(self._work.path)
+        assert self._settler is not None  # noqa: S101  it is made with the folder
+        return self._settler.settle(trees, rules)
+
+    def _stored_value(self, path: str, outcome: Outcome, trees: MergeTrees) -> Value | None:
+        """Returns the value of an outcome. New content is stored, unless a side has it already."""
+        if not isinstance(outcome, NewContent):
+            return outcome
+        with outcome.file.open("rb") as file:
+            checksum = hashlib.file_digest(file, "md5").hexdigest()
+        size = outcome.file.stat().st_size
+        for side in ("destination", "source"):
+            value = trees.get(side, path)
+            known = None if value is None else entry_from(value)
+            if known is not None and (known.checksum, known.size) == (checksum, size):
+                return value
+        if outcome.file not in self._stored:
+            self._stored[outcome.file] = self._store(outcome)
+        return entry_value(self._stored[outcome.file])
+
+    def _store(self, content: NewContent) -> Entry:
+        address = self._identifiers.data_address()
+        block = physical_address(self._repository.storage_namespace, address, 1)
+        stored = self._blocks.put(block, _pieces(content.file), unique_address=True)
+        return Entry(
+            address=address,
+            size=stored.size,
+            mtime=int(time.time()),
+            checksum=stored.checksum,
+            metadata=dict(content.metadata),
+            content_type=content.content_type,
+        )
+
+    def _new_addresses(
+        self, changes: Sequence[tuple[str, Value | None]], trees: MergeTrees
+    ) -> list[str]:
+        """Returns the addresses to which neither source nor destination refer at their paths."""
+        new = []
+        for path, value in changes:
+            sides = trees.get("destination", path), trees.get("source", path)
+            if value is not None and value not in sides:
+                new.append(self._address(entry_from(value)))
+        return new
+
+    def _write(self, trees: MergeTrees, changes: Sequence[tuple[str, Value | None]]) -> str:
+        """Writes the merge with the changes applied and returns its metarange id."""
+        rows = sorted((encode_path(path), value) for path, value in changes)
+
+        def write(folder: str) -> tuple[kernel.Written, kernel.Written]:
+            merged = trees.destination.merge(
+                trees.source, trees.base, folder, strategy="dest-wins"
+            ).written
+            assert merged is not None  # noqa: S101  the strategy decides all conflicts
+            tree = self._trees.open_overlay(folder, self._repository, merged.metarange_id)
+            return merged, tree.apply(rows, folder)
+
+        with self._trees.scratch() as folder:
+            merged, applied = self._trees.read(write, folder)
+            result = self._trees.open_overlay(folder, self._repository, applied.metarange_id)
+            tables = {applied.metarange_id, *(table.id for table in result.ranges())}
+            new = tables.intersection((*merged.tables, *applied.tables))
+            return self._trees.adopt(
+                self._repository, folder, _NewTables(applied.metarange_id, sorted(new))
+            )
+
+    def _address(self, entry: Entry) -> str:
+        return physical_address(
+            self._repository.storage_namespace, entry.address, entry.address_type
+        )
+
+
+def _reads_content(rule: Rule) -> bool:
+    return rule.reads_content
+
+
+class _NewTables(NamedTuple):
+    metarange_id: str
+    tables: list[str]
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
+
+
+def _merge_conflict(settlement: Settlement) -> MergeConflict:
+    conflicts = settlement.conflicts
+    reasons = [f"{each.path}: {each.reason}" for each in conflicts if each.reason]
+    return MergeConflict(
+        ": ".join(["conflict found", *reasons[:1]]),
+        paths=[conflict.path for conflict in conflicts],
+        count=settlement.conflict_count,
+        conflicts=conflicts,
+    )

@@ -1,0 +1,63 @@
+"""The merge strategies by name.
+
+Those of Anabranch are loaded when they are first used, since some need libraries that the core
+installation does not have. Installed packages add strategies by entry points of the group
+`anabranch.merge_strategies`, which name a StrategyFactory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from anabranch.errors import Invalid
+from anabranch.versioning.strategies.contract import MergeStrategy, StrategyFactory
+from anabranch.versioning.strategies.user_defined import UserDefinedStrategy
+
+__all__ = ["ENTRY_POINT_GROUP", "PATH_STRATEGIES", "make_strategy", "strategy_names"]
+
+ENTRY_POINT_GROUP = "anabranch.merge_strategies"
+
+PATH_STRATEGIES = ("source-wins", "dest-wins", "base", "delete", "fail")
+"""Strategies that need no content: take one of the versions, delete the path, leave the conflict
+open.
+"""
+
+_PACKAGE = "anabranch.versioning.strategies"
+_BUILT_IN = {
+    "json": (f"{_PACKAGE}.json_document", "json_strategy"),
+    "text": (f"{_PACKAGE}.text", "text_strategy"),
+}
+
+
+def strategy_names() -> list[str]:
+    """Returns the names of all strategies."""
+    installed = (point.name for point in entry_points(group=ENTRY_POINT_GROUP))
+    return sorted({*PATH_STRATEGIES, *_BUILT_IN, *installed})
+
+
+def make_strategy(name: str, options: Mapping[str, Any]) -> MergeStrategy | None:
+    """Returns the strategy of that name, None if it is one of PATH_STRATEGIES.
+
+    Raises Invalid (kind invalid_strategy) for an unknown name, Invalid (kind
+    invalid_merge_options), and NotSupported if a library is not installed.
+    """
+    if name in PATH_STRATEGIES:
+        if options:
+            raise Invalid(
+                f"the strategy {name} has no option {min(options)!r}", kind="invalid_merge_options"
+            )
+        return None
+    if name in _BUILT_IN:
+        module, factory_name = _BUILT_IN[name]
+        factory: StrategyFactory = getattr(import_module(module), factory_name)
+        return factory(options)
+    if name in entry_points(group=ENTRY_POINT_GROUP).names:
+        return UserDefinedStrategy(name, options)
+    raise Invalid(
+        f"unknown merge strategy {name!r}",
+        kind="invalid_strategy",
+        hint=f"Use one of {', '.join(strategy_names())}.",
+    )

@@ -1,0 +1,157 @@
+"""The strategy `text`: merges text by lines, as `git merge-file` does.
+
+git does it itself: its way of aligning lines is the one that users know. Line ends, and a missing
+one at the end of a file, stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import Conflict, Invalid, NotSupported
+from anabranch.versioning.strategies.contract import (
+    ContentConflict,
+    MergeOutput,
+    ObjectVersion,
+    PathConflict,
+)
+
+__all__ = ["MAX_BYTES", "text_strategy"]
+
+MAX_BYTES = 256 << 20
+"""The largest version that is merged: git keeps all three in memory."""
+
+_TIMEOUT_SECONDS = 120.0
+_BINARY_BYTES = 8000
+"""As in git, content is binary if a zero byte is among so many of its first bytes."""
+_MAX_CONFLICTS = 1000
+_MAX_VALUE_BYTES = 4000
+_MARKER = 60
+"""The length of conflict markers: long enough that no text has such lines itself."""
+
+
+def text_strategy(options: Mapping[str, Any]) -> _TextStrategy:
+    """Returns the strategy, which has no options. Raises Invalid for some, NotSupported if git is
+    not installed.
+    """
+    if options:
+        raise Invalid(
+            f"the strategy text has no option {min(options)!r}", kind="invalid_merge_options"
+        )
+    if shutil.which("git") is None:
+        raise NotSupported(
+            "the strategy text needs git, which is not installed on the server",
+            kind="git_missing",
+            hint="Install git.",
+        )
+    return _TextStrategy()
+
+
+class _TextStrategy:
+    def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
+        """Writes the merged text, or returns the regions that conflict. Raises Conflict for binary
+        content.
+        """
+        base, source, destination = conflict.base, conflict.source, conflict.destination
+        if source is None or destination is None:
+            side = "source" if source is None else "destination"
+            return [ContentConflict(key={}, message=f"the {side} deleted the text")]
+        _require_text("base", base)
+        _require_text("source", source)
+        _require_text("destination", destination)
+        with (
+            tempfile.NamedTemporaryFile(dir=conflict.work_folder) as empty,
+            tempfile.TemporaryFile(dir=conflict.work_folder) as merged,
+        ):
+            ancestor = empty.name if base is None else base.path()
+            is_clean = _merge_file(destination.path(), ancestor, source.path(), merged.fileno())
+            merged.seek(0)
+            if not is_clean:
+                return list(_regions(merged, Path(ancestor)))
+            with output.create(conflict.path) as stream:
+                shutil.copyfileobj(merged, stream)
+        return []
+
+
+def _require_text(side: str, version: ObjectVersion | None) -> None:
+    if version is None:
+        return
+    if version.size > MAX_BYTES:
+        raise _failed(f"the {side} has {version.size} bytes; at most {MAX_BYTES} are merged")
+    with version.open() as stream:
+        if b"\0" in stream.read(_BINARY_BYTES):
+            raise _failed(f"the {side} is binary, not text")
+
+
+def _merge_file(ours: str, ancestor: str, theirs: str, output: int) -> bool:
+    """Writes the merge of three files to the file `output`; returns whether it has no conflicts."""
+    command = ["git", "merge-file", "-p", "--diff3", f"--marker-size={_MARKER}"]
+    try:
+        done = subprocess.run(
+            [*command, ours, ancestor, theirs],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"git did not merge the text within {_TIMEOUT_SECONDS:g} s") from error
+    if not 0 <= done.returncode <= 127:  # noqa: PLR2004  the number of conflicts, up to 127
+        raise _failed(done.stderr.decode("utf-8", "replace").strip() or "git failed")
+    return done.returncode == 0
+
+
+def _regions(merged: Any, ancestor: Path) -> Iterator[ContentConflict]:
+    """Yields the first conflicts of a text with conflict markers. The line of a region in the base
+    is found by its text, after that of the region before.
+    """
+    base_lines = ancestor.read_bytes().split(b"\n")
+    parts: dict[bytes, list[bytes]] = {}
+    current: list[bytes] | None = None
+    start = found = 0
+    for raw in merged:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")
+        letter = line[:1]
+        is_marker = letter in (b"<", b"|", b"=", b">") and line.startswith(letter * _MARKER)
+        if not is_marker:
+            if current is not None:
+                current.append(raw)
+            continue
+        if letter != b">":
+            current = parts[letter] = []
+            continue
+        current = None
+        start = _find(base_lines, parts[b"|"], start)
+        yield ContentConflict(
+            key={"line": start + 1},
+            base=_text(parts[b"|"]),
+            source=_text(parts[b"="]),
+            destination=_text(parts[b"<"]),
+        )
+        start += len(parts[b"|"])
+        found += 1
+        if found == _MAX_CONFLICTS:
+            return
+
+
+def _find(lines: Sequence[bytes], region: Sequence[bytes], start: int) -> int:
+    """Returns where a region begins among lines, from `start` on; `start` for an empty one."""
+    wanted = [line.removesuffix(b"\n") for line in region]
+    for position in range(start, len(lines) - len(wanted) + 1) if wanted else ():
+        if lines[position] == wanted[0] and lines[position : position + len(wanted)] == wanted:
+            return position
+    return start
+
+
+def _text(lines: Sequence[bytes]) -> str:
+    return b"".join(lines)[:_MAX_VALUE_BYTES].decode("utf-8", "replace")
+
+
+def _failed(reason: str) -> Conflict:
+    return Conflict(reason, kind="merge_failed", hint="Choose a side for this path.")
