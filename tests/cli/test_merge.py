@@ -99,3 +99,60 @@ def test_refusals(ana, apart):
     assert (ran.code, ran.error["hint"]) == (1, "Did you mean dev?")
     ran = ana("merge", lake.at("dev"), "main", "--strategy", "mine")
     assert ran.code == 2
+
+
+def test_a_dry_run_prints_what_would_happen_and_changes_nothing(ana, apart):
+    lake, _ = apart
+    head = lake.head("main")
+    ran = ana.ok("merge", lake.at("dev"), "main", "--dry-run")
+    assert ran.out == "Would add 1, change 1 and remove 0 objects\n"
+    assert lake.head("main") == head
+
+
+def test_a_dry_run_prints_the_conflicts_and_exits_with_1(ana, apart):
+    lake, _ = apart
+    head = lake.commit("main", "main", b="main", d="main")
+    ran = ana("merge", lake.at("dev"), "main", "--dry-run", "--resolve", "d=source-wins")
+    assert ran.code == 1
+    assert ran.out.splitlines() == [
+        "Would add 0, change 0 and remove 0 objects",
+        "  settled by source-wins: d",
+        "  conflict, both changed: b",
+    ]
+    assert ran.err.startswith("error: 1 path conflicts")
+    assert lake.head("main") == head
+
+
+def test_conflicts_are_resolved_path_by_path(ana, apart):
+    lake, _ = apart
+    lake.commit("main", "main", b="main", d="main")
+    at = lake.at("dev"), "main"
+    ana.ok("merge", *at, "--resolve", "b=source-wins", "--resolve", "**=dest-wins")
+    assert (lake.read("main/b"), lake.read("main/d")) == (b"dev", b"main")
+
+
+def test_conflicts_of_content_are_printed(ana, lake):
+    lake.commit("main", "base", a='{"x": 1}')
+    lake.branch("dev")
+    lake.commit("dev", "dev", a='{"x": 2}')
+    lake.commit("main", "main", a='{"x": 3}')
+    ran = ana("merge", lake.at("dev"), "main", "--resolve", "*=json")
+    assert ran.code == 1
+    assert (
+        "  conflict, both changed: a\n      pointer /x: base 1, source 2, destination 3" in ran.err
+    )
+
+
+@pytest.mark.parametrize("given", ["a", "=text", "a="])
+def test_malformed_resolutions_are_refused(ana, lake, given):
+    ran = ana("merge", lake.at("main"), "main", "--resolve", given)
+    assert ran.code == 2
+    assert "is not PATTERN=STRATEGY" in ran.err
+
+
+def test_unknown_strategies_are_refused_with_the_known_ones(ana, apart):
+    lake, _ = apart
+    ran = ana("merge", lake.at("dev"), "main", "--resolve", "a=best")
+    assert ran.code == 1
+    assert "resolutions[0]: unknown merge strategy 'best'" in ran.err
+    assert "source-wins" in ran.err

@@ -39,6 +39,7 @@ COMMANDS = [
         ("export", "export.md"),
         ("image", "images.md"),
         *((word, "rewriting-history.md") for word in HISTORY_WORDS),
+        ("merge", "merging.md"),
         ("pr", "pull-requests.md"),
         ("branch-protect", "pull-requests.md"),
     )

@@ -43,7 +43,8 @@ _MERGE_BASE = "the merge base is git's best common ancestor; lakeFS may choose a
 DIFFERENCES: Final = {
     "commit": _extended(f"{_KEYED}; {_CONTENTION}"),
     "mergeIntoBranch": _differs(
-        f"{_MERGE_BASE}, and loses some conflicts of large trees; {_KEYED}; {_CONTENTION}"
+        f"{_MERGE_BASE}, and loses some conflicts of large trees; `resolutions` and rules for "
+        f"single paths, `dry_run`; {_KEYED}; {_CONTENTION}"
     ),
     "findMergeBase": _differs(_MERGE_BASE),
     "diffRefs": _differs(
@@ -51,8 +52,10 @@ DIFFERENCES: Final = {
         "changes"
     ),
     "diffBranch": _differs("with a delimiter, pages lose no changes"),
-    "revertBranch": _extended(_KEYED),
-    "cherryPick": _extended(f"{_KEYED}; the metadata of the original commit do not change"),
+    "revertBranch": _extended(f"`strategy` and `resolutions`; {_KEYED}"),
+    "cherryPick": _extended(
+        f"`strategy` and `resolutions`; {_KEYED}; the metadata of the original commit do not change"
+    ),
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
     ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.errors import Failure
+from anabranch.cli.commands.merge_preview import conflict_lines, show_preview
+from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
@@ -36,7 +37,22 @@ def merge_body(context: CommandContext) -> dict[str, Any]:
         body["message"] = options.message
     if options.strategy:
         body["strategy"] = options.strategy
+    if options.resolve:
+        body["resolutions"] = [
+            {"path": pattern, "strategy": strategy} for pattern, strategy in options.resolve
+        ]
+    if options.dry_run:
+        body["dry_run"] = True
     return body
+
+
+def _resolution(text: str) -> tuple[str, str]:
+    pattern, separator, strategy = text.rpartition("=")
+    if not separator or not pattern or not strategy:
+        raise Usage(
+            f"{text!r} is not PATTERN=STRATEGY", hint="Write it like --resolve 'tables/**=text'"
+        )
+    return pattern, strategy
 
 
 def send_merge(
@@ -48,8 +64,8 @@ def send_merge(
     source: LakeUri,
     destination: str,
 ) -> None:
-    """Sends a request to merge, and prints its result. Raises Failure, with the paths that
-    conflict.
+    """Sends a request to merge, or for a dry run, and prints the result. Raises Failure, with the
+    paths that conflict.
     """
     try:
         result = context.connection.send(method, *path, body=body)
@@ -59,6 +75,9 @@ def send_merge(
         if failure.kind == "no_changes":
             failure.hint = "Add --allow-empty to create a merge commit anyway."
         raise
+    if "summary" in result:
+        show_preview(context, result)
+        return
     commit = context.output.paint(result["reference"], "id")
     context.output.done(
         f"Merged {address(source.repository, source.ref)} into "
@@ -82,11 +101,17 @@ def _conflict(
         parts = ("repositories", source.repository, "refs", destination, "diff", source.ref)
         changes = context.connection.pages(*parts, type="three_dot")
         paths = [change["path"] for change in changes if change["type"] == "conflict"]
+    described = [conflict for conflict in paths if isinstance(conflict, dict)]
+    if described:
+        for conflict in described:
+            context.output.note("\n".join(conflict_lines(conflict)))
+        paths = [conflict["path"] for conflict in described]
     number = f"{len(paths)} paths conflict" if len(paths) != 1 else "1 path conflicts"
     return Failure(
         f"both sides changed the same objects: {number}",
         kind="merge_conflict",
-        hint="Choose a side with --strategy source-wins or dest-wins, or make both sides equal. "
+        hint="Choose a side with --strategy source-wins or dest-wins, or for single paths with "
+        "--resolve PATTERN=STRATEGY, or make both sides equal. "
         f"`anabranch diff {address(source.repository, destination)} "
         f"{address(source.repository, source.ref)}` shows all changes.",
         where=refused.where,
@@ -104,6 +129,14 @@ MERGE_OPTIONS = (
         "SIDE",
         choices=("source-wins", "dest-wins"),
     ),
+    Option(
+        "--resolve",
+        "How conflicts of paths are settled: source-wins, dest-wins, base, delete, text, json, …",
+        "PATTERN=STRATEGY",
+        parse=_resolution,
+        repeat=True,
+    ),
+    Option("--dry-run", "Print what would happen, and change nothing; exit with 1 for conflicts"),
     Option("--squash", "Make one commit without the source as a parent"),
     Option("--allow-empty", "Merge even if the source brings no changes"),
     Option("--force", "Merge into a read-only repository"),
@@ -123,5 +156,7 @@ COMMAND = Command(
     examples=(
         "merge lakefs://flights/fix-may lakefs://flights/main",
         "merge lakefs://flights/fix-may main --strategy source-wins -m 'Take the corrections'",
+        "merge lakefs://flights/fix-may main --dry-run",
+        "merge lakefs://flights/fix-may main --resolve 'docs/**=text' --resolve '**=source-wins'",
     ),
 )
