@@ -131,7 +131,7 @@ MERGE_OPTIONS = (
     ),
     Option(
         "--resolve",
-        "How conflicts of paths are settled: source-wins, dest-wins, base, delete, text, json, …",
+        "How conflicts of paths are settled: source-wins, dest-wins, base, delete, rows, text, …",
         "PATTERN=STRATEGY",
         parse=_resolution,
         repeat=True,

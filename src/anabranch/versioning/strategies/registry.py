@@ -27,6 +27,7 @@ open.
 
 _PACKAGE = "anabranch.versioning.strategies"
 _BUILT_IN = {
+    "rows": (f"{_PACKAGE}.rows.strategy", "rows_strategy"),
     "json": (f"{_PACKAGE}.json_document", "json_strategy"),
     "text": (f"{_PACKAGE}.text", "text_strategy"),
 }

@@ -1,0 +1,82 @@
+"""The columns of a merged table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch.errors import Conflict
+
+__all__ = ["Columns", "merged_columns", "quoted"]
+
+Columns = Mapping[str, str]
+"""The names of a table's columns, in order, and their types in DuckDB."""
+
+_TEXT = "VARCHAR"
+
+
+def quoted(name: str) -> str:
+    """Returns a name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def merged_columns(
+    connection: Any, base: Columns, source: Columns, destination: Columns
+) -> dict[str, str]:
+    """Returns the columns of the merge, with the widest of their types. A column that one side
+    dropped is dropped, one that a side added is added. The order is the destination's, unless only
+    the source has changed it; added columns come after those that precede them there.
+
+    Raises Conflict for types of which none holds the values of the other.
+    """
+    common = [name for name in destination if name in source]
+    was = [name for name in base if name in common]
+    reordered = common == was != [name for name in source if name in common]
+    first, second = (source, destination) if reordered else (destination, source)
+    order = _order(first, second)
+    kept = [
+        name
+        for name in order
+        if (name in source and name in destination)
+        or (name not in base and (name in source or name in destination))
+    ]
+    tables = base, source, destination
+    return {
+        name: _widest(connection, name, [each[name] for each in tables if name in each])
+        for name in kept
+    }
+
+
+def _order(first: Columns, second: Columns) -> list[str]:
+    names = list(first)
+    before = -1
+    for name in second:
+        if name in first:
+            before = names.index(name)
+        else:
+            before += 1
+            names.insert(before, name)
+    return names
+
+
+def _widest(connection: Any, name: str, types: Sequence[str]) -> str:
+    """Returns the type that holds the values of all `types`."""
+    widest = types[0]
+    for other in types[1:]:
+        if other == widest:
+            continue
+        union = f"SELECT NULL::{widest} AS value UNION ALL SELECT NULL::{other}"
+        (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
+        kinds = {_is_text(widest), _is_text(other)}
+        if len(kinds) > 1 or (found[1] == _TEXT and _TEXT not in (widest, other)):
+            raise Conflict(
+                f"the column {name!r} has clashing types: {widest} and {other}",
+                kind="merge_failed",
+                hint="Give the column one type on both sides, or choose a side for this path.",
+            )
+        widest = found[1]
+    return widest
+
+
+def _is_text(type_name: str) -> bool:
+    return type_name == _TEXT
