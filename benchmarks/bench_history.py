@@ -4,7 +4,7 @@
 
 Makes a history of N commits (100,000 by default) in a temporary folder: the first 1,000 commits
 change one object each and nothing changes these objects again; each later one changes one of 1,000
-other objects. Each measurement is taken in a core opened anew ("cold", the index is loaded first)
+other objects. Each measurement is taken in a newly opened core ("cold", the index is loaded first)
 and again in the same core ("warm"): the merge base of the head and a branch with one commit of its
 own from the middle of the history, the last commit of an object that was changed at the beginning,
 and the last commits of those 1,000 objects. "no index" is the walk that opens each commit's tree,

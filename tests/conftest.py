@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parent.parent
 SPARK = re.compile("spark|s3a")
 
-# Tests start hundreds of servers. Each would compile every module anew where the environment
+# Tests start hundreds of servers. Each would compile every module again where the environment
 # forbids to keep what was compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -66,8 +66,8 @@ def _eventually() -> Callable[..., None]:
 
 def pytest_addoption(parser):
     choices = ("auto", "minio", "moto")
-    told = "the S3 that tests run over: MinIO (`make minio`), moto's, or MinIO if it is built"
-    parser.addoption("--s3", choices=choices, default="auto", help=told)
+    purpose = "the S3 that tests run over: MinIO (`make minio`), moto's, or MinIO if it is built"
+    parser.addoption("--s3", choices=choices, default="auto", help=purpose)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -74,7 +74,7 @@ def test_those_behind_catch_up_with_those_in_front(scheduler):
 
 
 def test_everything_that_is_waited_for_is_done_each_time(scheduler):
-    """Nobody waits for ever while others keep coming to an earlier stage."""
+    """No call waits forever while others keep coming to an earlier stage."""
     early, late = Stage(), Stage()
     ends = []
     scheduler.start(batch, (late.tenfold, 1), lambda result, _: ends.append(result))

@@ -56,7 +56,7 @@ def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
 
 
 class JournaledBlocks(LocalBlocks):
-    """A local store that is told that all addresses are unique, so that small blocks go to the
+    """A local store that takes all addresses for unique, so that small blocks go to the
     journal. Tests that replace a block check that it notices.
     """
 

@@ -115,7 +115,7 @@ def conditions(fs, base):
             write()
         except (FileExistsError, ClientError, OSError):
             continue
-        raise AssertionError("a condition did not hold and nobody said so")
+        raise AssertionError("a condition did not hold and no error was raised")
     assert fs.cat_file(f"{base}/a") == b"first"
 
 

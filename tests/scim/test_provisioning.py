@@ -116,7 +116,7 @@ def test_a_deactivated_user_cannot_authenticate(server, scim, api, operation):
     assert httpx2.get(place, auth=keys).status_code == 200
     assert succeed(patch(scim, user, operation))["active"] is False
     assert httpx2.get(place, auth=keys).status_code == 401
-    # leaving `active` out activates nobody
+    # leaving `active` out activates no user
     body = {"schemas": [USER], "userName": user["userName"]}
     assert succeed(scim.put(user["meta"]["location"], json=body))["active"] is False
     operation = {"op": "replace", "path": "active", "value": True}

@@ -1,5 +1,5 @@
-"""Objects whose files are lost or damaged under a running server: told as what they are by both
-gateways, in a form that clients do not repeat, with a line in the log.
+"""Objects whose files are lost or damaged under a running server: both gateways report the
+damage in a form that clients do not repeat, with a line in the log.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_large_ones_are_stored_in_parts(lake, s3, eventually):
         opened = api.create_presign_multipart_upload(**place, parts=2)
         named = {**place, "upload_id": opened.upload_id}
         urls = list(opened.presigned_urls)
-        for part_number in (3, 4):  # those that nobody had thought of
+        for part_number in (3, 4):  # those that were not planned
             asked = lakefs_sdk.UploadPartFrom(physical_address=opened.physical_address)
             response = api.upload_part(**named, part_number=part_number, upload_part_from=asked)
             urls.append(response.presigned_url)

@@ -132,7 +132,7 @@ def refer_to_lost(lake: Lake, namespace: str, chance: random.Random) -> set[str]
 
 class RefusingStore:
     """Opens the local store in `root`, which then removes some objects and refuses the next one.
-    It can be pickled: tasks open it, each anew.
+    It can be pickled: each task opens it again.
     """
 
     def __init__(self, root: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What must not be left in a folder when nobody is at work in it, whatever happened before.
+"""What must not be left in a folder when no process works in it, whatever happened before.
 
 An object's bytes that no entry names, and a table that no commit names, are garbage for the
 collector and no strays: they were stored before the entry or the commit could be.
@@ -78,7 +78,7 @@ def _branches(lake: Lake, repository: Repository) -> list[Branch]:
 
 
 def _partitions(root: Path) -> Iterator[str]:
-    """Yields the partitions that hold anything. Nobody may have the store open."""
+    """Yields the partitions that hold anything. No process may have the store open."""
     database = root / "metadata" / DATABASE_FILE
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
         for (partition,) in connection.execute("SELECT DISTINCT partition FROM kv"):

@@ -1,4 +1,4 @@
-"""The proxy does what it is told: what comes through it, and what does not."""
+"""The proxy follows its instructions: what comes through it, and what does not."""
 
 from __future__ import annotations
 

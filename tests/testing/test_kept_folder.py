@@ -100,7 +100,7 @@ def test_what_a_killed_keeper_left_is_removed_by_the_next():
             assert left.is_dir(), "its owner lives"
         owner.kill()
         owner.wait()
-        assert left.is_dir(), "nobody is there to remove it"
+        assert left.is_dir(), "no process is left to remove it"
         with kept_folder() as mine:
             assert not left.exists()
             assert owned.is_dir()

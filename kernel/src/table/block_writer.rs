@@ -102,7 +102,7 @@ impl BlockWriter {
         self.records.is_multiple_of(self.restart_interval)
     }
 
-    /// Appends a record that lies in another block behind the same key. It must not be at a
+    /// Appends a record that is stored in another block behind the same key. It must not be at a
     /// restart here.
     pub fn add_stored(&mut self, record: &StoredRecord<'_>) {
         debug_assert!(!self.at_restart());

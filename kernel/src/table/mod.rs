@@ -1,7 +1,7 @@
 //! One table: a RocksDB-compatible SSTable file, written byte for byte as Pebble writes it.
 //!
 //! `docs/format/table.md` draws the bytes. From small to large: [`stored_block`] (a block as it
-//! lies in the file), [`block_writer`] and [`block_reader`] (its records), [`look_up`] (one of
+//! is in the file), [`block_writer`] and [`block_reader`] (its records), [`look_up`] (one of
 //! them by its key), [`index`] and [`index_writer`] (which block holds which keys), [`properties`], [`footer`], and at the top
 //! the [`writer`], the [`reader`] and the [`cursor`].
 

@@ -1,6 +1,6 @@
 """Administrators: users who can change users, groups, policies and key pairs without limits.
 
-The last of them cannot be removed by any change, since nobody could undo it: not by deleting the
+The last of them cannot be removed by any change, since no user could undo it: not by deleting the
 user or the group, not by detaching, changing or deleting a policy, and not by a policy that denies.
 """
 

@@ -164,5 +164,5 @@ def _refused(reason: str) -> Unauthenticated:
     return Unauthenticated(
         f"the identity of AWS cannot be verified: {reason}",
         kind="invalid_aws_identity",
-        hint="Sign the request anew, with the headers that the administrator names.",
+        hint="Sign the request again, with the headers that the administrator names.",
     )

@@ -6,9 +6,9 @@
     command line   exchanges the code for a token, with the verifier of the challenge that it began
                    with
 
-A code says whose token it is for, is valid for a minute, and is redeemed once. Whoever intercepts
-one cannot redeem it, for lack of the verifier. What the user allows is confirmed by a text that
-only the page has that asks the user, so no other site can allow anything.
+A code says whose token it is for, is valid for a minute, and is redeemed once. An attacker who
+intercepts one lacks the verifier and cannot redeem it. What the user allows is confirmed by a text
+that only the page has that asks the user, so no other site can allow anything.
 """
 
 from __future__ import annotations

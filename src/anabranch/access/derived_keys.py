@@ -21,7 +21,7 @@ class DerivedKey:
         self._key = hmac.digest(key.reveal().encode(), f"anabranch {use}".encode(), "sha256")
 
     def derive(self, purpose: str, text: str) -> str:
-        """Returns the text's code for a purpose, in base64url: whoever lacks the key can neither
+        """Returns the text's code for a purpose, in base64url: without the key, one can neither
         make nor guess it.
         """
         message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")

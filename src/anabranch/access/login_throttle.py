@@ -2,8 +2,8 @@
 
 After `limit` failures within WINDOW_SECONDS, the pair of key and address is locked: for
 `lock_seconds` at first, then twice as long each time, at most LONGEST_LOCK_SECONDS. The same key
-works from other addresses meanwhile, so that nobody can lock others out. Keys that do not exist are
-not counted: they have no secret to guess.
+works from other addresses meanwhile, so that users cannot lock others out. Keys that do not exist
+are not counted: they have no secret to guess.
 
 A pair that has succeeded within TRUSTED_SECONDS is locked after a hundred times the limit: who has
 the secret does not guess it, and a client that signs some requests wrongly must not stop those that

@@ -1,8 +1,8 @@
 """An audit log in a file, which several processes of a machine may write.
 
-Writers take turns by a lock on a file beside it and continue the chain from the last line, whoever
-wrote it. A file that has become too long is renamed to `NAME.1`, the older ones to `NAME.2` and so
-on; the chain goes on in the new file.
+Writers take turns by a lock on a file beside it and continue the chain from the last line, also if
+another process wrote it. A file that has become too long is renamed to `NAME.1`, the older ones to
+`NAME.2` and so on; the chain continues in the new file.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ class ScimRequest:
                 resource = replacing.model_copy(deep=True)
                 resource.replace(present)
                 if "active" in type(present).model_fields and resource.active is None:
-                    resource.active = present.active  # nobody is activated by leaving it out
+                    resource.active = present.active  # leaving it out activates no user
                 return resource
 
             changed = resources.change(name, replace, self._base)

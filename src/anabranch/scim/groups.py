@@ -83,7 +83,7 @@ class ScimGroups:
         self._access.changes.apply(lambda: self._leftover(name))
 
     def _leftover(self, name: str) -> list[Write]:
-        # somebody may have created the group again
+        # another request may have created the group again
         return [] if self._access.groups.find(name) else [self._documents.removal(name)]
 
     def _writes(self, group: AccessGroup, resource: Group) -> list[Write]:

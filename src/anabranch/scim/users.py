@@ -100,7 +100,7 @@ class ScimUsers:
         self._access.changes.apply(lambda: self._leftover(name))
 
     def _leftover(self, name: str) -> list[Write]:
-        # somebody may have created the user again
+        # another request may have created the user again
         return [] if self._access.users.find(name) else [self._documents.removal(name)]
 
     def _writes(self, user: AccessUser, resource: User, now: int) -> list[Write]:

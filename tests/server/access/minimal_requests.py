@@ -1,6 +1,6 @@
 """The smallest valid request of each operation, on names that do not exist.
 
-Whoever may perform an operation gets an answer about what is missing; whoever may not is told so
+With the permission, the response says what is missing; without, the request is denied
 before. Requests are made from the declarations of the operations, so that new ones are included.
 """
 

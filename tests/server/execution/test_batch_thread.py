@@ -13,8 +13,8 @@ from anabranch.server.execution.batch_thread import BatchThread
 
 
 async def ends_of(thread: BatchThread, *calls: tuple) -> list:
-    """Submits calls in one turn of the loop; returns what came of each, and on which thread that
-    was told.
+    """Submits calls in one turn of the loop; returns each result, and the thread on which it
+    was delivered.
     """
     ends: list = [None] * len(calls)
     response = asyncio.Event()

@@ -70,7 +70,7 @@ def test_a_cancelled_call_does_not_affect_others():
         await asyncio.wait([running, waiting])
         release.set()
         assert await workers.run(int, "7") == 7
-        assert not done, "nobody waited for it when its turn came"
+        assert not done, "no caller waited for it when its turn came"
         workers.close()
 
     asyncio.run(scenario())

@@ -65,7 +65,7 @@ def _each(step: str, keys: dict[str, bytes], check: Callable[[str, bytes], objec
         try:
             if check(key, content) is False:
                 wrong[key] = "something else came back"
-        except Exception as error:  # noqa: BLE001  each client has its own, and all are told of
+        except Exception as error:  # noqa: BLE001  each client has its own, and all are reported
             wrong[key] = f"{type(error).__name__}: {error}"[:300]
     lines = "\n".join(f"{key!r}: {why}" for key, why in wrong.items())
     assert not wrong, f"{step}: {len(wrong)} of {len(keys)} keys\n{lines}"

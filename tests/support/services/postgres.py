@@ -197,8 +197,8 @@ def _runs(process: int) -> bool:
 
 
 def _free_port() -> int:
-    """Returns a port that nobody listens on, and that no outgoing connection is given, so that it
-    is still free when the server is started again.
+    """Returns a port that no process listens on, and that no outgoing connection is given, so that
+    it is still free when the server is started again.
     """
     while True:
         port = random.choice(_PORTS)

@@ -5,7 +5,7 @@
         provider.claims["aud"] = "another client"           # a lie
         provider.replace("/token", 500, b"nonsense")        # a response that breaks the protocol
 
-Whoever comes to its authorization endpoint is logged in as `provider.claims["sub"]` at once. Codes
+Each client of its authorization endpoint is logged in as `provider.claims["sub"]` at once. Codes
 are bound to the request's nonce and challenge, expire at their first use, and the client must
 authenticate, all as OpenID Connect Core 1.0 and RFC 7636 say.
 """

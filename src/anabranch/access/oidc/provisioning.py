@@ -2,8 +2,8 @@
 
 A person is found by the identity at the provider, at the first login by the identifier with which
 SCIM created a user, if a claim has it, and never by a name: a user of the same name who was
-created here, or who has another identity, is somebody else. User, identity and memberships of a new
-user are one change, so no login ends with half of them.
+created here, or who has another identity, is another person. User, identity and memberships of a
+new user are one change, so no login ends with half of them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Provisioning:
 
     def _find_provisioned(self, identity: Identity) -> User | None:
         """Returns the user whom SCIM created for the person, None if there is none, or one who is
-        somebody else's at a provider.
+        another user's at a provider.
         """
         user = self._provisioned_ids.find(identity.provisioned_id)
         return None if user is None or user.external_id else user

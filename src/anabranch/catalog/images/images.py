@@ -102,7 +102,7 @@ class Images:
         self, actor: Actor, repository: str, reference: str, prefix: str
     ) -> ReadablePaths | None:
         """Returns the paths that a user may read from a repository at a reference, None if these
-        are all that have the prefix. Whoever may read an image may read all of its objects.
+        are all that have the prefix. The permission to read an image covers all of its objects.
         """
         if actor.is_unlimited:
             return None

@@ -220,7 +220,7 @@ OPERATIONS = (
         content=_CONTENT,
         status=201,
         response=ImageDescription,
-        others=(OtherResponse(status=202, description="It goes on", type=ImageBuildStarted),),
+        others=(OtherResponse(status=202, description="It is running", type=ImageBuildStarted),),
         handler=build_image,
     ),
     Operation(

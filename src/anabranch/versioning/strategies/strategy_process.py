@@ -34,7 +34,7 @@ class _Parent:
     def receive(self) -> dict[str, Any]:
         line = self._input.readline()
         if not line:
-            sys.exit(1)  # nobody waits for the result
+            sys.exit(1)  # the server no longer waits for the result
         return cast(dict[str, Any], json.loads(line))
 
     def send(self, value: object) -> None:
