@@ -82,7 +82,7 @@ class ProviderRequests:
             raise Busy("no thread is free", kind="too_many_logins") from None
         thread.join(self._timeout)
         if not results:
-            raise unavailable(f"no response within {self._timeout:g} seconds")
+            raise self._too_slow()
         result = results[0]
         if isinstance(result, AnabranchError):
             raise result
@@ -110,7 +110,13 @@ class ProviderRequests:
                         raise bad_response(f"it is longer than {MAX_RESPONSE_BYTES} bytes")
                 return ProviderResponse(response.status, bytes(content))
         except TransportError as error:
+            # the connection's own timeout may end before the caller's wait for this thread
+            if isinstance(error.__cause__, TimeoutError):
+                raise self._too_slow() from error
             raise unavailable(str(error)) from error
+
+    def _too_slow(self) -> AnabranchError:
+        return unavailable(f"no response within {self._timeout:g} seconds")
 
 
 def decode(body: bytes, type: type[T], noun: str) -> T:
