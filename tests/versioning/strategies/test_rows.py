@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,7 +48,22 @@ def from_parquet(content):
     return rows, table.column_names
 
 
-FORMATS = {"csv": (to_csv, from_csv), "parquet": (to_parquet, from_parquet)}
+def to_json_lines(rows, columns):
+    records = ({"id": key} | {name: row[name] for name in columns} for key, row in rows.items())
+    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
+
+
+def from_json_lines(content):
+    rows = [json.loads(line) for line in content.splitlines()]
+    names = list(rows[0]) if rows else ["id", *COLUMNS]
+    return {row.pop("id"): row for row in rows}, names
+
+
+FORMATS = {
+    "csv": (to_csv, from_csv),
+    "parquet": (to_parquet, from_parquet),
+    "jsonl": (to_json_lines, from_json_lines),
+}
 
 
 def run(path, base, source, destination, **options):
@@ -157,7 +173,7 @@ def test_conflicts_name_key_column_and_values(name):
     source = table(k1=("S", "y", "z"))
     destination = table(k1=("D", "y", "z"), k2=("x", "y", "D"))
     ran = run(f"t.{name}", *(write(each, COLUMNS) for each in (BASE, source, destination)))
-    removed, cell = ran.conflicts
+    removed, cell = sorted(ran.conflicts, key=lambda conflict: conflict.column)
     assert (removed.key, removed.column, removed.source) == ({"id": "k2"}, "", None)
     assert removed.destination == {"a": "x", "b": "y", "c": "D"}
     assert (cell.key, cell.column) == ({"id": "k1"}, "a")
@@ -214,6 +230,9 @@ def test_deletions_against_changes_conflict(source, destination):
         (b"id,a,a\n1,x,y\n", "the source has the column 'a' twice"),
         (b"", "the source has no header"),
         (b"id,a\n1,\xff\n", "the source is not UTF-8: byte 7"),
+        ("id,a\n1,x\n".encode("utf-16"), "the source is not UTF-8: byte 0"),
+        (b"id,a,A\n1,x,y\n", "the source has the columns 'a' and 'A', which differ in case only"),
+        (b"id,anabranch row number\n1,x\n", "the source has a column with the reserved name"),
     ],
 )
 def test_csv_that_cannot_be_merged_is_refused_with_the_reason(content, reason):

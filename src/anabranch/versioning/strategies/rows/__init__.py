@@ -1,5 +1,7 @@
 """The strategy `rows`: tables in single files are merged row by row, by key.
 
-`columns` decides which columns the merge has, `join` compares the rows in DuckDB, `csv_files` and
-`parquet_files` read and write the files, `strategy` puts them together.
+`formats` tells the format of a file; `csv_table`, `parquet_table` and `json_lines_table` load files
+into DuckDB and write them, `tables` loads several and finds their key. `columns` decides which
+columns the merge has, `join` compares the rows of tables with columns, `json_lines_merge` those of
+JSON lines. `strategy` puts them together.
 """

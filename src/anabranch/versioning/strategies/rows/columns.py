@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from anabranch.errors import Conflict
 
-__all__ = ["Columns", "merged_columns", "quoted"]
+__all__ = ["LINE", "ROW", "Columns", "merged_columns", "quoted", "require_usable"]
 
 Columns = Mapping[str, str]
 """The names of a table's columns, in order, and their types in DuckDB."""
+
+ROW = "anabranch row number"
+"""The name of the column of row numbers, which every table has beside its own."""
+
+LINE = "anabranch line"
+"""The name of the column with the text of each line of JSON lines."""
 
 _TEXT = "VARCHAR"
 
@@ -18,6 +24,29 @@ _TEXT = "VARCHAR"
 def quoted(name: str) -> str:
     """Returns a name as SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def require_usable(side: str, names: Iterable[str]) -> None:
+    """Raises Conflict for the names of columns that a database cannot tell from others: they are
+    equal but for case, or reserved.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.get(name.casefold())
+        found[name.casefold()] = name
+        if name in (ROW, LINE):
+            reason = f"has a column with the reserved name {name!r}"
+        elif other is None:
+            continue
+        elif other == name:
+            reason = f"has the column {name!r} twice"
+        else:
+            reason = f"has the columns {other!r} and {name!r}, which differ in case only"
+        raise Conflict(
+            f"the {side} {reason}",
+            kind="merge_failed",
+            hint="Rename the column, or choose a side for this path.",
+        )
 
 
 def merged_columns(

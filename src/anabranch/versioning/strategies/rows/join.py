@@ -12,12 +12,9 @@ from typing import Any
 
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.contract import ContentConflict
-from anabranch.versioning.strategies.rows.columns import Columns, quoted
+from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
 
-__all__ = ["MAX_CONFLICTS", "ROW", "Join", "create_empty_base", "detect_key", "require_unique"]
-
-ROW = "anabranch row number"
-"""The name of the column of row numbers; no table of a user has it."""
+__all__ = ["MAX_CONFLICTS", "Join", "create_empty_base", "detect_key", "require_unique"]
 
 MAX_CONFLICTS = 1000
 _SIDES = ("base", "source", "destination")
@@ -73,8 +70,7 @@ def require_unique(connection: Any, key: Sequence[str], tables: Mapping[str, Col
 
 def create_empty_base(connection: Any, key: Sequence[str], source: Columns) -> Columns:
     """Creates the base of a table that both sides added: no rows, and no columns but the key."""
-    names = ", ".join(map(quoted, (*key, ROW)))
-    connection.execute(f"CREATE TABLE base AS SELECT {names} FROM source LIMIT 0")  # noqa: S608
+    connection.execute("CREATE TABLE base AS SELECT * FROM source LIMIT 0")
     return {name: source[name] for name in key}
 
 

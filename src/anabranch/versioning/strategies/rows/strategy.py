@@ -1,4 +1,4 @@
-"""The strategy `rows`: merges the rows of CSV, TSV and Parquet files by key.
+"""The strategy `rows`: merges the rows of CSV, TSV, Parquet and JSON lines by key.
 
 A cell that one side changed takes that side; rows that one side added or removed are added or
 removed. DuckDB joins the three versions within a limit of memory.
@@ -9,25 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Invalid
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
     PathConflict,
 )
 from anabranch.versioning.strategies.rows.columns import merged_columns
-from anabranch.versioning.strategies.rows.join import (
-    Join,
-    create_empty_base,
-    detect_key,
-    require_unique,
-)
-from anabranch.versioning.strategies.rows.table_files import format_of
+from anabranch.versioning.strategies.rows.database import open_database, require_libraries
+from anabranch.versioning.strategies.rows.formats import format_of
+from anabranch.versioning.strategies.rows.join import Join, create_empty_base
+from anabranch.versioning.strategies.rows.json_lines_merge import JsonLinesMerge
+from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.tables import load_tables
 
-__all__ = ["MEMORY", "rows_strategy"]
-
-MEMORY = "1GB"
-"""How much memory the join may use; the rest is in temporary files."""
+__all__ = ["rows_strategy"]
 
 
 def rows_strategy(options: Mapping[str, Any]) -> _RowsStrategy:
@@ -50,16 +46,7 @@ def rows_strategy(options: Mapping[str, Any]) -> _RowsStrategy:
     given = options.get("format", "")
     if given:
         format_of("", str(given))
-    try:
-        import duckdb  # noqa: PLC0415  optional libraries
-        import pyarrow.parquet  # noqa: PLC0415
-    except ImportError as error:
-        raise NotSupported(
-            "the strategy rows needs DuckDB and pyarrow",
-            kind="library_missing",
-            hint="Install them on the server: pip install 'anabranch[merge]'",
-        ) from error
-    del duckdb, pyarrow
+    require_libraries("the strategy rows")
     return _RowsStrategy(names, str(given))
 
 
@@ -72,28 +59,24 @@ class _RowsStrategy:
         """Writes the merged table, or returns the rows and cells that conflict. Raises Conflict for
         tables that cannot be merged.
         """
-        import duckdb  # noqa: PLC0415  optional
-
         source, destination = conflict.source, conflict.destination
         if source is None or destination is None:
             side = "source" if source is None else "destination"
             return [ContentConflict(key={}, message=f"the {side} deleted the table")]
         file_format = format_of(conflict.path, self._format)
         folder = conflict.work_folder
-        config = {"memory_limit": MEMORY, "temp_directory": f"{folder}/spilled"}
-        with duckdb.connect(config=config) as connection:
-            connection.execute("SET autoinstall_known_extensions = false")
+        with open_database(folder) as connection:
             versions = {"source": source, "destination": destination}
             if conflict.base is not None:
                 versions["base"] = conflict.base
-            tables = {
-                side: file_format.load(connection, side, version)
-                for side, version in versions.items()
-            }
-            key = list(self._key) or detect_key(connection, tables)
-            require_unique(connection, key, tables)
+            tables, key = load_tables(connection, file_format, versions, self._key)
             if conflict.base is None:
                 tables["base"] = create_empty_base(connection, key, tables["source"])
+            if isinstance(file_format, JsonLinesTable):
+                lines = JsonLinesMerge(connection, key)
+                with output.create(conflict.path) as stream:
+                    file_format.write(lines.merged(), like=destination, output=stream)
+                return lines.conflicts
             columns = merged_columns(
                 connection, tables["base"], tables["source"], tables["destination"]
             )

@@ -1,0 +1,154 @@
+"""JSON as merges read and write it: numbers keep their spelling, members their order."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import msgspec
+
+from anabranch.errors import Conflict
+
+__all__ = [
+    "MAX_DEPTH",
+    "MISSING",
+    "member_order",
+    "parse_json",
+    "plain_json",
+    "refuse",
+    "write_json",
+]
+
+MAX_DEPTH = 200
+_INDENT = re.compile(r"[\[{]\r?\n([ \t]+)")
+
+
+class _Number(msgspec.Struct, frozen=True):
+    """A number as it is spelled."""
+
+    text: str
+
+
+class _Missing(msgspec.Struct, frozen=True):
+    """What a document has in place of a member that it lacks."""
+
+
+MISSING = _Missing()
+"""The value of a member that an object lacks."""
+
+
+def parse_json(side: str, text: str) -> Any:
+    """Returns the value of a JSON text. Raises Conflict (kind merge_failed), which names the side,
+    for what is no JSON, for objects with a name twice, and beyond MAX_DEPTH.
+    """
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            refuse(side, f"has the member {twice!r} twice in one object")
+        return found
+
+    def constant(name: str) -> NoReturn:
+        refuse(side, f"has {name}, which is no JSON")
+
+    try:
+        value = json.loads(
+            text.removeprefix("\ufeff"),
+            parse_float=_Number,
+            parse_int=_Number,
+            parse_constant=constant,
+            object_pairs_hook=members,
+        )
+    except json.JSONDecodeError as error:
+        refuse(side, f"is no JSON: line {error.lineno}, column {error.colno}: {error.msg}")
+    except RecursionError:
+        refuse(side, f"is nested more than {MAX_DEPTH} levels deep")
+    _require_shallow(side, value)
+    return value
+
+
+def _require_shallow(side: str, value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            refuse(side, f"is nested more than {MAX_DEPTH} levels deep")
+        parts: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                parts += each.values()
+            elif isinstance(each, list):
+                parts += each
+        level, depth = parts, depth + 1
+
+
+def write_json(value: Any, like: str) -> str:
+    """Returns a document that is indented, and ends, like another."""
+    found = _INDENT.search(like)
+    indent = found[1] if found else None
+    end = like[len(like.rstrip()) :]
+    mark = "\ufeff" if like.startswith("\ufeff") else ""
+    line_end = "\r\n" if found and "\r\n" in found[0] else "\n"
+    compact = indent is None and ": " not in like and ", " not in like
+    is_ascii = like.isascii()
+    comma, colon = (",", ":") if compact else (", ", ": ")
+
+    def write(value: Any, margin: str) -> str:
+        if isinstance(value, _Number):
+            return value.text
+        if not isinstance(value, dict | list) or not value:
+            return json.dumps(value, ensure_ascii=is_ascii)
+        inner = margin + (indent or "")
+        if isinstance(value, dict):
+            items = [
+                f"{json.dumps(name, ensure_ascii=is_ascii)}{colon}{write(member, inner)}"
+                for name, member in value.items()
+            ]
+        else:
+            items = [write(item, inner) for item in value]
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        if indent is None:
+            return opening + comma.join(items) + closing
+        lines = f",{line_end}{inner}".join(items)
+        return f"{opening}{line_end}{inner}{lines}{line_end}{margin}{closing}"
+
+    return mark + write(value, "") + end
+
+
+def member_order(source: Mapping[str, Any], destination: Mapping[str, Any]) -> list[str]:
+    """Returns all names in the order of the destination; each that only the source has comes after
+    the name that precedes it there.
+    """
+    following: dict[str, list[str]] = {}
+    before = ""
+    first: list[str] = []
+    for name in source:
+        if name in destination:
+            before, added = name, following.setdefault(name, [])
+        else:
+            added = following.get(before, first)
+            added.append(name)
+    order = first
+    for name in destination:
+        order.append(name)
+        order += following.get(name, ())
+    return order
+
+
+def plain_json(value: Any) -> Any:
+    """Returns a value for a report; a number as one, None for a missing member."""
+    if isinstance(value, _Missing):
+        return None
+    if isinstance(value, _Number):
+        return json.loads(value.text)
+    if isinstance(value, dict):
+        return {name: plain_json(member) for name, member in value.items()}
+    return [plain_json(item) for item in value] if isinstance(value, list) else value
+
+
+def refuse(side: str, reason: str) -> NoReturn:
+    """Raises Conflict for content of a side that cannot be merged."""
+    raise Conflict(f"the {side} {reason}", kind="merge_failed", hint="Choose a side for this path.")

@@ -1,0 +1,59 @@
+"""The DuckDB database in which rows are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from anabranch.errors import Conflict, NotSupported
+
+__all__ = ["MEMORY", "open_database", "reason_of", "require_libraries"]
+
+MEMORY = "1GB"
+"""How much memory a database may use; the rest is in temporary files."""
+
+_FILE = re.compile(r"""(?<![^\s"'(])/[^\s"'/]+/[^\s"']+""")
+
+
+def require_libraries(purpose: str) -> None:
+    """Raises NotSupported (kind library_missing) if DuckDB or pyarrow is not installed. `purpose`
+    names what needs them.
+    """
+    try:
+        import duckdb  # noqa: PLC0415  optional libraries
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise NotSupported(
+            f"{purpose} needs DuckDB and pyarrow",
+            kind="library_missing",
+            hint="Install them on the server: pip install 'anabranch[merge]'",
+        ) from error
+    del duckdb, pyarrow
+
+
+@contextmanager
+def open_database(folder: str) -> Iterator[Any]:
+    """Yields a connection to an empty database, whose temporary files are in `folder`. Raises
+    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file.
+    """
+    import duckdb  # noqa: PLC0415  an optional library
+
+    config = {"memory_limit": MEMORY, "temp_directory": f"{folder}/spilled"}
+    with duckdb.connect(config=config) as connection:
+        # a file's content must not make the server load code
+        connection.execute("SET autoinstall_known_extensions = false")
+        try:
+            yield connection
+        except duckdb.Error as error:
+            raise Conflict(
+                f"the tables cannot be compared: {reason_of(error)}",
+                kind="merge_failed",
+                hint="Choose a side for this path.",
+            ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Returns the first line of an error of the database, without paths of the server."""
+    return _FILE.sub("the file", str(error).strip().partition("\n")[0])

@@ -1,0 +1,43 @@
+"""The file formats of tables, by name and by the extension of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.errors import Conflict, Invalid
+from anabranch.versioning.strategies.rows.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.parquet_table import ParquetTable
+from anabranch.versioning.strategies.rows.table_format import ColumnFormat
+
+__all__ = ["format_of"]
+
+_JSON_LINES = JsonLinesTable()
+_FORMATS: Mapping[str, ColumnFormat | JsonLinesTable] = {
+    "csv": CsvTable(","),
+    "tsv": CsvTable("\t"),
+    "parquet": ParquetTable(),
+    "jsonl": _JSON_LINES,
+    "ndjson": _JSON_LINES,
+}
+
+
+def format_of(path: str, name: str) -> ColumnFormat | JsonLinesTable:
+    """Returns the format with a name, or that of a path's extension if it is "". Raises Conflict
+    for a path that is no table, Invalid for an unknown name.
+    """
+    if name:
+        if name not in _FORMATS:
+            raise Invalid(
+                f"option format: must be one of {', '.join(_FORMATS)}, not {name!r}",
+                kind="invalid_merge_options",
+            )
+        return _FORMATS[name]
+    extension = path.rpartition(".")[2].lower()
+    if extension not in _FORMATS:
+        raise Conflict(
+            f"{path} is no table: its name ends with none of .{', .'.join(_FORMATS)}",
+            kind="merge_failed",
+            hint="Give the option `format`.",
+        )
+    return _FORMATS[extension]

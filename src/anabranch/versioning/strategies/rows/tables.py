@@ -1,0 +1,43 @@
+"""The versions of a table in a database, with the key of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anabranch.versioning.strategies.contract import ObjectVersion
+from anabranch.versioning.strategies.rows.columns import Columns
+from anabranch.versioning.strategies.rows.join import detect_key, require_unique
+from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.table_format import ColumnFormat
+
+__all__ = ["Tables", "load_tables"]
+
+
+class Tables(NamedTuple):
+    """The columns of each table by its name, and the columns that identify a row in all of them."""
+
+    columns: dict[str, Columns]
+    key: list[str]
+
+
+def load_tables(
+    connection: Any,
+    file_format: ColumnFormat | JsonLinesTable,
+    versions: Mapping[str, ObjectVersion],
+    key: Sequence[str],
+) -> Tables:
+    """Makes the tables or views of files, which are given by the names of their tables. `key` is
+    detected if it is empty. Raises Conflict (kind merge_failed) for files that cannot be read, and
+    without a key that is unique in each.
+    """
+    known = list(key)
+    if not known and isinstance(file_format, JsonLinesTable):
+        known = file_format.possible_keys(versions)
+    columns = {
+        side: file_format.load(connection, side, version, known)
+        for side, version in versions.items()
+    }
+    found = list(key) or detect_key(connection, columns)
+    require_unique(connection, found, columns)
+    return Tables(columns, found)
