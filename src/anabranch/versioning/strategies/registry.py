@@ -30,6 +30,7 @@ _BUILT_IN = {
     "rows": (f"{_PACKAGE}.rows.strategy", "rows_strategy"),
     "json": (f"{_PACKAGE}.json_document", "json_strategy"),
     "text": (f"{_PACKAGE}.text", "text_strategy"),
+    "delta": (f"{_PACKAGE}.delta.strategy", "delta_strategy"),
 }
 
 

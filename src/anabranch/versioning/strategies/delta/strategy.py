@@ -1,0 +1,153 @@
+"""The strategy `delta`: merges the log of a Delta Lake table.
+
+All files of the log become those of the destination, and the source's commits follow them.
+Checkpoints and checksums of the source are left out, since they do not hold the destination's
+commits. Data files are merged as any other paths, except for those that one side refers to again
+and the other has removed (RESTORE and VACUUM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import Invalid, NotSupported
+from anabranch.versioning.strategies.contract import (
+    ContentConflict,
+    MergeOutput,
+    PathConflict,
+    Side,
+)
+from anabranch.versioning.strategies.delta.commit import FileAction, LogCommit
+from anabranch.versioning.strategies.delta.conflict_rules import find_conflicts
+from anabranch.versioning.strategies.delta.fork import find_fork
+from anabranch.versioning.strategies.delta.log_files import (
+    LogFiles,
+    commit_version,
+    file_version,
+    log_folder,
+    refused,
+)
+from anabranch.versioning.strategies.delta.rebase import rebase
+from anabranch.versioning.strategies.delta.table_state import read_state
+
+__all__ = ["delta_strategy"]
+
+_SIDES: tuple[Side, ...] = ("base", "source", "destination")
+_ISOLATION_LEVELS = ("write-serializable", "snapshot")
+
+
+def delta_strategy(options: Mapping[str, Any]) -> _DeltaStrategy:
+    """Returns the strategy. Option `isolation`: with `snapshot`, it is no conflict if the source's
+    operations depend on rows that the destination has changed; the default is
+    `write-serializable`. Raises Invalid for other options, NotSupported without pyarrow.
+    """
+    unknown = sorted(options.keys() - {"isolation"})
+    if unknown:
+        raise Invalid(
+            f"the strategy delta has no option {unknown[0]!r}", kind="invalid_merge_options"
+        )
+    isolation = options.get("isolation", _ISOLATION_LEVELS[0])
+    if isolation not in _ISOLATION_LEVELS:
+        raise Invalid(
+            f"option isolation: must be one of {', '.join(_ISOLATION_LEVELS)}, not {isolation!r}",
+            kind="invalid_merge_options",
+        )
+    try:
+        import pyarrow.parquet  # noqa: PLC0415  optional
+    except ImportError as error:
+        raise NotSupported(
+            "the strategy delta needs pyarrow",
+            kind="library_missing",
+            hint="Install it on the server: pip install 'anabranch[merge]'",
+        ) from error
+    del pyarrow
+    return _DeltaStrategy(reads=isolation == _ISOLATION_LEVELS[0])
+
+
+class _DeltaStrategy:
+    def __init__(self, *, reads: bool) -> None:
+        self._reads = reads
+
+    def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
+        """Writes the merged log, or returns the commits that conflict. Raises Conflict for tables
+        that cannot be merged.
+        """
+        folder = log_folder(conflict.path)
+        _require_first(conflict, folder)
+        base, source, destination = (
+            LogFiles(conflict, side, folder) for side in ("base", "source", "destination")
+        )
+        fork = find_fork(base, source, destination)
+        state = read_state(base, fork.version)
+        conflicts = find_conflicts(fork, state, reads=self._reads)
+        if conflicts:
+            return conflicts
+        _take_destination(output, fork.version, base, source, destination)
+        rebased = rebase(fork.source, destination, timestamps=state.has_commit_timestamps)
+        for commit, version, content in rebased:
+            like = conflict.read("source", f"{folder}{commit.version:020}.json")
+            assert like is not None  # noqa: S101  it was read
+            with output.create(
+                f"{folder}{version:020}.json",
+                content_type=like.content_type,
+                metadata=like.metadata,
+            ) as stream:
+                stream.write(content)
+        table = folder.removesuffix("_delta_log/")
+        _keep_files(conflict, output, fork.source, "source", table)
+        _keep_files(conflict, output, fork.destination, "destination", table)
+        return []
+
+
+def _require_first(conflict: PathConflict, folder: str) -> None:
+    """Raises Conflict for a path of a log that could not be merged when an earlier path of it was
+    settled: it would fail for the same reason.
+    """
+    version = file_version(conflict.path.removeprefix(folder))
+    if not version:
+        return
+    earlier = f"{folder}{version - 1:020}.json"
+    base, source, destination = (
+        None if found is None else Path(found.path()).read_bytes()
+        for found in (conflict.read(side, earlier) for side in _SIDES)
+    )
+    if None not in (source, destination) and len({base, source, destination}) == len(_SIDES):
+        raise refused(f"the log is merged as a whole: see {earlier}")
+
+
+def _take_destination(
+    output: MergeOutput, fork_version: int, base: LogFiles, source: LogFiles, destination: LogFiles
+) -> None:
+    """Makes all files of the log those of the destination."""
+    logs = base, source, destination
+    names = [set(log.names) for log in logs]
+    in_all = set.intersection(*names)
+    for name in sorted(set.union(*names)):
+        version = commit_version(name)
+        if name not in in_all or version is None or version > fork_version:
+            output.take(destination.folder + name, "destination")
+
+
+def _keep_files(
+    conflict: PathConflict,
+    output: MergeOutput,
+    commits: Sequence[LogCommit],
+    side: Side,
+    table: str,
+) -> None:
+    """Keeps the files of the base that commits of a side have added again and the other side has
+    removed.
+    """
+    other: Side = "destination" if side == "source" else "source"
+    active: dict[str, FileAction] = {}
+    for commit in commits:
+        for removed in commit.removes:
+            active.pop(removed.file, None)
+        active.update((added.file, added) for added in commit.adds)
+    for action in active.values():
+        for name in action.stored_files():
+            path = table + name
+            if conflict.read(other, path) is None and conflict.read("base", path) is not None:
+                output.take(path, side)
