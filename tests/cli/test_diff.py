@@ -59,3 +59,67 @@ def test_errors(ana, lake):
     assert (ran.code, ran.err.splitlines()[-1]) == (1, "hint:  Did you mean main?")
     ran = ana("diff", lake.at("main"), "lakefs://elsewhere/main")
     assert ran.code == 2
+
+
+@pytest.fixture
+def tables(lake):
+    lake.commit("main", "base", **{"t.csv": "id,a,b\n1,x,y\n2,x,y\n3,x,y\n"})
+    lake.branch("dev")
+    lake.commit("dev", "dev", **{"t.csv": 'id,a,b\n1,x,\n3,p,q\n4,"1\n2",\n'})
+    lake.commit("main", "main", **{"t.csv": "id,a,b\n2,x,y\n3,x,y\n"})
+    return lake
+
+
+def test_rows_of_a_table(ana, tables):
+    rows = ("diff", tables.at("main"), "dev", "--rows", "t.csv")
+    changed = ["changed", 'id="3"', 'a: "x" -> "p", b: "y" -> "q"']
+    removed = ["removed", 'id="2"', 'a="x", b="y"']
+    added = ["added", 'id="4"', 'a="1\\n2", b=null']
+    assert ana.ok(*rows).rows == [
+        ["changed", 'id="1"', 'b: "y" -> null'],
+        removed,
+        changed,
+        added,
+    ]
+    assert ana.ok(*rows, "--two-way", "--key", "id").rows == [
+        ["added", 'id="1"', 'a="x", b=null'],
+        removed,
+        changed,
+        added,
+    ]
+    assert ana.ok(*rows, terminal=True).lines[-1] == "1 added, 1 removed, 2 changed"
+    found = ana.ok(*rows, "--json").json
+    assert [each["kind"] for each in found] == ["changed", "removed", "changed", "added"]
+    assert found[2]["columns"] == ["a", "b"]
+
+
+def test_rows_that_are_not_committed(ana, tables):
+    rows = ("diff", tables.at("dev"), "--rows", "t.csv", "--key", "id")
+    assert ana.ok(*rows).out == ""
+    tables.put("dev/t.csv", "id,a,b\n1,x,\n3,p,q\n")
+    assert ana.ok(*rows).rows == [["removed", 'id="4"', 'a="1\\n2", b=null']]
+
+
+def test_long_cells_are_shortened_and_listings_have_all_pages(ana, tables):
+    lines = "".join(f"{number},{'x' * 100},\n" for number in range(1000, 2100))
+    tables.commit("dev", "more", **{"more.csv": f"id,a,b\n{lines}"})
+    found = ana.ok("diff", tables.at("main"), "dev", "--rows", "more.csv").rows
+    assert len(found) == 1100
+    assert found[-1] == ["added", 'id="2099"', 'a="' + "x" * 58 + "\u2026, b=null"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("dev", "--rows", "absent.csv"), 1, "not found"),
+        (("dev", "--rows", "t.csv", "--key", "nope"), 1, "has no key column 'nope'"),
+        (("dev", "--rows", "t.csv", "--format", "parquet"), 1, "cannot be read as Parquet"),
+        (("dev", "--rows", "t.csv", "--prefix", "t"), 2, "exclude each other"),
+        (("dev", "--key", "id"), 2, "--key and --format need --rows"),
+        (("dev", "--format", "csv"), 2, "--key and --format need --rows"),
+    ],
+)
+def test_row_differences_that_are_refused(ana, tables, options, code, message):
+    ran = ana("diff", tables.at("main"), *options)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err

@@ -1,4 +1,4 @@
-"""Use cases of two references: diff, merge, dry run of a merge, its conflicts, merge base."""
+"""Use cases of two references: diff, also of rows, merge, its dry run and conflicts, merge base."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from anabranch.catalog.error_messages import prefer_error_from, reference_errors
 from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.readable_changes import readable_changes
 from anabranch.catalog.readable_conflicts import readable_conflicts
+from anabranch.errors import NotFound
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
+from anabranch.model.names import check_path
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
@@ -21,6 +23,7 @@ from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
+from anabranch.versioning.strategies.rows.differences import RowDifference
 
 __all__ = ["Refs"]
 
@@ -72,6 +75,47 @@ class Refs:
             with core.differ.tree_at(stored_repository, Resolved(base.id)) as common:
                 read = partial(core.differ.three_dot, ours, theirs, common)
                 return readable_changes(read, readable, **page, amount=amount)
+
+    def diff_rows(
+        self,
+        repository: str,
+        left: str,
+        right: str,
+        path: str,
+        *,
+        two_dot: bool = False,
+        key: Sequence[str] = (),
+        file_format: str = "",
+        after: str = "",
+        amount: int,
+    ) -> Page[RowDifference]:
+        """Returns a page of the rows of a table in one object that `right` changed since its merge
+        base with `left`; with `two_dot`, of those that differ between both. `right` may be
+        `branch$`, which includes the staged changes of the branch.
+
+        Raises NotFound if neither has the object, Invalid for what is no table.
+        """
+        core = self._core
+        check_path(path)
+        stored_repository = core.repositories.get(repository)
+        with reference_errors(f"get commit by ref {right}"):
+            resolved = self._right_side(stored_repository, right)
+        with reference_errors(f"get commit by branch {left}"):
+            before = core.references.commit(stored_repository, left)
+        if not two_dot:
+            right_commit = core.commits.get(stored_repository, resolved.commit_id)
+            before = core.merger.base(stored_repository, before, right_commit)
+        old = core.objects.entry_at(stored_repository, Resolved(before.id), path)
+        new = core.objects.entry_at(stored_repository, resolved, path)
+        if old is None and new is None:
+            raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+        return core.row_differ.compare(
+            *(stored_repository, path, old, new),
+            key=key,
+            file_format=file_format,
+            after=after,
+            amount=amount,
+        )
 
     def _right_side(self, repository: Repository, right: str) -> Resolved:
         """Returns the resolved right side; it has staged changes only if it ends in `$`."""

@@ -94,6 +94,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *reviews.OPERATIONS,
     *history_edits.EXTENSIONS,
     *merges.EXTENSIONS,
+    *refs.EXTENSIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

@@ -55,6 +55,7 @@ from anabranch.versioning.repositories import Repositories
 from anabranch.versioning.reset import Reset
 from anabranch.versioning.restored import RestoredObjects
 from anabranch.versioning.reviews import Reviews
+from anabranch.versioning.row_differences import RowDiffer
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.tags import Tags
@@ -98,6 +99,7 @@ class Core:
         self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
         self.differ = Differ(self.commits, self.staging, self.trees)
+        self.row_differ = RowDiffer(tables.store)
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.preparation_tasks = TaskRecords(keyvalue, clock, PREPARATION_TASKS)

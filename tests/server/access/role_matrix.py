@@ -30,7 +30,7 @@ REST: dict[str, str] = {
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
         getRepositoryMetadata; listBranches; getBranch; diffBranch; listTags; getTag; getCommit;
-        logCommits; diffRefs; findMergeBase; listMergeConflicts; dumpRefs; dumpSubmit;
+        logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs; dumpSubmit;
         dumpStatus; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;

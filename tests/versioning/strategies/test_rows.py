@@ -1,69 +1,16 @@
 """The strategy `rows`, compared with a merge of dictionaries and with DuckDB."""
 
-import csv
 import io
-import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
+from support.formats.keyed_tables import COLUMNS, FORMATS, QUICK, TABLES, parquet
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
-
-COLUMNS = ("a", "b", "c")
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def to_csv(rows, columns, delimiter=","):
-    lines = io.StringIO()
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["id", *columns])
-    writer.writerows([key, *(row[name] for name in columns)] for key, row in rows.items())
-    return lines.getvalue().encode()
-
-
-def from_csv(content):
-    reader = csv.DictReader(io.StringIO(content.decode()))
-    return {row.pop("id"): row for row in reader}, reader.fieldnames
-
-
-def to_parquet(rows, columns, types=None, **options):
-    types = types or {}
-    arrays = {"id": pa.array(list(rows), pa.string())}
-    for name in columns:
-        values = [row[name] for row in rows.values()]
-        arrays[name] = pa.array(values, types.get(name, pa.string()))
-    sink = io.BytesIO()
-    pq.write_table(pa.table(arrays), sink, **options)
-    return sink.getvalue()
-
-
-def from_parquet(content):
-    table = pq.read_table(io.BytesIO(content))
-    rows = {row.pop("id"): row for row in table.to_pylist()}
-    return rows, table.column_names
-
-
-def to_json_lines(rows, columns):
-    records = ({"id": key} | {name: row[name] for name in columns} for key, row in rows.items())
-    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
-
-
-def from_json_lines(content):
-    rows = [json.loads(line) for line in content.splitlines()]
-    names = list(rows[0]) if rows else ["id", *COLUMNS]
-    return {row.pop("id"): row for row in rows}, names
-
-
-FORMATS = {
-    "csv": (to_csv, from_csv),
-    "parquet": (to_parquet, from_parquet),
-    "jsonl": (to_json_lines, from_json_lines),
-}
 
 
 def run(path, base, source, destination, **options):
@@ -97,14 +44,6 @@ def merge_rows(base, source, destination):
             else:
                 conflicts.add((key, name))
     return merged, conflicts
-
-
-CELLS = st.sampled_from(["x", "y", "1", "001", "a\nb", 'say "z"', " "])
-TABLES = st.dictionaries(
-    st.sampled_from(["1", "2", "3", "4"]),
-    st.fixed_dictionaries(dict.fromkeys(COLUMNS, CELLS)),
-    max_size=4,
-)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -252,15 +191,6 @@ def test_spelling_of_cells_and_the_form_of_the_file_are_kept():
 def test_tsv_is_merged():
     ran = run("t.tsv", b"id\ta\n1\tx\n", b"id\ta\n1\ty\n", b"id\ta\n1\tx\n2\tz\n")
     assert ran.files == {"t.tsv": b"id\ta\n1\ty\n2\tz\n"}
-
-
-def parquet(types, rows, **options):
-    names = list(types)
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    schema = pa.schema(list(types.items()), metadata={"owner": "ada"})
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, schema=schema), sink, **options)
-    return sink.getvalue()
 
 
 def test_types_widen_and_the_schema_of_the_destination_is_kept():

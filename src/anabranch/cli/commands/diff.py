@@ -1,11 +1,15 @@
-"""`diff`: the uncommitted changes of a branch, or the differences between two references."""
+"""`diff`: the uncommitted changes of a branch, or the differences between two references, of paths
+or of the rows of a table.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from typing import Any
 
+from anabranch.cli.commands.change_counts import counted, summary
+from anabranch.cli.commands.row_diff import show_row_changes
+from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
@@ -14,11 +18,15 @@ from anabranch.cli.output.table import Column
 __all__ = ["COMMAND", "show_changes"]
 
 _COLUMNS = (Column("CHANGE", "change"), Column("PATH"))
-_KINDS = ("added", "removed", "changed", "prefix_changed", "conflict")
 
 
 def _diff(context: CommandContext) -> None:
     left = context.arguments.left
+    if context.arguments.rows:
+        _diff_rows(context)
+        return
+    if context.arguments.key or context.arguments.format:
+        raise Usage("--key and --format need --rows")
     parts: tuple[str, ...]
     if context.arguments.right is None:
         parts = ("repositories", left.repository, "branches", left.ref, "diff")
@@ -30,28 +38,33 @@ def _diff(context: CommandContext) -> None:
     show_changes(context, *parts, prefix=context.arguments.prefix or None, type=kind)
 
 
+def _diff_rows(context: CommandContext) -> None:
+    options = context.arguments
+    left, is_direct = options.left, options.two_way
+    if options.prefix:
+        raise Usage("--rows and --prefix exclude each other")
+    if options.right is None:
+        right, is_direct = f"{left.ref}$", True
+    else:
+        right = same_repository(left.repository, options.right)
+    show_row_changes(
+        context,
+        *("repositories", left.repository, "refs", left.ref, "diff", right, "rows"),
+        path=options.rows,
+        key=options.key or None,
+        format=options.format,
+        type="two_dot" if is_direct else "three_dot",
+    )
+
+
 def show_changes(context: CommandContext, *parts: str, **params: Any) -> None:
     """Prints the changes that a listing of the API returns."""
     pages = context.connection.pages(*parts, **params)
     counts: Counter[str] = Counter()
-    changes = _count_text(pages, counts)
+    changes = counted(pages, "type", counts)
     context.output.rows(_COLUMNS, changes, lambda item: (item["type"], item["path"]))
     if context.output.terminal:
         context.output.line(context.output.paint(summary(counts), "dim"))
-
-
-def summary(counts: Counter[str]) -> str:
-    """Returns the number of paths by kind of change, as text without a full stop."""
-    parts = [f"{counts[kind]} {kind}" for kind in _KINDS if counts[kind]]
-    return ", ".join(parts) or "No changes"
-
-
-def _count_text(
-    changes: Iterable[dict[str, Any]], counts: Counter[str]
-) -> Iterator[dict[str, Any]]:
-    for change in changes:
-        counts[change["type"]] += 1
-        yield change
 
 
 COMMAND = Command(
@@ -70,16 +83,31 @@ COMMAND = Command(
     options=(
         Option("--two-way", "Compare the two directly, not from their merge base"),
         Option("--prefix", "Show only paths with this prefix", "PREFIX", default=""),
+        Option("--rows", "Show the rows that differ in this table: CSV, TSV, …", "PATH"),
+        Option(
+            "--key", "A column that identifies rows; repeat it for several", "COLUMN", repeat=True
+        ),
+        Option(
+            "--format",
+            "The format of the table, if its extension does not tell",
+            "FORMAT",
+            choices=("csv", "tsv", "jsonl", "parquet"),
+        ),
     ),
     details="""With one branch: its uncommitted changes.
 
             With two refs: what merging RIGHT into LEFT would do, that is, the changes on RIGHT
             since the merge base of the two; paths that both changed are conflicts. With --two-way:
             how RIGHT differs from LEFT.
+
+            With --rows: the rows of one table (CSV, TSV, JSON lines or Parquet), and for changed
+            ones the cells before and after. A row is identified by the columns of --key; without
+            it, by one whose values are unique.
             """,
     examples=(
         "diff lakefs://flights/fix-may",
         "diff lakefs://flights/main lakefs://flights/fix-may",
         "diff lakefs://flights/main~1 main --two-way",
+        "diff lakefs://flights/main fix-may --rows may.csv --key id",
     ),
 )

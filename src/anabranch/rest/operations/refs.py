@@ -1,4 +1,4 @@
-"""References: log, diff, merge base."""
+"""References: log, diff of objects and of rows, merge base."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.operations.merges import MERGE_PATH, MergeRefs
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
+from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository, ObjectPath
 from anabranch.rest.protocol.resources import (
     on_logged_paths,
+    on_object,
     on_ref,
     on_repository,
 )
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+from anabranch.versioning.strategies.rows.differences import RowDifference
 
-__all__ = ["OPERATIONS"]
+__all__ = ["EXTENSIONS", "OPERATIONS"]
 
 
 class CommitList(msgspec.Struct, frozen=True):
@@ -31,6 +33,15 @@ class CommitList(msgspec.Struct, frozen=True):
 
     pagination: Pagination
     results: list[Commit]
+
+
+class RowDifferenceList(msgspec.Struct, frozen=True):
+    """A page of the rows that differ. A row is an object with a member for each column, null if
+    that side does not have it; `columns` are those that differ if both sides have the row.
+    """
+
+    pagination: Pagination
+    results: list[RowDifference]
 
 
 class FindMergeBaseResult(msgspec.Struct, frozen=True):
@@ -71,6 +82,25 @@ class DiffRefs(InRepository, frozen=True, kw_only=True):
     include_right_stats: bool = False
 
 
+class DiffRows(InRepository, frozen=True, kw_only=True):
+    """Parameters of diffRows."""
+
+    left_ref: str = msgspec.field(name="leftRef")
+    right_ref: str = msgspec.field(name="rightRef")
+    path: ObjectPath
+    key: Annotated[
+        tuple[str, ...],
+        Meta(description="the columns that identify a row, detected if there are none"),
+    ] = ()
+    format: Annotated[
+        Literal["", "csv", "tsv", "jsonl", "ndjson", "parquet"],
+        Meta(description="the format of the table, if the extension of the path does not tell"),
+    ] = ""
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+    type: Literal["two_dot", "three_dot"] = "three_dot"
+
+
 def log_commits(call: Call[LogCommits, None]) -> CommitList:
     """Returns a page of history."""
     params = call.params
@@ -106,6 +136,23 @@ def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
         readable=call.readable_paths("", params.prefix),
     )
     return diff_list(page, include_right_stats=params.include_right_stats)
+
+
+def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
+    """Returns a page of the rows of a table that differ between two references."""
+    params = call.params
+    page = call.services.catalog.refs.diff_rows(
+        params.repository,
+        params.left_ref,
+        params.right_ref,
+        params.path,
+        two_dot=params.type == "two_dot",
+        key=params.key,
+        file_format=params.format,
+        after=params.after,
+        amount=page_amount(params.amount),
+    )
+    return RowDifferenceList(to_pagination(page), page.items)
 
 
 def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:
@@ -159,3 +206,18 @@ OPERATIONS = (
         handler=find_merge_base,
     ),
 )
+
+EXTENSIONS = (
+    Operation(
+        id="diffRows",
+        tag="refs",
+        method="GET",
+        path=_REFS + "/{leftRef}/diff/{rightRef}/rows",
+        summary="diff the rows of a table",
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        params=DiffRows,
+        response=RowDifferenceList,
+        handler=diff_rows,
+    ),
+)
+"""Operations that lakeFS does not have."""

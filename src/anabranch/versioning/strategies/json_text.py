@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import msgspec
@@ -18,6 +19,7 @@ __all__ = [
     "parse_json",
     "plain_json",
     "refuse",
+    "same_json",
     "write_json",
 ]
 
@@ -147,6 +149,22 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: plain_json(member) for name, member in value.items()}
     return [plain_json(item) for item in value] if isinstance(value, list) else value
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Returns whether two values are the same, however their numbers are spelled."""
+    if isinstance(one, _Number) and isinstance(other, _Number):
+        if one.text == other.text:
+            return True
+        try:
+            return Decimal(one.text) == Decimal(other.text)
+        except ArithmeticError:  # an exponent that is out of range
+            return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def refuse(side: str, reason: str) -> NoReturn:

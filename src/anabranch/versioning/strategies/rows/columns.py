@@ -7,7 +7,7 @@ from typing import Any
 
 from anabranch.errors import Conflict
 
-__all__ = ["LINE", "ROW", "Columns", "merged_columns", "quoted", "require_usable"]
+__all__ = ["LINE", "ROW", "Columns", "merged_columns", "quoted", "require_usable", "widest_type"]
 
 Columns = Mapping[str, str]
 """The names of a table's columns, in order, and their types in DuckDB."""
@@ -71,7 +71,7 @@ def merged_columns(
     ]
     tables = base, source, destination
     return {
-        name: _widest(connection, name, [each[name] for each in tables if name in each])
+        name: widest_type(connection, name, [each[name] for each in tables if name in each])
         for name in kept
     }
 
@@ -88,24 +88,34 @@ def _order(first: Columns, second: Columns) -> list[str]:
     return names
 
 
-def _widest(connection: Any, name: str, types: Sequence[str]) -> str:
-    """Returns the type that holds the values of all `types`."""
+def widest_type(connection: Any, name: str, types: Sequence[str]) -> str:
+    """Returns the type that holds the values of all `types` of a column. Raises Conflict if none
+    does.
+    """
     widest = types[0]
     for other in types[1:]:
         if other == widest:
             continue
-        union = f"SELECT NULL::{widest} AS value UNION ALL SELECT NULL::{other}"
-        (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
-        kinds = {_is_text(widest), _is_text(other)}
-        if len(kinds) > 1 or (found[1] == _TEXT and _TEXT not in (widest, other)):
+        found = _union(connection, widest, other)
+        if found is None:
             raise Conflict(
                 f"the column {name!r} has clashing types: {widest} and {other}",
                 kind="merge_failed",
                 hint="Give the column one type on both sides, or choose a side for this path.",
             )
-        widest = found[1]
+        widest = found
     return widest
 
 
-def _is_text(type_name: str) -> bool:
-    return type_name == _TEXT
+def _union(connection: Any, one: str, other: str) -> str | None:
+    """Returns the type of a column with values of two types, None if that is their text only."""
+    import duckdb  # noqa: PLC0415  an optional library
+
+    if _TEXT in (one, other):
+        return None
+    union = f"SELECT NULL::{one} AS value UNION ALL SELECT NULL::{other}"
+    try:
+        (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
+    except duckdb.Error:
+        return None
+    return None if found[1] == _TEXT else str(found[1])

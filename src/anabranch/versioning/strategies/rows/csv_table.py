@@ -59,7 +59,7 @@ class CsvTable:
         try:
             relation = f"read_csv({literal(version.path())}, {given})"
             numbered = f"SELECT *, row_number() OVER () AS {quoted(ROW)} FROM {relation}"  # noqa: S608
-            connection.execute(f"CREATE TABLE {side} AS {numbered}")
+            connection.execute(f"CREATE TABLE {quoted(side)} AS {numbered}")
             return columns_of(connection, side)
         except duckdb.Error as error:
             raise unreadable(side, "CSV", error) from error

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from anabranch.errors import Conflict, NotSupported
+from anabranch.errors import Busy, Conflict, NotSupported
 
 __all__ = ["MEMORY", "open_database", "reason_of", "require_libraries"]
 
 MEMORY = "1GB"
 """How much memory a database may use; the rest is in temporary files."""
 
+_MAX_DATABASES = 2
+"""How many databases a process has at once; others wait."""
+
+_MAX_WAIT_SECONDS = 60.0
+
+_free = threading.BoundedSemaphore(_MAX_DATABASES)
 _FILE = re.compile(r"""(?<![^\s"'(])/[^\s"'/]+/[^\s"']+""")
 
 
@@ -36,22 +43,28 @@ def require_libraries(purpose: str) -> None:
 @contextmanager
 def open_database(folder: str) -> Iterator[Any]:
     """Yields a connection to an empty database, whose temporary files are in `folder`. Raises
-    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file.
+    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file,
+    and Busy if other databases do not end in time.
     """
     import duckdb  # noqa: PLC0415  an optional library
 
+    if not _free.acquire(timeout=_MAX_WAIT_SECONDS):
+        raise Busy("the server compares other tables", kind="too_many_tables")
     config = {"memory_limit": MEMORY, "temp_directory": f"{folder}/spilled"}
-    with duckdb.connect(config=config) as connection:
-        # a file's content must not make the server load code
-        connection.execute("SET autoinstall_known_extensions = false")
-        try:
+    try:
+        with duckdb.connect(config=config) as connection:
+            # a file's content must not make the server load code
+            connection.execute("SET autoinstall_known_extensions = false")
+            connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
             yield connection
-        except duckdb.Error as error:
-            raise Conflict(
-                f"the tables cannot be compared: {reason_of(error)}",
-                kind="merge_failed",
-                hint="Choose a side for this path.",
-            ) from error
+    except duckdb.Error as error:
+        raise Conflict(
+            f"the tables cannot be compared: {reason_of(error)}",
+            kind="merge_failed",
+            hint="Choose a side for this path.",
+        ) from error
+    finally:
+        _free.release()
 
 
 def reason_of(error: Exception) -> str:

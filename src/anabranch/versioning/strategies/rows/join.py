@@ -10,68 +10,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from anabranch.errors import Conflict
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
 
-__all__ = ["MAX_CONFLICTS", "Join", "create_empty_base", "detect_key", "require_unique"]
+__all__ = ["MAX_CONFLICTS", "Join"]
 
 MAX_CONFLICTS = 1000
 _SIDES = ("base", "source", "destination")
 _LETTERS = {"base": "b", "source": "s", "destination": "d"}
-
-
-def detect_key(connection: Any, tables: Mapping[str, Columns]) -> list[str]:
-    """Returns the column whose values are unique in all tables, which are given by side: one called
-    `id`, or like an id, or the first. Raises Conflict if there is none.
-    """
-    common = [
-        name
-        for name in tables["destination"]
-        if all(name in columns for columns in tables.values())
-    ]
-    for name in sorted(common, key=_preference):
-        if all(_is_unique(connection, side, name) for side in tables):
-            return [name]
-    raise Conflict(
-        "no column has a different value in each row",
-        kind="merge_failed",
-        hint="Give the columns that identify a row as the option `key`.",
-    )
-
-
-def _preference(name: str) -> int:
-    lower = name.lower()
-    return 0 if lower == "id" else 1 if lower in ("key", "uuid") or lower.endswith("_id") else 2
-
-
-def _is_unique(connection: Any, side: str, name: str) -> bool:
-    column = quoted(name)
-    query = f"SELECT count(*) = count({column}) AND count(*) = count(DISTINCT {column}) FROM {side}"  # noqa: S608
-    return bool(connection.execute(query).fetchone()[0])
-
-
-def require_unique(connection: Any, key: Sequence[str], tables: Mapping[str, Columns]) -> None:
-    """Raises Conflict if a table lacks a key column, or has a null or a repeated key."""
-    names = ", ".join(quoted(name) for name in key)
-    for side, columns in tables.items():
-        missing = [name for name in key if name not in columns]
-        if missing:
-            raise _failed(f"the {side} has no key column {missing[0]!r}")
-        nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in key)
-        if connection.execute(f"SELECT 1 FROM {side} WHERE {nulls} LIMIT 1").fetchone():  # noqa: S608
-            raise _failed(f"the {side} has a row without a key ({', '.join(key)})")
-        repeated = f"SELECT {names} FROM {side} GROUP BY ALL HAVING count(*) > 1 LIMIT 1"  # noqa: S608
-        found = connection.execute(repeated).fetchone()
-        if found:
-            values = ", ".join(f"{name}={value}" for name, value in zip(key, found, strict=True))
-            raise _failed(f"the {side} has the key {values} more than once")
-
-
-def create_empty_base(connection: Any, key: Sequence[str], source: Columns) -> Columns:
-    """Creates the base of a table that both sides added: no rows, and no columns but the key."""
-    connection.execute("CREATE TABLE base AS SELECT * FROM source LIMIT 0")
-    return {name: source[name] for name in key}
 
 
 class Join:
@@ -224,7 +170,3 @@ class Join:
 
 def _value(text: str | None) -> Any:
     return None if text is None else json.loads(text)
-
-
-def _failed(reason: str) -> Conflict:
-    return Conflict(reason, kind="merge_failed", hint="Choose a side for this path.")

@@ -35,6 +35,10 @@ class JsonLinesTable:
         import duckdb  # noqa: PLC0415  an optional library
 
         require_usable(side, key)
+        with version.open() as stream:
+            start = stream.read(2)
+        if len(start) == 1 and start.strip():  # DuckDB takes it for an empty file
+            refuse(side, "cannot be read as JSON lines: line 1: is no object")
         columns = ", ".join(
             f"nullif(json_extract(json, {literal(_pointer(name))})::VARCHAR, 'null')"
             f" AS {quoted(name)}"
@@ -46,7 +50,7 @@ class JsonLinesTable:
                 f"maximum_object_size = {_MAX_LINE_BYTES})"
             )
             connection.execute(
-                f"CREATE TABLE {side} AS SELECT {columns}{', ' if columns else ''}"  # noqa: S608
+                f"CREATE TABLE {quoted(side)} AS SELECT {columns}{', ' if columns else ''}"  # noqa: S608
                 f"json::VARCHAR AS {quoted(LINE)}, row_number() OVER () AS {quoted(ROW)} "
                 f"FROM {relation}"
             )

@@ -34,7 +34,7 @@ class ParquetTable:
             require_usable(side, pq.read_schema(version.path()).names)
             relation = f"read_parquet({literal(version.path())}, file_row_number = true)"
             connection.execute(
-                f"CREATE VIEW {side} AS SELECT * EXCLUDE (file_row_number), "  # noqa: S608
+                f"CREATE VIEW {quoted(side)} AS SELECT * EXCLUDE (file_row_number), "  # noqa: S608
                 f"file_row_number AS {quoted(ROW)} FROM {relation}"
             )
             return columns_of(connection, side)

@@ -18,10 +18,10 @@ from anabranch.versioning.strategies.contract import (
 from anabranch.versioning.strategies.rows.columns import merged_columns
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
 from anabranch.versioning.strategies.rows.formats import format_of
-from anabranch.versioning.strategies.rows.join import Join, create_empty_base
+from anabranch.versioning.strategies.rows.join import Join
 from anabranch.versioning.strategies.rows.json_lines_merge import JsonLinesMerge
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.tables import load_tables
+from anabranch.versioning.strategies.rows.tables import create_empty, load_tables
 
 __all__ = ["rows_strategy"]
 
@@ -66,12 +66,14 @@ class _RowsStrategy:
         file_format = format_of(conflict.path, self._format)
         folder = conflict.work_folder
         with open_database(folder) as connection:
-            versions = {"source": source, "destination": destination}
+            versions = {"destination": destination, "source": source}
             if conflict.base is not None:
                 versions["base"] = conflict.base
             tables, key = load_tables(connection, file_format, versions, self._key)
             if conflict.base is None:
-                tables["base"] = create_empty_base(connection, key, tables["source"])
+                create_empty(connection, "base", like="source")
+                # both sides added the other columns
+                tables["base"] = {name: tables["source"][name] for name in key}
             if isinstance(file_format, JsonLinesTable):
                 lines = JsonLinesMerge(connection, key)
                 with output.create(conflict.path) as stream:

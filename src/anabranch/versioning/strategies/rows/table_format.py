@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.columns import ROW, Columns
+from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
 from anabranch.versioning.strategies.rows.database import reason_of
 
 __all__ = ["PIECE_BYTES", "ColumnFormat", "TableFormat", "columns_of", "literal", "unreadable"]
@@ -46,7 +46,7 @@ class ColumnFormat(TableFormat, Protocol):
 
 def columns_of(connection: Any, side: str) -> Columns:
     """Returns the columns of a table or view."""
-    described = connection.execute(f"DESCRIBE {side}").fetchall()
+    described = connection.execute(f"DESCRIBE {quoted(side)}").fetchall()
     return {row[0]: row[1] for row in described if row[0] != ROW}
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.columns import Columns
-from anabranch.versioning.strategies.rows.join import detect_key, require_unique
+from anabranch.versioning.strategies.rows.columns import Columns, quoted
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
 from anabranch.versioning.strategies.rows.table_format import ColumnFormat
 
-__all__ = ["Tables", "load_tables"]
+__all__ = ["Tables", "create_empty", "load_tables"]
 
 
 class Tables(NamedTuple):
@@ -41,3 +41,9 @@ def load_tables(
     found = list(key) or detect_key(connection, columns)
     require_unique(connection, found, columns)
     return Tables(columns, found)
+
+
+def create_empty(connection: Any, name: str, like: str) -> None:
+    """Creates a table without rows, for a version that does not exist, like another."""
+    query = f"SELECT * FROM {quoted(like)} LIMIT 0"  # noqa: S608  names of tables
+    connection.execute(f"CREATE TABLE {quoted(name)} AS {query}")

@@ -1,0 +1,50 @@
+"""The output of `diff --rows`: the rows of a table that differ, and their changed cells."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.cli.commands.change_counts import counted, summary
+from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.output.format import printable
+from anabranch.cli.output.table import Column
+
+__all__ = ["show_row_changes"]
+
+_COLUMNS = (Column("CHANGE", "change"), Column("KEY"), Column("CELLS"))
+_MAX_CELL = 60
+
+
+def show_row_changes(context: CommandContext, *parts: str, **params: Any) -> None:
+    """Prints the rows that a listing of the API returns."""
+    counts: Counter[str] = Counter()
+    rows = counted(context.connection.pages(*parts, **params), "kind", counts)
+    context.output.rows(_COLUMNS, rows, _cells)
+    if context.output.terminal:
+        context.output.line(context.output.paint(summary(counts), "dim"))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    key, left, right = row["key"], row["left"], row["right"]
+    if left is None or right is None:
+        known = left or right or {}
+        cells = _pairs({name: value for name, value in known.items() if name not in key})
+    else:
+        cells = ", ".join(
+            f"{printable(name)}: {_text(left.get(name))} -> {_text(right.get(name))}"
+            for name in row["columns"]
+        )
+    return row["kind"], _pairs(key), cells
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{printable(name)}={_text(value)}" for name, value in values.items())
+
+
+def _text(value: Any) -> str:
+    """Returns a value as JSON, shortened."""
+    text = printable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
