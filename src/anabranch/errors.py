@@ -14,6 +14,7 @@
     │   ├── AlreadyExists
     │   └── MergeConflict     both sides changed the same paths
     ├── PreconditionFailed    a condition of the request does not hold
+    │   └── HookFailed        a hook refuses the change, or could not be run
     ├── RangeNotSatisfiable   a byte range begins beyond the end of an object
     ├── Gone                  it no longer exists: lost data, a repository being deleted
     ├── Truncated             a request body ended too early
@@ -42,6 +43,7 @@ __all__ = [
     "Denied",
     "DirtyBranch",
     "Gone",
+    "HookFailed",
     "Invalid",
     "MergeConflict",
     "NoChanges",
@@ -182,6 +184,12 @@ class PreconditionFailed(AnabranchError):
     """A condition of the request does not hold."""
 
     kind = "precondition_failed"
+
+
+class HookFailed(PreconditionFailed):
+    """A hook refuses the change that it examines, or could not be run."""
+
+    kind = "hook_failed"
 
 
 class RangeNotSatisfiable(AnabranchError):
