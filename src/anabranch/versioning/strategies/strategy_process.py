@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import msgspec
-
+from anabranch.child_process.parent import Parent
 from anabranch.errors import AnabranchError
 from anabranch.versioning.strategies.contract import Side, StrategyFactory
 
@@ -22,34 +18,10 @@ __all__ = ["main"]
 _GROUP = "anabranch.merge_strategies"
 
 
-class _Parent:
-    """The process that asks. What the strategy prints goes to standard error."""
-
-    def __init__(self) -> None:
-        self._input = os.fdopen(os.dup(0), "rb")
-        self._output = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-
-    def receive(self) -> dict[str, Any]:
-        line = self._input.readline()
-        if not line:
-            sys.exit(1)  # the server no longer waits for the result
-        return cast(dict[str, Any], json.loads(line))
-
-    def send(self, value: object) -> None:
-        self._output.write(msgspec.json.encode(value) + b"\n")
-        self._output.flush()
-
-    def call(self, name: str, **parameters: object) -> Any:
-        self.send({"call": name, **parameters})
-        return self.receive()["result"]
-
-
 class _Version:
     """`ObjectVersion`, read by calls."""
 
-    def __init__(self, parent: _Parent, side: Side, path: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, parent: Parent, side: Side, path: str, about: Mapping[str, Any]) -> None:
         self._parent = parent
         self._place = {"side": side, "path": path}
         self.size: int = about["size"]
@@ -66,7 +38,7 @@ class _Version:
 class _Conflict:
     """`PathConflict`, read by calls."""
 
-    def __init__(self, parent: _Parent, path: str, work_folder: str) -> None:
+    def __init__(self, parent: Parent, path: str, work_folder: str) -> None:
         self._parent = parent
         self.path = path
         self.work_folder = work_folder
@@ -85,7 +57,7 @@ class _Conflict:
 class _Output:
     """`MergeOutput`, performed by calls."""
 
-    def __init__(self, parent: _Parent, work_folder: str) -> None:
+    def __init__(self, parent: Parent, work_folder: str) -> None:
         self._parent = parent
         self._folder = work_folder
 
@@ -111,8 +83,8 @@ class _Output:
 
 def main() -> None:
     """Answers one request, and ends."""
-    parent = _Parent()
-    request = parent.receive()
+    parent = Parent()
+    request, _ = parent.receive()
     try:
         (point,) = entry_points(group=_GROUP, name=request["name"])
         factory: StrategyFactory = point.load()

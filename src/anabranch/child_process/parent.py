@@ -1,0 +1,64 @@
+"""The process that has started this one, and waits for its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, cast
+
+import msgspec
+
+from anabranch import errors
+from anabranch.errors import AnabranchError
+
+__all__ = ["Parent"]
+
+
+class Parent:
+    """Messages over this process's standard input and output, which the code that runs here loses:
+    what it prints goes to standard error, and it has no input.
+    """
+
+    def __init__(self) -> None:
+        self._input = os.fdopen(os.dup(0), "rb")
+        self._output = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+    def receive(self) -> tuple[dict[str, Any], bytes]:
+        """Returns the next message and its bytes; ends this process if nobody waits for it."""
+        line = self._input.readline()
+        if not line:
+            sys.exit(1)
+        value = cast(dict[str, Any], json.loads(line))
+        return value, self._input.read(value.pop("bytes", 0))
+
+    def send(self, value: dict[str, Any], data: bytes = b"") -> None:
+        """Writes a message."""
+        about = {**value, "bytes": len(data)} if data else value
+        self._output.write(msgspec.json.encode(about) + b"\n" + data)
+        self._output.flush()
+
+    def call(self, name: str, **parameters: object) -> Any:
+        """Returns the result of a call. Raises the AnabranchError that the other side has sent."""
+        return self.call_for_bytes(name, **parameters)[0]
+
+    def call_for_bytes(
+        self, name: str, data: bytes = b"", /, **parameters: object
+    ) -> tuple[Any, bytes]:
+        """Sends a call with bytes, and returns its result and the bytes that come with it."""
+        self.send({"call": name, **parameters}, data)
+        message, received = self.receive()
+        if "error" in message:
+            raise _error(message["error"])
+        return message["result"], received
+
+
+def _error(about: dict[str, str]) -> AnabranchError:
+    try:
+        error: AnabranchError = getattr(errors, about["class"])(about["message"])
+    except (AttributeError, TypeError):  # it is of another module, or has more parameters
+        error = AnabranchError(about["message"])
+    error.kind, error.hint = about["kind"], about["hint"]
+    return error

@@ -1,0 +1,129 @@
+"""Processes of their own: messages with bytes, deadlines, limits, and how they end."""
+
+import os
+import subprocess
+import textwrap
+import time
+
+import pytest
+
+from anabranch.child_process.child import Child, ChildEnded, ChildHangs
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Returns a function that starts a process with a program, which has a `parent`."""
+
+    def start(program, seconds=60.0):
+        lines = "from anabranch.child_process.parent import Parent\nparent = Parent()\n"
+        (tmp_path / "program.py").write_text(lines + textwrap.dedent(program))
+        environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+        return Child("program", time.monotonic() + seconds, environment=environment)
+
+    return start
+
+
+def test_messages_carry_bytes_in_both_directions(start):
+    echo = """
+        while True:
+            value, data = parent.receive()
+            parent.send({"echo": value}, data[::-1])
+    """
+    data = os.urandom(3 << 20)
+    with start(echo) as child:
+        for part in (data, b"", b"\n{}\n", data):
+            child.send({"a": "é\n"}, part)
+            assert child.receive() == ({"echo": {"a": "é\n"}}, part[::-1])
+
+
+def test_errors_of_calls_keep_their_class_kind_and_hint(start):
+    program = """
+        from anabranch.errors import NotFound, AnabranchError
+        parent.receive()
+        for expected in (NotFound, AnabranchError):
+            try:
+                parent.call("read")
+            except expected as error:
+                parent.send({"caught": [type(error).__name__, str(error), error.kind, error.hint]})
+            parent.receive()
+    """
+    with start(program) as child:
+        child.send({})
+        for cls, caught in (("NotFound", "NotFound"), ("RangeNotSatisfiable", "AnabranchError")):
+            assert child.receive() == ({"call": "read"}, b"")
+            about = {"class": cls, "message": "no", "kind": "object_not_found", "hint": "look"}
+            child.send({"error": about})
+            assert child.receive()[0] == {"caught": [caught, "no", "object_not_found", "look"]}
+            child.send({})
+
+
+def test_a_process_that_does_not_read_does_not_hold_up_the_writer(start):
+    with start("import time; time.sleep(600)", 1.0) as child, pytest.raises(ChildHangs):
+        child.send({}, bytes(8 << 20))
+
+
+def test_a_process_that_sends_for_ever_is_stopped_at_the_deadline(start):
+    program = "while True: parent.send({'output': 'x' * 1000})"
+    with start(program, 2.0) as child, pytest.raises(ChildHangs):
+        list(iter(child.receive, None))
+
+
+def test_the_end_of_a_process_is_reported_by_its_last_line(start):
+    with start("import sys; sys.exit('gone away')") as child:
+        with pytest.raises(ChildEnded, match="gone away"):
+            child.receive()
+        with pytest.raises(ChildEnded):
+            child.send({}, bytes(1 << 20))
+
+
+def test_closing_ends_the_process_and_its_children(start):
+    program = """
+        import os, time
+        if os.fork() == 0:
+            time.sleep(600)
+        parent.send({"group": os.getpgid(0)})
+        time.sleep(600)
+    """
+    with start(program) as child:
+        group = child.receive()[0]["group"]
+    listed = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True)
+    alive = [line.split() for line in listed.stdout.splitlines()]
+    assert not [stat for found, stat in alive if found == str(group) and not stat.startswith("Z")]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import os; os.write(parent._output.fileno(), b'[1]\\n')",
+        "import os; os.write(parent._output.fileno(), b'nonsense\\n')",
+        "import os; os.write(parent._output.fileno(), b'{\"bytes\": -1}\\n')",
+        "import os; os.write(parent._output.fileno(), b'{\"bytes\": 99999999999}\\n')",
+    ],
+)
+def test_what_is_no_message_is_a_value_error(start, program):
+    with start(program) as child, pytest.raises(ValueError, match=r".+"):
+        child.receive()
+
+
+def test_memory_and_files_beyond_the_limits_are_refused(start):
+    program = """
+        from anabranch.child_process.limits import Limits
+        Limits(memory_bytes=512 << 20, cpu_seconds=100).apply()
+        try:
+            bytearray(1 << 30)
+        except MemoryError:
+            parent.send({"refused": True})
+    """
+    with start(program) as child:
+        assert child.receive()[0] == {"refused": True}
+
+
+def test_processor_time_beyond_the_limit_ends_the_process(start):
+    program = """
+        from anabranch.child_process.limits import Limits
+        Limits(cpu_seconds=1).apply()
+        while True:
+            pass
+    """
+    with start(program) as child, pytest.raises(ChildEnded, match="ended without a result"):
+        child.receive()
