@@ -1,0 +1,1 @@
+"""Action files: which hooks run on which events, parsed and validated."""
