@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
-from anabranch.outbound.http_request import send_request
+from anabranch.outbound.http_request import SAME_REQUEST, send_request
 
 HERE = AddressGuard(["127.0.0.0/8"])
 
@@ -191,6 +191,18 @@ def test_bad_redirects_are_refused(location, kind):
             send(f"http://127.0.0.1:{port}/")
         assert refused.value.kind == kind
     assert len(seen) == (6 if location == "/" else 1)
+
+
+@pytest.mark.parametrize(("status", "followed"), [(302, 1), (303, 1), (307, 6), (308, 6)])
+def test_redirects_that_lose_the_body_can_be_left_to_the_caller(status, followed):
+    with serving(answer(status, Location="/")) as (port, seen):
+        if followed == 1:
+            found = send(f"http://127.0.0.1:{port}/", "POST", body=b"x", redirects=SAME_REQUEST)
+            assert found.status == status
+        else:
+            with pytest.raises(Invalid):
+                send(f"http://127.0.0.1:{port}/", "POST", body=b"x", redirects=SAME_REQUEST)
+    assert [(method, body) for method, _, _, body in seen] == [("POST", b"x")] * followed
 
 
 def test_redirects_can_be_left_to_the_caller_by_the_limit():

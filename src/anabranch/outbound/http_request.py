@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import http.client
 import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, cast
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
@@ -20,9 +20,12 @@ from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.connection import Deadline, connect
 
-__all__ = ["DEFAULT_MAX_REDIRECTS", "HttpResponse", "check_url", "send_request"]
+__all__ = ["DEFAULT_MAX_REDIRECTS", "SAME_REQUEST", "HttpResponse", "check_url", "send_request"]
 
 DEFAULT_MAX_REDIRECTS = 5
+SAME_REQUEST = frozenset((307, 308))
+"""The redirects that repeat a request as it is: the others make a GET without a body of a POST."""
+
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _OWN_HEADERS = frozenset(
     ("connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding")
@@ -69,9 +72,10 @@ def send_request(
     timeout: float,
     max_response_bytes: int,
     max_redirects: int = DEFAULT_MAX_REDIRECTS,
+    redirects: Collection[int] = _REDIRECTS,
     tls: ssl.SSLContext | None = None,
 ) -> HttpResponse:
-    """Returns the response to a request, of any status but those of redirects, which are followed.
+    """Returns the response to a request, of any status but those `redirects`, which are followed.
     `timeout` is in seconds, for everything together, from the resolution of the name to the last
     byte. Certificates are verified, by `tls` if given.
 
@@ -88,7 +92,7 @@ def send_request(
     for _ in range(max_redirects + 1):
         response = _send(method, parts, guard, given, body, deadline, max_response_bytes, tls)
         location = response.headers.get("location", "")
-        if response.status not in _REDIRECTS or not location:
+        if response.status not in redirects or not location:
             return response
         following = _redirected(parts, location)
         if (following.scheme, following.netloc) != (parts.scheme, parts.netloc):
