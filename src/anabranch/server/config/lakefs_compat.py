@@ -9,7 +9,8 @@ from __future__ import annotations
 __all__ = ["is_known_to_lakefs"]
 
 _NAMES = (
-    "actions",
+    "actions.enabled",
+    "actions.env.prefix",
     "auth.api",
     "auth.authentication_api",
     "auth.cache.jitter",

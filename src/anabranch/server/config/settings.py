@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from anabranch.model.secret import Secret
+from anabranch.server.config.actions import Actions
 from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
 from anabranch.server.config.oidc import OpenIDConnect
@@ -267,6 +268,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     database: Database = Database()
     blockstore: Blockstore = Blockstore()
     images: Images = Images()
+    actions: Actions = Actions()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
     http: Http = Http()
