@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from typing import Any, cast
 
 import msgspec
@@ -17,10 +18,11 @@ __all__ = ["Parent"]
 
 class Parent:
     """Messages over this process's standard input and output, which the code that runs here loses:
-    what it prints goes to standard error, and it has no input.
+    what it prints goes to standard error, and it has no input. May be used from several threads.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._input = os.fdopen(os.dup(0), "rb")
         self._output = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
@@ -37,8 +39,9 @@ class Parent:
     def send(self, value: dict[str, Any], data: bytes = b"") -> None:
         """Writes a message."""
         about = {**value, "bytes": len(data)} if data else value
-        self._output.write(msgspec.json.encode(about) + b"\n" + data)
-        self._output.flush()
+        with self._lock:
+            self._output.write(msgspec.json.encode(about) + b"\n" + data)
+            self._output.flush()
 
     def call(self, name: str, **parameters: object) -> Any:
         """Returns the result of a call. Raises the AnabranchError that the other side has sent."""
@@ -48,8 +51,9 @@ class Parent:
         self, name: str, data: bytes = b"", /, **parameters: object
     ) -> tuple[Any, bytes]:
         """Sends a call with bytes, and returns its result and the bytes that come with it."""
-        self.send({"call": name, **parameters}, data)
-        message, received = self.receive()
+        with self._lock:
+            self.send({"call": name, **parameters}, data)
+            message, received = self.receive()
         if "error" in message:
             raise _error(message["error"])
         return message["result"], received

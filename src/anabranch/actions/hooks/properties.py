@@ -74,6 +74,19 @@ class Properties:
             raise self.invalid(name, "must be a list of texts")
         return items
 
+    def items(self, name: str) -> Sequence[Properties]:
+        """Returns the mappings of a list, each as properties; none without the property."""
+        value = self._get(name, [])
+        if not isinstance(value, list):
+            raise self.invalid(name, "must be a list")
+        for number, item in enumerate(value):
+            if not isinstance(item, Mapping) or not all(isinstance(key, str) for key in item):
+                raise self.invalid(f"{name}[{number}]", "must be a mapping of names to values")
+        return [
+            Properties(item, where=f"{self._where}{name}[{number}].")
+            for number, item in enumerate(value)
+        ]
+
     def any(self, name: str) -> Any:
         """Returns a value of any type, None without the property."""
         return self._get(name, None)
@@ -92,7 +105,9 @@ class Properties:
 
     def invalid(self, name: str, reason: str, hint: str | None = None) -> Invalid:
         """Returns the error for a property."""
-        return Invalid(f"property {self._where}{name}: {reason}", kind="invalid_hook", hint=hint)
+        place = (self._where + name).removesuffix(".")
+        subject = f"property {place}: " if place else ""
+        return Invalid(subject + reason, kind="invalid_hook", hint=hint)
 
     def _get(self, name: str, default: object) -> Any:
         self._known.add(name)

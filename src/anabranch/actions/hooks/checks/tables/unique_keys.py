@@ -1,0 +1,99 @@
+"""Keys that occur more than once, found by DuckDB within a limit of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, Self
+
+import duckdb
+import pyarrow as pa
+
+from anabranch.actions.hooks.checks.tables.table_file import Unreadable
+from anabranch.work_folders import WorkFolder
+
+__all__ = ["Repeated", "first_repeated"]
+
+_MEMORY = "512MB"
+_PLACE = "anabranch place"
+_FILE_ROWS = 1 << 40
+"""The place of a row is this number times the number of its file, and the row's number in it."""
+
+
+class Repeated(NamedTuple):
+    """A key in two rows; a row is the number of a file and of the row in it, from 0."""
+
+    key: tuple[Any, ...]
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+
+def first_repeated(columns: Sequence[str], batches: Iterator[tuple[int, Any]]) -> Repeated | None:
+    """Returns the repeated key that occurs first, None if all are different. The batches, each with
+    the number of its file, have exactly these columns and one schema. Keys with a null are not
+    compared. Raises Unreadable, as the batches may.
+    """
+    rows = _PlacedRows(columns, batches)
+    first = next(rows, None)
+    if first is None:
+        return None
+    reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
+    names = ", ".join(map(_quoted, columns))
+    present = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in columns)
+    # of states of a fixed size, such as these, DuckDB writes to disk what does not fit in memory
+    places = f"min({_quoted(_PLACE)}) AS first, max({_quoted(_PLACE)}) AS last"
+    query = (
+        f"SELECT {names}, {places} FROM keys WHERE {present} GROUP BY {names} "  # noqa: S608
+        "HAVING count(*) > 1 ORDER BY first LIMIT 1"
+    )
+    with WorkFolder("check") as folder:
+        config = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
+        with duckdb.connect(config=config) as connection:
+            connection.execute("SET autoinstall_known_extensions = false")
+            connection.execute("SET preserve_insertion_order = false")
+            connection.register("keys", reader)
+            try:
+                found = connection.execute(query).fetchone()
+            except duckdb.Error as error:
+                raise rows.failure or _failed(error) from error
+    if rows.failure:
+        raise rows.failure
+    if found is None:
+        return None
+    *key, one, last = found
+    return Repeated(tuple(key), divmod(one, _FILE_ROWS), divmod(last, _FILE_ROWS))
+
+
+class _PlacedRows:
+    """The batches with the place of each row. DuckDB does not pass on what they raise, so `failure`
+    keeps it.
+    """
+
+    def __init__(self, columns: Sequence[str], batches: Iterator[tuple[int, Any]]) -> None:
+        self._columns = columns
+        self._batches = batches
+        self._next = 0
+        self.failure: Unreadable | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            file, batch = next(self._batches)
+        except Unreadable as error:
+            self.failure = error
+            raise
+        start = max(self._next, file * _FILE_ROWS)
+        self._next = start + batch.num_rows
+        arrays = [batch.column(name) for name in self._columns]
+        arrays.append(pa.array(range(start, self._next), pa.int64()))
+        return pa.RecordBatch.from_arrays(arrays, [*self._columns, _PLACE])
+
+
+def _failed(error: Exception) -> Unreadable:
+    return Unreadable(f"its keys cannot be compared: {str(error).strip().splitlines()[0]}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

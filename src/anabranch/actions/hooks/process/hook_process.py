@@ -1,0 +1,66 @@
+"""The process of one run of a hook: see `isolated`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from typing import Any, TextIO, cast
+
+import msgspec
+
+from anabranch.actions.hooks.contract import HookContext, HookEvent, HookFactory, HookSettings
+from anabranch.actions.hooks.process.remote_lake import RemoteLake, SentOutput
+from anabranch.child_process.limits import Limits
+from anabranch.child_process.parent import Parent
+from anabranch.errors import AnabranchError
+from anabranch.model.commit import Commit
+
+__all__ = ["main"]
+
+_FOREVER = float("inf")
+
+
+def main() -> None:
+    """Runs one hook, and ends. What it prints is its output."""
+    parent = Parent()
+    request, _ = parent.receive()
+    msgspec.convert(request["limits"], Limits).apply()
+    output = SentOutput(parent)
+    answer: dict[str, Any] = {"done": True}
+    stream = cast(TextIO, output)
+    with redirect_stdout(stream), redirect_stderr(stream):
+        try:
+            module, _, name = request["factory"].partition(":")
+            factory: HookFactory = getattr(import_module(module), name)
+            hook = factory(request["properties"])
+            hook.run(_context(request["context"], RemoteLake(parent), output))
+        except AnabranchError as error:
+            answer = {"failed": error.message, "hint": error.hint}
+        except MemoryError:
+            answer = {"failed": "it needs more memory than hooks may use"}
+        except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+    parent.send(answer)
+    sys.stderr.flush()
+
+
+def _context(about: dict[str, Any], lake: RemoteLake, output: SentOutput) -> HookContext:
+    """Returns the context; the time is limited by the process that waits."""
+    commit = about["commit"]
+    return HookContext(
+        **{
+            **about,
+            "event": msgspec.convert(about["event"], HookEvent),
+            "settings": msgspec.convert(about["settings"], HookSettings),
+            "commit": None if commit is None else msgspec.convert(commit, Commit),
+        },
+        lake=lake,
+        output=output,
+        deadline=time.monotonic() + _FOREVER,
+    )
+
+
+if __name__ == "__main__":
+    main()

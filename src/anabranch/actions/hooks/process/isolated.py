@@ -1,0 +1,91 @@
+"""A hook that runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import msgspec
+
+from anabranch.actions.hooks.contract import HookContext
+from anabranch.actions.hooks.process.lake_calls import LakeCalls
+from anabranch.actions.hooks.secrets import hook_environment, revealed
+from anabranch.child_process.child import Child, ChildEnded, ChildHangs
+from anabranch.child_process.limits import Limits
+from anabranch.errors import HookFailed
+
+__all__ = ["IsolatedHook"]
+
+_MODULE = "anabranch.actions.hooks.process.hook_process"
+_KEPT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
+_SPARE_SECONDS = 5
+
+
+class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs what the HookFactory `factory`, as `module:name`, makes from `properties`; references to
+    secrets are replaced first. `name` is for messages.
+
+    The process is killed after `timeout` seconds. It may use `memory_bytes` of address space, and
+    has almost none of this process's environment. With `sees_environment`, the context has the
+    variables that hooks may use.
+    """
+
+    name: str
+    factory: str
+    properties: dict[str, Any]
+    timeout: float
+    memory_bytes: int | None = None
+    sees_environment: bool = False
+
+    def run(self, context: HookContext) -> None:
+        """Raises HookFailed if the hook does, does not end in time, or crashes."""
+        request = self._request(context)
+        start = time.monotonic()
+        deadline = min(context.deadline, start + self.timeout)
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        try:
+            with Child(_MODULE, deadline, environment=environment) as child:
+                child.send(request)
+                with LakeCalls(context.lake) as calls:
+                    self._answer(child, calls, context)
+        except ChildHangs:
+            allowed = min(self.timeout, deadline - start)
+            raise HookFailed(
+                f"the hook {self.name} did not finish within {allowed:.3g} s",
+                hint="Make it faster, or raise its property timeout.",
+            ) from None
+        except (ChildEnded, ValueError) as error:
+            reason = context.output.redacted(str(error))
+            raise HookFailed(f"the hook {self.name} failed: {reason}") from None
+
+    def _request(self, context: HookContext) -> dict[str, Any]:
+        about = {
+            name: getattr(context, name) for name in context.__struct_fields__ if name not in _OWN
+        }
+        environment = hook_environment(context) if self.sees_environment else {}
+        return {
+            "factory": self.factory,
+            "properties": revealed(self.properties, context),
+            "limits": Limits(
+                memory_bytes=self.memory_bytes, cpu_seconds=int(self.timeout) + _SPARE_SECONDS
+            ),
+            "context": {**about, "environment": environment},
+        }
+
+    def _answer(self, child: Child, calls: LakeCalls, context: HookContext) -> None:
+        while True:
+            message, data = child.receive()
+            if "output" in message:
+                context.output.write(str(message["output"]))
+            elif "failed" in message:
+                hint = str(message.get("hint", ""))
+                raise HookFailed(context.output.redacted(str(message["failed"])), hint=hint)
+            elif "done" in message:
+                return
+            else:
+                child.send(*calls.perform(message, data))
+
+
+_OWN = frozenset(("lake", "output", "deadline", "environment"))
+"""Parts of the context that stay in this process."""

@@ -1,0 +1,123 @@
+"""The lake and the output of a hook in a process of its own: calls of the one that started it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from anabranch.actions.hooks.output import HookOutput
+from anabranch.child_process.parent import Parent
+from anabranch.model.change import Change
+from anabranch.model.commit import Commit
+from anabranch.model.page import Page
+from anabranch.model.stat import CommonPrefix, Stat
+
+__all__ = ["RemoteLake", "SentOutput"]
+
+_BUFFER_BYTES = 1 << 20
+
+
+class RemoteLake:
+    """The methods of `HookLake`."""
+
+    def __init__(self, parent: Parent) -> None:
+        self._parent = parent
+
+    def read(self, reference: str, path: str) -> BinaryIO:
+        """Returns a seekable stream of an object's bytes; the caller closes it."""
+        opened = self._parent.call("open", reference=reference, path=path)
+        raw = _RemoteObject(self._parent, opened["stream"], opened["size"])
+        return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
+
+    def stat(self, reference: str, path: str) -> Stat:
+        """Returns an object's path, entry and full address."""
+        return msgspec.convert(self._parent.call("stat", reference=reference, path=path), Stat)
+
+    def list(
+        self, reference: str, *, prefix: str = "", after: str = "", delimiter: str = "", amount: int
+    ) -> Page[Stat | CommonPrefix]:
+        """Returns at most `amount` objects and common prefixes."""
+        page = {"prefix": prefix, "after": after, "delimiter": delimiter, "amount": amount}
+        found = self._parent.call("list", reference=reference, **page)
+        items: list[Stat | CommonPrefix] = [
+            msgspec.convert(item, Stat) if "entry" in item else CommonPrefix(item["path"])
+            for item in found["items"]
+        ]
+        return Page(items, found["has_more"], found["next_offset"])
+
+    def diff(
+        self, left: str, right: str, *, prefix: str = "", after: str = "", amount: int
+    ) -> Page[Change]:
+        """Returns at most `amount` differences of two trees."""
+        page = {"prefix": prefix, "after": after, "amount": amount}
+        found = self._parent.call("diff", left=left, right=right, **page)
+        return msgspec.convert(found, Page[Change])
+
+    def commit(self, reference: str) -> Commit:
+        """Returns the commit that a reference means."""
+        return msgspec.convert(self._parent.call("commit", reference=reference), Commit)
+
+    def request(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes
+    ) -> tuple[int, bytes]:
+        """Performs an operation of the REST API and returns its status and body."""
+        given = {"method": method, "path": path, "query": dict(query)}
+        status, data = self._parent.call_for_bytes("request", body, **given)
+        return int(status), data
+
+
+class SentOutput(HookOutput):
+    """An output that the other process collects, limits and frees of secrets."""
+
+    def __init__(self, parent: Parent) -> None:
+        super().__init__()
+        self._parent = parent
+
+    def write(self, text: str) -> None:
+        """Sends text."""
+        self._parent.send({"output": text})
+
+    def flush(self) -> None:
+        """Does nothing: what is written is sent."""
+
+
+class _RemoteObject(io.RawIOBase):
+    def __init__(self, parent: Parent, stream: int, size: int) -> None:
+        self._parent = parent
+        self._stream = stream
+        self._size = size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        if start + offset < 0:
+            raise ValueError("a negative position")
+        self._at = start + offset
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), max(0, self._size - self._at))
+        if not wanted:
+            return 0
+        place = {"stream": self._stream, "start": self._at, "length": wanted}
+        _, data = self._parent.call_for_bytes("read", **place)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._parent.call("close", stream=self._stream)
+        super().close()
