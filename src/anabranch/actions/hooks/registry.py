@@ -20,7 +20,7 @@ _FACTORIES = {
     "webhook": (f"{_PACKAGE}.webhook", "webhook"),
     "airflow": (f"{_PACKAGE}.airflow", "airflow"),
     "check": (f"{_PACKAGE}.checks.check", "check"),
-    "python": (f"{_PACKAGE}.python.hook", "python_hook"),
+    "python": (f"{_PACKAGE}.python_hook", "python_hook"),
     "lua": (f"{_PACKAGE}.lua.hook", "lua_hook"),
 }
 

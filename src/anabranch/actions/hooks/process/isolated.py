@@ -67,11 +67,15 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "factory": self.factory,
             "properties": revealed(self.properties, context),
-            "limits": Limits(
-                memory_bytes=self.memory_bytes, cpu_seconds=int(self.timeout) + _SPARE_SECONDS
-            ),
+            "limits": Limits(memory_bytes=self.memory_bytes, cpu_seconds=self._cpu_seconds()),
             "context": {**about, "environment": environment},
         }
+
+    def _cpu_seconds(self) -> int:
+        """Returns what the process can use until it is killed: the limit is for the case that
+        nobody is left to kill it.
+        """
+        return (int(self.timeout) + _SPARE_SECONDS) * (os.cpu_count() or 1)
 
     def _answer(self, child: Child, calls: LakeCalls, context: HookContext) -> None:
         while True:
