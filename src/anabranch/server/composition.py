@@ -41,6 +41,7 @@ from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
+from anabranch.web.application import Application
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
 
@@ -82,7 +83,7 @@ class Composition:
         self.dispatcher = Dispatcher(
             RestGateway(self.services),
             S3Gateway(_s3_services(settings, self.services)),
-            Pages(metrics=metrics.text),
+            Pages(Application(), metrics=metrics.text),
             Executors(self._pool, self._transfers, self._batch_thread),
             StoreCapabilities(
                 local_keyvalue=is_on_this_machine(settings.database),

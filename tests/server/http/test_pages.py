@@ -14,7 +14,7 @@ def web(shared_server):
         yield client
 
 
-def test_the_root_is_a_page_about_anabranch(web):
+def test_the_root_is_the_page_of_anabranch(web):
     response = web.get("/")
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/html; charset=utf-8"
