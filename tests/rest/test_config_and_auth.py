@@ -77,7 +77,7 @@ def test_a_login_returns_a_token_and_a_cookie(anonymous, server):
     lifetime = int(cookie.split("Max-Age=")[1].split(";")[0])
     assert 7 * 86400 - 60 < lifetime <= 7 * 86400
     assert cookie == (
-        f"internal_auth_session={token}; Path=/; Max-Age={lifetime}; HttpOnly; SameSite=Lax"
+        f"internal_auth_session={token}; Path=/; Max-Age={lifetime}; HttpOnly; SameSite=Strict"
     )
     anonymous.cookies.clear()
     bearer = anonymous.get("/user", headers={"authorization": f"Bearer {token}"})

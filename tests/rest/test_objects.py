@@ -153,7 +153,7 @@ def test_an_object_is_read_with_its_headers(api, branch, ref):
         "expires": "0",
         "x-content-type-options": "nosniff",
         "x-frame-options": "SAMEORIGIN",
-        "content-security-policy": "default-src 'none'",
+        "content-security-policy": "default-src 'none'; sandbox",
     }
     assert {name: got.headers.get(name) for name in wanted} == wanted
     assert not [name for name in got.headers if name.startswith("x-lakefs")]

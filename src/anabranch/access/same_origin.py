@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["session_authenticates"]
+__all__ = ["comes_from_other_site", "session_authenticates"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({"same-origin", "none"})
@@ -22,8 +22,20 @@ def session_authenticates(method: str, headers: Mapping[str, str]) -> bool:
     """
     if method in _SAFE_METHODS:
         return True
+    stated = "sec-fetch-site" in headers or "origin" in headers
+    return stated and not comes_from_other_site(headers)
+
+
+def comes_from_other_site(headers: Mapping[str, str]) -> bool:
+    """Returns whether a browser states that a page of another site caused a request. A request with
+    neither header is not of a page.
+    """
     site = headers.get("sec-fetch-site")
     if site is not None:
-        return site in _OWN_SITES
-    scheme, _, authority = headers.get("origin", "").partition("://")
-    return scheme in {"http", "https"} and bool(authority) and authority == headers.get("host", "")
+        return site not in _OWN_SITES
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    scheme, _, authority = origin.partition("://")
+    is_own = scheme in {"http", "https"} and authority and authority == headers.get("host", "")
+    return not is_own

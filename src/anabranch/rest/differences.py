@@ -68,6 +68,7 @@ DIFFERENCES: Final = {
     "listObjects": _differs(
         "with a delimiter, a page that begins within a common prefix does not repeat the prefix"
     ),
+    "getObject": _extended("browsers show content in a sandbox"),
     "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
     "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
     "stageObject": _extended("addresses inside the storage namespace work with local stores too"),
@@ -90,6 +91,7 @@ DIFFERENCES: Final = {
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
         "lakeFS writes each folder the addresses of the previous one and fails without objects"
     ),
+    "login": _differs("pages of other sites cannot log in; the cookie is `SameSite=Strict`"),
     "createPullRequest": _extended(_KEYED),
     "updatePullRequest": _extended(_KEYED),
     "mergePullRequest": _extended(f"requires the approvals that a protection rule names; {_KEYED}"),

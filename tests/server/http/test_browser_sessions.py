@@ -134,3 +134,37 @@ def test_a_bearer_token_may_be_sent_from_any_origin(shared_server):
     headers |= {"Sec-Fetch-Site": "cross-site", "Origin": f"https://{OTHER}"}
     path = "/api/v1/repositories/sea/branches/main/objects?path=bearer"
     assert send(shared_server.server, "POST", path, b"x", **headers)[0] == 201
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_other_sites_cannot_log_in(shared_server, name):
+    headers, own = SITES[name]
+    body = {
+        "access_key_id": shared_server.server.access_key_id,
+        "secret_access_key": shared_server.server.secret_access_key,
+    }
+    kind = {"Content-Type": "application/json"}
+    status, sent, _ = send(
+        shared_server.server, "POST", LOGIN, json.dumps(body).encode(), **kind, **headers
+    )
+    is_allowed = own or name == "no-headers"
+    assert (status == 200) is is_allowed
+    assert ("Set-Cookie" in sent) is is_allowed
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_other_sites_cannot_log_out(shared_server, name):
+    headers, own = SITES[name]
+    cookie = session_cookie(shared_server.server)
+    status, sent, _ = send(shared_server.server, "GET", "/logout", Cookie=cookie, **headers)
+    is_allowed = own or name == "no-headers"
+    assert status == 307
+    assert ("Set-Cookie" in sent) is is_allowed
+    status = send(shared_server.server, "GET", "/api/v1/repositories", Cookie=cookie)[0]
+    assert status == (401 if is_allowed else 200)
+
+
+def test_a_session_is_of_this_site_and_unreadable_for_scripts(shared_server):
+    attributes = log_in(shared_server.server)[1]["Set-Cookie"].split("; ")[1:]
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(attributes)
+    assert not any(each.startswith("Domain") for each in attributes)

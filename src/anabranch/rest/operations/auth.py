@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.errors import Unauthenticated
+from anabranch.access.same_origin import comes_from_other_site
+from anabranch.errors import Denied, Unauthenticated
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.rest.protocol.call import Call
@@ -44,9 +45,17 @@ def get_current_user(call: Call[None, None]) -> CurrentUser:
 
 
 def login(call: Call[None, LoginInformation]) -> Response:
-    """Returns a token for a key pair, and sets it as the cookie of the web pages."""
+    """Returns a token for a key pair, and sets it as the cookie of the web pages. Raises Denied if
+    another site's page caused the request: it would make the browser work as a user of its choice.
+    """
     body = call.body
     audit = call.request.audit
+    if comes_from_other_site(call.request.headers):
+        raise Denied(
+            "a page of another site cannot log in",
+            kind="cross_site",
+            hint="Open this server's own page and log in there.",
+        )
     try:
         issued = call.services.access.authenticator.login(
             body.access_key_id, body.secret_access_key, call.request.client

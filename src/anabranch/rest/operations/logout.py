@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from anabranch.access.same_origin import comes_from_other_site
 from anabranch.access.tokens import parse_session_cookie
 from anabranch.errors import Unauthenticated
 from anabranch.http.response import Response
@@ -18,9 +19,12 @@ _TEMPORARY_REDIRECT = 307
 
 def log_out(call: Call[None, None]) -> Response:
     """Revokes the tokens of a request, in its cookie and its Authorization header. An invalid one
-    is revoked already.
+    is revoked already. A link on another site only leads to the page.
     """
     request, services = call.request, call.services
+    headers = [("Location", services.logout_url), ("Cache-Control", "no-store")]
+    if comes_from_other_site(request.headers):
+        return Response(_TEMPORARY_REDIRECT, headers=headers)
     scheme, _, bearer = request.header("authorization").partition(" ")
     tokens = [parse_session_cookie(request.header("cookie"))]
     if scheme.lower() == "bearer":
@@ -28,14 +32,7 @@ def log_out(call: Call[None, None]) -> Response:
     for token in filter(None, tokens):
         with suppress(Unauthenticated):
             services.access.authenticator.log_out(token)
-    return Response(
-        _TEMPORARY_REDIRECT,
-        headers=[
-            ("Location", services.logout_url),
-            ("Cache-Control", "no-store"),
-            expired_session_cookie(),
-        ],
-    )
+    return Response(_TEMPORARY_REDIRECT, headers=[*headers, expired_session_cookie()])
 
 
 PAGES = (

@@ -91,7 +91,10 @@ def finish_login(call: Call[CallbackParams, None]) -> Response | None:
     if audit is not None:
         audit.logged_in(finished.username)
     lifetime = max(0, finished.token.expires_at - int(call.services.clock()))
-    session = session_cookie(finished.token.token.reveal(), lifetime, secure=secure)
+    # the provider leads the browser to the next page, which may need the session itself
+    session = session_cookie(
+        finished.token.token.reveal(), lifetime, secure=secure, same_site="Lax"
+    )
     return _redirect(finished.next_path, [expired, session])
 
 

@@ -46,7 +46,7 @@ _SECURITY = (
     ("Expires", "0"),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "SAMEORIGIN"),
-    ("Content-Security-Policy", "default-src 'none'"),
+    ("Content-Security-Policy", "default-src 'none'; sandbox"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Literal
 
 from anabranch.access.actor import Actor
 from anabranch.access.authenticate import Authenticator
@@ -45,12 +46,16 @@ def named_access_key(authorization: str) -> str:
         return ""
 
 
-def session_cookie(token: str, lifetime: int, *, secure: bool) -> tuple[str, str]:
-    """Returns the header that stores a token in a browser for its lifetime, in seconds."""
-    attributes = f"Path=/; Max-Age={lifetime}; HttpOnly; SameSite=Lax"
+def session_cookie(
+    token: str, lifetime: int, *, secure: bool, same_site: Literal["Strict", "Lax"] = "Strict"
+) -> tuple[str, str]:
+    """Returns the header that stores a token in a browser for its lifetime, in seconds. A `Lax`
+    cookie is also sent when another site leads the browser to a page of this server.
+    """
+    attributes = f"Path=/; Max-Age={lifetime}; HttpOnly; SameSite={same_site}"
     return "Set-Cookie", f"{SESSION_COOKIE}={token}; {attributes}{'; Secure' if secure else ''}"
 
 
 def expired_session_cookie() -> tuple[str, str]:
     """Returns the header that deletes the token in a browser."""
-    return "Set-Cookie", f"{SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+    return "Set-Cookie", f"{SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
