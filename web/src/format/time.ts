@@ -1,0 +1,36 @@
+// Times, relative and absolute; the API's are in seconds since 1970.
+
+const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_556_952],
+  ["month", 2_629_746],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {
+  year: "numeric",
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
+
+/** Returns a time as seen from another, such as `3 hours ago`. */
+export function formatRelative(seconds: number, now: number): string {
+  const difference = seconds - now;
+  for (const [unit, length] of STEPS) {
+    if (Math.abs(difference) >= length) {
+      return RELATIVE.format(Math.trunc(difference / length), unit);
+    }
+  }
+  return Math.abs(difference) < 10 ? "just now" : RELATIVE.format(Math.trunc(difference), "second");
+}
+
+/** Returns a time in the reader's zone. */
+export function formatAbsolute(seconds: number): string {
+  return ABSOLUTE.format(seconds * 1000);
+}

@@ -1,0 +1,69 @@
+// The address of the page as state, and navigation. Links are plain anchors: a click on one to a page
+// of the application changes the address without loading a document.
+
+/** Paths that the server itself answers. */
+const SERVER_PATHS = /^\/(?:api|oidc|logout|openapi\.json|metrics|_health|assets)(?:\/|$)/;
+
+class Location {
+  path = $state(window.location.pathname);
+  search = $state(window.location.search);
+  hash = $state(window.location.hash);
+  query = $derived(new URLSearchParams(this.search));
+  /** The address without its origin. */
+  href = $derived(this.path + this.search + this.hash);
+}
+
+/** The current address. */
+export const location = new Location();
+
+function read(): void {
+  location.path = window.location.pathname;
+  location.search = window.location.search;
+  location.hash = window.location.hash;
+}
+
+/** Goes to an address of the application. */
+export function navigate(href: string, { replace = false } = {}): void {
+  if (href === location.href) return;
+  history[replace ? "replaceState" : "pushState"](null, "", href);
+  read();
+}
+
+/** Changes parameters of the address; an empty value removes one. By default the history of the
+ * browser gets no entry, as while somebody types a search. */
+export function setQuery(
+  changes: Record<string, string | undefined>,
+  { replace = true } = {},
+): void {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const search = query.toString();
+  navigate(location.path + (search ? `?${search}` : "") + location.hash, { replace });
+}
+
+/** Whether an address, such as the one to return to after signing in, is a page of the application:
+ * never one of another site. */
+export function isOwnPath(href: string): boolean {
+  if (!href.startsWith("/") || href.startsWith("//") || href.includes("\\")) return false;
+  return !SERVER_PATHS.test(href.split(/[?#]/, 1)[0]!);
+}
+
+function onClick(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const anchor = (event.target as Element).closest?.("a");
+  if (!anchor || anchor.target || anchor.hasAttribute("download")) return;
+  const href = anchor.getAttribute("href");
+  if (!href || !isOwnPath(href)) return;
+  event.preventDefault();
+  navigate(href);
+}
+
+/** Follows links and the browser's history from now on. */
+export function startRouting(): void {
+  window.addEventListener("popstate", read);
+  document.addEventListener("click", onClick);
+}

@@ -1,0 +1,18 @@
+// The table of pages. A page's code is loaded when it is first shown.
+
+import type { Route } from "./router/match";
+
+export const ROUTES: readonly Route[] = [
+  { pattern: "/auth/login", layout: "bare", load: () => import("./pages/sign-in/SignIn.svelte") },
+  { pattern: "/setup", layout: "bare", load: () => import("./pages/setup/Setup.svelte") },
+  { pattern: "/repositories", load: () => import("./pages/repositories/Repositories.svelte") },
+];
+
+/** Addresses that stand for another page. */
+export const REDIRECTS: readonly { pattern: string; to: (params: Record<string, string>) => string }[] = [
+  { pattern: "", to: () => "/repositories" },
+  {
+    pattern: "/repositories/:repository",
+    to: ({ repository = "" }) => `/repositories/${encodeURIComponent(repository)}/objects`,
+  },
+];

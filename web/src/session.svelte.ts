@@ -1,0 +1,63 @@
+// Who is signed in, and what the server can do. The token itself is in a cookie that scripts cannot
+// read.
+
+import { api, whenSignedOut } from "./api/client";
+import type { Config, LoginConfig, User } from "./api/types";
+import { links } from "./router/links";
+import { isOwnPath, location, navigate } from "./router/location.svelte";
+
+const PUBLIC_PATHS = ["/auth/login", "/setup"];
+
+class Session {
+  user = $state.raw<User | undefined>(undefined);
+  config = $state.raw<Config | undefined>(undefined);
+  loginConfig = $state.raw<LoginConfig | undefined>(undefined);
+
+  /** Finds out who is signed in, and goes to the page to sign in, or to set up, if nobody is. */
+  async start(): Promise<void> {
+    const [setup, { user }] = await Promise.all([api.get("/setup_lakefs"), api.get("/user")]);
+    this.loginConfig = setup.login_config;
+    if (setup.state === "not_initialized") {
+      navigate(links.setup(), { replace: true });
+    } else if (user.id) {
+      await this.#enter(user);
+    } else {
+      this.#ask();
+    }
+  }
+
+  /** Signs in with a key pair. Throws ApiError. */
+  async signIn(accessKeyId: string, secretAccessKey: string): Promise<void> {
+    const body = { access_key_id: accessKeyId, secret_access_key: secretAccessKey };
+    await api.post("/auth/login", { body });
+    await this.#enter((await api.get("/user")).user);
+  }
+
+  async #enter(user: User): Promise<void> {
+    this.config = await api.get("/config");
+    this.user = user;
+    if (PUBLIC_PATHS.includes(location.path)) {
+      const next = location.query.get("next") ?? "";
+      navigate(isOwnPath(next) ? next : links.repositories(), { replace: true });
+    }
+  }
+
+  /** Goes to the page to sign in, which leads back to this one. */
+  #ask(): void {
+    if (!PUBLIC_PATHS.includes(location.path)) {
+      navigate(links.signIn(location.href), { replace: true });
+    }
+  }
+
+  /** Forgets the user after a response said that the session has ended. */
+  ended(): void {
+    if (!this.user) return;
+    this.user = undefined;
+    this.#ask();
+  }
+}
+
+/** The session of this page. */
+export const session = new Session();
+
+whenSignedOut(() => session.ended());
