@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 import { compressedFiles } from "./scripts/compressed-files.mjs";
 
 const server = process.env.ANABRANCH_SERVER ?? "http://127.0.0.1:8000";
-const paths = ["/api", "/oidc", "/logout", "/openapi.json", "/_health"];
+const paths = ["/api", "/oidc", "/logout", "/openapi.json", "/_health", "/_signed"];
 const proxy = Object.fromEntries(paths.map((path) => [path, server]));
 
 export default defineConfig({

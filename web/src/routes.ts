@@ -6,6 +6,24 @@ export const ROUTES: readonly Route[] = [
   { pattern: "/auth/login", layout: "bare", load: () => import("./pages/sign-in/SignIn.svelte") },
   { pattern: "/setup", layout: "bare", load: () => import("./pages/setup/Setup.svelte") },
   { pattern: "/repositories", load: () => import("./pages/repositories/Repositories.svelte") },
+  {
+    pattern: "/repositories/:repository/objects",
+    layout: "repository",
+    tab: "objects",
+    load: () => import("./pages/data/Data.svelte"),
+  },
+  {
+    pattern: "/repositories/:repository/object",
+    layout: "repository",
+    tab: "objects",
+    load: () => import("./pages/object/Object.svelte"),
+  },
+  {
+    pattern: "/repositories/:repository/changes",
+    layout: "repository",
+    tab: "changes",
+    load: () => import("./pages/changes/Changes.svelte"),
+  },
 ];
 
 /** Addresses that stand for another page. */

@@ -4,12 +4,25 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type BranchProtectionRule = Schemas["BranchProtectionRule"];
 export type Commit = Schemas["Commit"];
 export type Config = Schemas["Config"];
+export type Conflict = Schemas["ConflictEntry"];
+export type CredentialsWithSecret = Schemas["CredentialsWithSecret"];
 export type Diff = Schemas["Diff"];
+export type GarbageCollectionRules = Schemas["GarbageCollectionRules"];
+export type Group = Schemas["Group"];
+export type Image = Schemas["ImageDescription"];
+export type ImagePreview = Schemas["ImagePreview"];
 export type ImportStatus = Schemas["ImportStatus"];
 export type LoginConfig = Schemas["LoginConfig"];
+export type MergeOptions = Schemas["Merge"];
+export type MergeResult = Schemas["MergeResult"];
 export type ObjectStats = Schemas["ObjectStats"];
+export type Policy = Schemas["Policy"];
+export type PullRequest = Schemas["PullRequest"];
+export type PullRequestComment = Schemas["PullRequestComment"];
+export type PullRequestReview = Schemas["PullRequestReview"];
 export type Ref = Schemas["Ref"];
 export type Repository = Schemas["Repository"];
 export type User = Schemas["User"];

@@ -24,16 +24,37 @@ export const links = {
     address(["repositories", repository, "changes"], { ref }),
   commits: (repository: string, ref: string, more: Query = {}) =>
     address(["repositories", repository, "commits"], { ref, ...more }),
-  commit: (repository: string, id: string) => address(["repositories", repository, "commits", id]),
+  commit: (repository: string, id: string, more: Query = {}) =>
+    address(["repositories", repository, "commits", id], more),
   branches: (repository: string) => address(["repositories", repository, "branches"]),
   tags: (repository: string) => address(["repositories", repository, "tags"]),
-  compare: (repository: string, ref: string, compare = "") =>
-    address(["repositories", repository, "compare"], { ref, compare }),
-  pulls: (repository: string) => address(["repositories", repository, "pulls"]),
-  pull: (repository: string, id: string) => address(["repositories", repository, "pulls", id]),
-  actions: (repository: string) => address(["repositories", repository, "actions"]),
+  compare: (repository: string, ref: string, compare = "", more: Query = {}) =>
+    address(["repositories", repository, "compare"], { ref, compare, ...more }),
+  pulls: (repository: string, more: Query = {}) =>
+    address(["repositories", repository, "pulls"], more),
+  newPull: (repository: string, source = "", destination = "") =>
+    address(["repositories", repository, "pulls", "create"], { source, destination }),
+  pull: (repository: string, id: string, more: Query = {}) =>
+    address(["repositories", repository, "pulls", id], more),
+  actions: (repository: string, more: Query = {}) =>
+    address(["repositories", repository, "actions"], more),
+  /** A run of hooks; `hook` is the one whose output is shown. */
+  run: (repository: string, id: string, more: Query = {}) =>
+    address(["repositories", repository, "actions", id], more),
   storage: (repository: string) => address(["repositories", repository, "storage"]),
   settings: (repository: string, section = "general") =>
     address(["repositories", repository, "settings", section]),
   users: () => "/auth/users",
+  user: (id: string, section = "") => address(["auth", "users", id, ...(section ? section.split("/") : [])]),
+  groups: () => "/auth/groups",
+  group: (id: string, section = "members") => address(["auth", "groups", id, section]),
+  policies: () => "/auth/policies",
+  policy: (id: string) => address(["auth", "policies", id]),
+  /** Why somebody may or may not do something. */
+  explain: (user = "", action = "", resource = "") => address(["auth", "explain"], { user, action, resource }),
+  audit: () => "/auth/audit",
+  ownCredentials: () => "/auth/credentials",
+  images: (more: Query = {}) => address(["images"], more),
+  newImage: () => "/images/build",
+  image: (tag: string) => address(["images", "tags", tag]),
 };

@@ -2,7 +2,7 @@
 // of the application changes the address without loading a document.
 
 /** Paths that the server itself answers. */
-const SERVER_PATHS = /^\/(?:api|oidc|logout|openapi\.json|metrics|_health|assets)(?:\/|$)/;
+const SERVER_PATHS = /^\/(?:api|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
 
 class Location {
   path = $state(window.location.pathname);

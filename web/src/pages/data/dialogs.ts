@@ -1,0 +1,16 @@
+// Which dialog of the data page is open.
+
+import { session } from "$/session.svelte";
+import type { ChosenFile } from "$/uploads/dropped-files";
+
+/** A dialog and what it is about. */
+export type DataDialog =
+  | { name: "upload"; files: ChosenFile[] }
+  | { name: "import" }
+  | { name: "folder" }
+  | { name: "rename" | "delete" | "measure"; path: string };
+
+/** Whether the server's store can do something. */
+export function isSupported(feature: "import"): boolean {
+  return feature === "import" && session.config?.storage_config.import_support === true;
+}
