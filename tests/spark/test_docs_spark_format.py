@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from anabranch.spark.data_source.readers import READERS
+from anabranch.spark.data_source.read_options import SCHEMAS
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -52,9 +52,8 @@ def test_streaming_example_runs(spark, server, repository, capfd):
     assert f"{repository.ref('main').get_commit().id} added 1" in output
 
 
-@pytest.mark.parametrize("what", READERS)
+@pytest.mark.parametrize("what", SCHEMAS)
 def test_table_has_all_columns(what):
     (line,) = re.findall(rf"^\| [^|]*`{what}`[^|]*\|.*$", PAGE, re.MULTILINE)
     if "Same as the function" not in line and "the columns of `changes`" not in line:
-        names = re.findall(r"(\w+) (?:STRING|BIGINT|TIMESTAMP|ARRAY|MAP)", READERS[what].schema)
-        assert [name for name in names if name not in line] == []
+        assert [name for name in SCHEMAS[what].names if name not in line] == []

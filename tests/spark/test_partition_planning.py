@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from anabranch import _kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.spark.dataframes.objects import read_objects
+from anabranch.spark.planning.key_range import ALL_KEYS, KeyRange
 from anabranch.spark.planning.partition_planning import (
     DiffPartition,
     Range,
@@ -58,7 +59,9 @@ def diff(folder, partition, prefix=b""):
 @FOLDER
 @given(records(), prefixes, entries)
 def test_partitions_have_all_entries_of_a_tree(tmp_path, content, prefix, size):
-    partitions = partition_ranges(list_ranges(write_tree(tmp_path, content), prefix), size)
+    partitions = partition_ranges(
+        list_ranges(write_tree(tmp_path, content), KeyRange(prefix)), size
+    )
     rows = [row for each in partitions for row in scan(tmp_path, each, prefix)]
     assert rows == tree_model.listing(content, prefix, b"", b"")
     assert all(partitions)
@@ -68,7 +71,8 @@ def test_partitions_have_all_entries_of_a_tree(tmp_path, content, prefix, size):
 @given(records(), records(), prefixes, entries)
 def test_partitions_have_all_differences_of_two_trees(tmp_path, before, after, prefix, size):
     left, right = write_tree(tmp_path, before), write_tree(tmp_path, after)
-    partitions = partition_diff(list_ranges(left, prefix), list_ranges(right, prefix), size)
+    keys = KeyRange(prefix)
+    partitions = partition_diff(list_ranges(left, keys), list_ranges(right, keys), size)
     rows = [row for each in partitions for row in diff(tmp_path, each, prefix)]
     expected = [row for row in tree_model.diff(before, after) if row[1].startswith(prefix)]
     assert rows == expected
@@ -138,14 +142,14 @@ def test_error_names_the_missing_or_damaged_table():
         first.unlink()
         files = FolderTables(folder)
         with pytest.raises(Corrupt, match=listed[0].id):
-            list(read_objects(files, "local://sea", b"", listed[:1]))
+            list(read_objects(files, "local://sea", ALL_KEYS, listed[:1]))
         with pytest.raises(Gone, match=listed[0].id):
             diff(folder, DiffPartition((), listed[:1]))
         content = bytearray(second.read_bytes())
         content[3] ^= 1
         second.write_bytes(content)
         with pytest.raises(Corrupt, match=listed[1].id):
-            list(read_objects(files, "local://sea", b"", listed[1:2]))
+            list(read_objects(files, "local://sea", ALL_KEYS, listed[1:2]))
         with pytest.raises(Corrupt, match=listed[1].id):
             diff(folder, DiffPartition(listed[1:2], ()))
         scan(folder, listed[2:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,17 +18,7 @@ from anabranch.model.commit import Commit
 from anabranch.model.names import decode_key
 from anabranch.spark.data_source.read_options import ReadOptions, open_source
 from anabranch.spark.dataframes.changes import plan_changes
-from anabranch.spark.dataframes.columns import (
-    CHANGES,
-    COMMITS,
-    COMMITS_ARROW,
-    OBJECTS,
-    POINTERS,
-    POINTERS_ARROW,
-    RANGES,
-    RANGES_ARROW,
-    STEPS,
-)
+from anabranch.spark.dataframes.columns import COMMITS, POINTERS, RANGES
 from anabranch.spark.dataframes.objects import plan_objects
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.planning.scan_plan import Plan
@@ -36,48 +26,43 @@ from anabranch.spark.sources.commit_pins import pin_for_query
 from anabranch.spark.sources.commit_sources import open_references, open_repository
 from anabranch.spark.sources.references import References
 
-__all__ = ["READERS", "DataReader"]
+__all__ = ["READERS"]
 
 _BATCH_ROWS = 10_000
 
 
-class DataReader(NamedTuple):
-    """The schema, the planning function, and the column that `prefix` restricts, if any."""
-
-    schema: str
-    plan: Callable[[ReadOptions], Plan]
-    column: str | None = None
-
-
 def _objects(options: ReadOptions) -> Plan:
     with open_source(options.location) as source:
-        repository = open_repository(source, options.repository)
+        repository = open_repository(source, options.repository, options.store)
         commit = repository.references.commit(options.reference)
         pin_for_query(repository.references, [commit.id])
-        return plan_objects(repository, commit, options.prefix, options.entries_per_task)
+        return plan_objects(
+            repository, commit, options.keys, options.entries_per_task, options.schema
+        )
 
 
 def _changes(options: ReadOptions) -> Plan:
     with open_source(options.location) as source:
-        repository = open_repository(source, options.repository)
+        repository = open_repository(source, options.repository, options.store)
         references = repository.references
         left, right = references.commit(options.left), references.commit(options.right)
         pin_for_query(references, [left.id, right.id])
-        return plan_changes(repository, left, right, options.prefix, options.entries_per_task)
+        return plan_changes(
+            *(repository, left, right, options.keys, options.entries_per_task), options.schema
+        )
 
 
 def _ranges(options: ReadOptions) -> Plan:
     with open_source(options.location) as source:
-        ranges = open_repository(source, options.repository).ranges(
-            options.reference, options.prefix
-        )
+        repository = open_repository(source, options.repository, options.store)
+        ranges = repository.ranges(options.reference, options.keys)
     partitions = [
         ranges[start : start + _BATCH_ROWS] for start in range(0, len(ranges), _BATCH_ROWS)
     ]
-    return Plan(partitions, _range_rows)
+    return Plan(partitions, partial(_range_rows, options.schema))
 
 
-def _range_rows(ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
+def _range_rows(schema: pa.Schema, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
     rows = (
         {
             "id": each.id,
@@ -88,7 +73,7 @@ def _range_rows(ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
         }
         for each in ranges
     )
-    return _batches(rows, RANGES_ARROW)
+    return _batches(rows, RANGES, schema)
 
 
 def _commits(options: ReadOptions) -> Plan:
@@ -98,7 +83,7 @@ def _commits(options: ReadOptions) -> Plan:
 def _commit_rows(options: ReadOptions) -> Iterator[pa.RecordBatch]:
     with open_source(options.location) as source:
         commits = open_references(source, options.repository).log(options.reference)
-        yield from _batches(map(_commit_row, commits), COMMITS_ARROW)
+        yield from _batches(map(_commit_row, commits), COMMITS, options.schema)
 
 
 def _commit_row(commit: Commit) -> dict[str, Any]:
@@ -125,7 +110,8 @@ def _pointer_rows(
 ) -> Iterator[pa.RecordBatch]:
     with open_source(options.location) as source:
         pointers = list_prefix(open_references(source, options.repository), options.prefix)
-        yield from _batches((pointer._asdict() for pointer in pointers), POINTERS_ARROW)
+        rows = (pointer._asdict() for pointer in pointers)
+        yield from _batches(rows, POINTERS, options.schema)
 
 
 def _branches(references: References, prefix: str) -> Iterator[Any]:
@@ -136,11 +122,13 @@ def _tags(references: References, prefix: str) -> Iterator[Any]:
     return references.tags(prefix)
 
 
-def _batches(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yields rows in batches."""
+def _batches(
+    rows: Iterable[Mapping[str, Any]], schema: pa.Schema, selected: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Yields rows of a schema in batches, with the selected columns."""
     remaining = iter(rows)
     while batch := list(itertools.islice(remaining, _BATCH_ROWS)):
-        yield pa.RecordBatch.from_pylist(batch, schema=schema)
+        yield pa.RecordBatch.from_pylist(batch, schema=schema).select(selected.names)
 
 
 def _reject_batch_query(options: ReadOptions) -> Plan:
@@ -150,13 +138,13 @@ def _reject_batch_query(options: ReadOptions) -> Plan:
     )
 
 
-READERS = {
-    "objects": DataReader(OBJECTS, _objects, "path"),
-    "changes": DataReader(CHANGES, _changes, "path"),
-    "commits": DataReader(COMMITS, _commits),
-    "branches": DataReader(POINTERS, partial(_pointers, _branches), "id"),
-    "tags": DataReader(POINTERS, partial(_pointers, _tags), "id"),
-    "ranges": DataReader(RANGES, _ranges),
-    "steps": DataReader(STEPS, _reject_batch_query),
+READERS: Mapping[str, Callable[[ReadOptions], Plan]] = {
+    "objects": _objects,
+    "changes": _changes,
+    "commits": _commits,
+    "branches": partial(_pointers, _branches),
+    "tags": partial(_pointers, _tags),
+    "ranges": _ranges,
+    "steps": _reject_batch_query,
 }
-"""The readers by the value of the option `what`."""
+"""The functions that plan batch queries, by the value of the option `what`."""

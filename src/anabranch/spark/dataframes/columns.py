@@ -1,76 +1,61 @@
-"""The schemas of DataFrames, for Spark and for Arrow."""
+"""The columns of DataFrames, as Arrow schemas, and their declaration for Spark."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
+
+from anabranch.errors import Invalid
 
 __all__ = [
     "CHANGES",
-    "CHANGES_ARROW",
     "COMMITS",
-    "COMMITS_ARROW",
-    "ENTRY_ARROW",
+    "ENTRY",
     "OBJECTS",
-    "OBJECTS_ARROW",
     "POINTERS",
-    "POINTERS_ARROW",
     "RANGES",
-    "RANGES_ARROW",
     "STEPS",
-    "STEPS_ARROW",
+    "declaration",
+    "select_columns",
 ]
 
-_ENTRY = {
-    "physical_address": ("STRING", pa.string()),
-    "last_modified": ("TIMESTAMP", pa.timestamp("us", "UTC")),
-    "size": ("BIGINT", pa.int64()),
-    "checksum": ("STRING", pa.string()),
-    "metadata": ("MAP<STRING, STRING>", pa.map_(pa.string(), pa.string())),
-    "content_type": ("STRING", pa.string()),
-}
-_STRUCT = f"STRUCT<{', '.join(f'{name}: {kind}' for name, (kind, _) in _ENTRY.items())}>"
+_TIMESTAMP = pa.timestamp("us", "UTC")
+_TEXTS = pa.map_(pa.string(), pa.string())
 
-OBJECTS = ", ".join(["path STRING", *(f"{name} {kind}" for name, (kind, _) in _ENTRY.items())])
-"""The schema of objects, for Spark."""
-
-CHANGES = f"change STRING, path STRING, left {_STRUCT}, right {_STRUCT}"
-"""The schema of changes, for Spark."""
-
-ENTRY_ARROW = pa.struct([(name, kind) for name, (_, kind) in _ENTRY.items()])
-OBJECTS_ARROW = pa.schema([("path", pa.string()), *ENTRY_ARROW])
-CHANGES_ARROW = pa.schema(
-    [("change", pa.string()), ("path", pa.string()), ("left", ENTRY_ARROW), ("right", ENTRY_ARROW)]
+ENTRY = pa.struct(
+    [
+        ("physical_address", pa.string()),
+        ("last_modified", _TIMESTAMP),
+        ("size", pa.int64()),
+        ("checksum", pa.string()),
+        ("metadata", _TEXTS),
+        ("content_type", pa.string()),
+    ]
 )
-
-STEPS = f"commit STRING, {CHANGES}"
-"""The schema of steps, the changes of single commits, for Spark."""
-
-STEPS_ARROW = pa.schema([("commit", pa.string()), *CHANGES_ARROW])
-
-COMMITS = (
-    "id STRING, message STRING, committer STRING, creation_date TIMESTAMP, parents ARRAY<STRING>,"
-    " metadata MAP<STRING, STRING>, metarange_id STRING, generation BIGINT"
+OBJECTS = pa.schema([("path", pa.string()), *ENTRY])
+CHANGES = pa.schema(
+    [("change", pa.string()), ("path", pa.string()), ("left", ENTRY), ("right", ENTRY)]
 )
-COMMITS_ARROW = pa.schema(
+STEPS = pa.schema([("commit", pa.string()), *CHANGES])
+"""Steps are the changes of single commits."""
+
+COMMITS = pa.schema(
     [
         ("id", pa.string()),
         ("message", pa.string()),
         ("committer", pa.string()),
-        ("creation_date", pa.timestamp("us", "UTC")),
+        ("creation_date", _TIMESTAMP),
         ("parents", pa.list_(pa.string())),
-        ("metadata", pa.map_(pa.string(), pa.string())),
+        ("metadata", _TEXTS),
         ("metarange_id", pa.string()),
         ("generation", pa.int64()),
     ]
 )
+POINTERS = pa.schema([("id", pa.string()), ("commit_id", pa.string())])
+"""Branches or tags."""
 
-POINTERS = "id STRING, commit_id STRING"
-"""The schema of branches and tags, for Spark."""
-
-POINTERS_ARROW = pa.schema([("id", pa.string()), ("commit_id", pa.string())])
-
-RANGES = "id STRING, min_path STRING, max_path STRING, objects BIGINT, estimated_size BIGINT"
-RANGES_ARROW = pa.schema(
+RANGES = pa.schema(
     [
         ("id", pa.string()),
         ("min_path", pa.string()),
@@ -79,3 +64,34 @@ RANGES_ARROW = pa.schema(
         ("estimated_size", pa.int64()),
     ]
 )
+
+
+def declaration(schema: pa.Schema) -> str:
+    """Returns a schema in Spark's language for data definitions."""
+    return ", ".join(f"{field.name} {_type_name(field.type)}" for field in schema)
+
+
+def select_columns(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
+    """Returns the columns with these names, in their order; all if there are no names. Raises
+    Invalid for an unknown or repeated name.
+    """
+    selected = list(names)
+    if unknown := [name for name in selected if name not in schema.names]:
+        raise Invalid(
+            f"{', '.join(unknown)}: unknown column",
+            hint=f"The columns are {', '.join(schema.names)}.",
+        )
+    if len(set(selected)) < len(selected):
+        raise Invalid(f"{', '.join(selected)}: a column is repeated")
+    return pa.schema([schema.field(name) for name in selected or schema.names])
+
+
+def _type_name(kind: pa.DataType) -> str:
+    if pa.types.is_struct(kind):
+        fields = ", ".join(f"{field.name}: {_type_name(field.type)}" for field in kind)
+        return f"STRUCT<{fields}>"
+    if pa.types.is_map(kind):
+        return f"MAP<{_type_name(kind.key_type)}, {_type_name(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"ARRAY<{_type_name(kind.value_type)}>"
+    return {pa.string(): "STRING", pa.int64(): "BIGINT", _TIMESTAMP: "TIMESTAMP"}[kind]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from anabranch.errors import Corrupt
 from anabranch.model.commit import Commit
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType
-from anabranch.model.names import encode_path
-from anabranch.spark.dataframes.columns import OBJECTS, OBJECTS_ARROW
+from anabranch.spark.dataframes.columns import OBJECTS, declaration, select_columns
+from anabranch.spark.planning.key_range import KeyRange, key_range
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Ranges, partition_ranges
 from anabranch.spark.planning.scan_plan import Plan, map_in_tasks
 from anabranch.spark.sources.commit_pins import pin_for_session
@@ -36,56 +36,83 @@ def objects(
     reference: str,
     *,
     prefix: str = "",
+    after: str = "",
+    until: str = "",
+    columns: Sequence[str] = (),
     entries_per_task: int = ENTRIES_PER_TASK,
     store: Opener | None = None,
 ) -> DataFrame:
-    """Returns the objects of a commit whose paths begin with `prefix`: path, physical_address,
-    last_modified, size (bytes), checksum, metadata, content_type. Uncommitted changes are not
-    included. Unless the lake is in a folder, `store` must give workers access to its object store.
+    """Returns the objects of a commit whose paths begin with `prefix` and sort after `after`, up to
+    and including `until`: path, physical_address, last_modified, size (bytes), checksum, metadata,
+    content_type, or only the given `columns`. Uncommitted changes are not included. Unless the lake
+    is in a folder, `store` must give workers access to its object store. With a server and `store`,
+    tasks read tables from the store itself.
 
     The reference is resolved immediately; tables are read when Spark runs a query. The objects are
-    pinned against garbage collection until the session stops, for a day at most. Raises NotFound. A
-    missing or damaged table fails the Spark job with an error that names the table.
+    pinned against garbage collection until the session stops, for a day at most. Raises NotFound,
+    and Invalid for an unknown column. A missing or damaged table fails the Spark job with an error
+    that names the table.
     """
+    schema = select_columns(OBJECTS, columns)
     opened = open_repository(source, repository, store)
     commit = opened.references.commit(reference)
     pin_for_session(spark, source, repository, opened.references, [commit.id])
-    return map_in_tasks(spark, *plan_objects(opened, commit, prefix, entries_per_task), OBJECTS)
+    keys = key_range(prefix, after, until)
+    plan = plan_objects(opened, commit, keys, entries_per_task, schema)
+    return map_in_tasks(spark, *plan, declaration(schema))
 
 
-def plan_objects(repository: Repository, commit: Commit, prefix: str, entries: int) -> Plan:
-    """Returns the plan that reads a commit's objects, with about `entries` entries in each task."""
-    read = partial(
-        read_objects, repository.tables, repository.storage_namespace, encode_path(prefix)
-    )
+def plan_objects(
+    repository: Repository,
+    commit: Commit,
+    keys: KeyRange,
+    entries: int,
+    schema: pa.Schema = OBJECTS,
+) -> Plan:
+    """Returns the plan that reads the columns of a schema of a commit's objects, with about
+    `entries` entries in each task.
+    """
+    namespace = repository.storage_namespace
+    read = partial(read_objects, repository.tables, namespace, keys, schema=schema)
     return Plan(
-        partition_ranges(repository.ranges_in_tree(commit.metarange_id, prefix), entries), read
+        partition_ranges(repository.ranges_in_tree(commit.metarange_id, keys), entries), read
     )
 
 
 def read_objects(
-    files: TableFiles, storage_namespace: str, prefix: bytes, ranges: Ranges
+    files: TableFiles,
+    storage_namespace: str,
+    keys: KeyRange,
+    ranges: Ranges,
+    schema: pa.Schema = OBJECTS,
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the objects of ranges, by path. Raises Corrupt, with the name of the table's file."""
+    """Yields the objects of ranges, by path, with the columns of a schema. Raises Corrupt, with the
+    name of the table's file.
+    """
     with open_range_tables(files, ranges) as tree:
-        scan = tree.scan(prefix=prefix, batch=_BATCH_ROWS)
+        scan = tree.scan(prefix=keys.prefix, after=keys.after, batch=_BATCH_ROWS)
         try:
             for batch in pa.RecordBatchReader.from_stream(scan):
-                yield _to_objects(batch, storage_namespace)
+                if (rows := keys.trim(batch)).num_rows:
+                    yield _to_objects(rows, storage_namespace, schema)
+                if rows.num_rows < batch.num_rows:
+                    break
         except pa.ArrowInvalid as error:
             # Arrow wraps the kernel's errors
             raise Corrupt(str(error).removeprefix("External error: ")) from error
 
 
-def _to_objects(batch: pa.RecordBatch, storage_namespace: str) -> pa.RecordBatch:
-    """Returns entries with absolute addresses and with a default content type."""
+def _to_objects(batch: pa.RecordBatch, storage_namespace: str, schema: pa.Schema) -> pa.RecordBatch:
+    """Returns columns of entries, with absolute addresses and with a default content type."""
     columns = {name: batch.column(name) for name in batch.schema.names}
-    columns["physical_address"] = _absolute_addresses(
-        columns["physical_address"], columns["address_type"], storage_namespace.rstrip("/")
-    )
-    columns["content_type"] = _default_content_types(columns["content_type"])
+    if "physical_address" in schema.names:
+        columns["physical_address"] = _absolute_addresses(
+            columns["physical_address"], columns["address_type"], storage_namespace.rstrip("/")
+        )
+    if "content_type" in schema.names:
+        columns["content_type"] = _default_content_types(columns["content_type"])
     return pa.RecordBatch.from_arrays(
-        [columns[field.name].cast(field.type) for field in OBJECTS_ARROW], schema=OBJECTS_ARROW
+        [columns[field.name].cast(field.type) for field in schema], schema=schema
     )
 
 

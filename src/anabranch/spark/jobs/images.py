@@ -24,6 +24,7 @@ from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.jobs.overlay_tasks import RESULT, OverlayTasks, TaskLayer, partition_overlay
+from anabranch.spark.planning.key_range import KeyRange
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range, Ranges, list_ranges
 from anabranch.spark.planning.range_boundaries import join_ranges
 from anabranch.spark.planning.scan_plan import map_in_tasks
@@ -148,7 +149,7 @@ class _OverlayWriter(NamedTuple):
             declared.exclude,
         )
         tree = core.trees.open(repository, commit.metarange_id)
-        return layer, list_ranges(tree, prefix)
+        return layer, list_ranges(tree, KeyRange(prefix))
 
 
 class _Tables(NamedTuple):

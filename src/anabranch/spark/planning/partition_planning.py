@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch import _kernel as kernel
-from anabranch.model.page import upper_bound
+from anabranch.spark.planning.key_range import ALL_KEYS, KeyRange
 
 __all__ = [
     "ENTRIES_PER_TASK",
@@ -51,13 +51,12 @@ class DiffPartition(NamedTuple):
     right: Ranges
 
 
-def list_ranges(tree: kernel.Tree, prefix: bytes = b"") -> list[Range]:
-    """Returns the ranges of a tree that may contain keys with a prefix, in order."""
-    end = upper_bound(prefix)
+def list_ranges(tree: kernel.Tree, keys: KeyRange = ALL_KEYS) -> list[Range]:
+    """Returns the ranges of a tree that may contain some of these keys, in order."""
     return [
         Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
         for info in tree.ranges()
-        if info.max_key >= prefix and (end is None or info.min_key < end)
+        if keys.overlaps(info.min_key, info.max_key)
     ]
 
 
