@@ -1,8 +1,9 @@
 """Client of the repositories of a server, for the driver and for tasks.
 
-It does not retry requests: Spark retries tasks, and jobs handle errors themselves. A read without a
-response raises Busy. A change without a response may have been performed, so it raises
-OutcomeUnknown.
+Requests that the server throttles, or that did not reach a server which has responded before, are
+sent again with increasing delays, for a minute or two in total; so are reads without a response. A
+read that fails nevertheless raises Busy. A change without a response may have been performed, so it
+is not sent again and raises OutcomeUnknown.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from anabranch.client.rest_client import (
     Timeouts,
     basic_authorization,
 )
-from anabranch.client.retry_policy import NO_RETRIES
+from anabranch.client.retry_policy import NO_RETRIES, RetryPolicy
 from anabranch.errors import Invalid
 
-__all__ = ["RepositoriesClient"]
+__all__ = ["RETRIES", "RepositoriesClient"]
+
+RETRIES = RetryPolicy(attempts=10)
+"""The delays between attempts double from 0.4 to 30 seconds."""
 
 _TIMEOUTS = Timeouts(read=60, change=900, connect=None)
 """The server responds to a commit or a merge only when it has finished, which may take minutes."""
@@ -38,10 +42,13 @@ class RepositoriesClient:
         self.url = url
         authorization = basic_authorization(access_key_id, secret_access_key)
         try:
-            # requests on a reused connection can fail when the server closes it, and are not
-            # retried
-            self._client = RestClient(
-                *(url, authorization), timeouts=_TIMEOUTS, retries=NO_RETRIES, keep_alive=False
+            # requests on a reused connection can fail when the server closes it, and changes are
+            # not sent again then
+            self._client, self._single = (
+                RestClient(
+                    *(url, authorization), timeouts=_TIMEOUTS, retries=retries, keep_alive=False
+                )
+                for retries in (RETRIES, NO_RETRIES)
             )
         except ValueError as error:
             raise Invalid(
@@ -72,14 +79,17 @@ class RepositoriesClient:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        retry: bool = True,
     ) -> bytes:
         """Sends a request that changes something and returns the body of the response. Raises
-        OutcomeUnknown if it was sent and no response came within `timeout` seconds.
+        OutcomeUnknown if it was sent and no response came within `timeout` seconds. Without
+        `retry`, it is sent once.
         """
+        client = self._client if retry else self._single
         request = Request(
             *(method, ("repositories", *segments), query or {}),
             headers={} if body is None else {"Content-Type": "application/json"},
             content=None if body is None else json.dumps(body).encode(),
             timeout=timeout,
         )
-        return self._client.read(request, self._client.exchange(request))
+        return client.read(request, client.exchange(request))

@@ -47,12 +47,14 @@ class ServerPin:
             )
 
     def renew(self, seconds: int) -> None:
-        """Renews the pin for `seconds`."""
-        self._change("POST", "renew", query={"seconds": str(seconds)})
+        """Renews the pin for `seconds`. Leases repeat a failed renewal until the pin may have
+        expired, so the request is sent once.
+        """
+        self._change("POST", "renew", query={"seconds": str(seconds)}, retry=False)
 
     def release(self) -> None:
         """Removes the pin."""
-        self._change("DELETE", timeout=_RELEASE_TIMEOUT)
+        self._change("DELETE", timeout=_RELEASE_TIMEOUT, retry=False)
 
     def _change(
         self,
@@ -61,8 +63,13 @@ class ServerPin:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
         timeout: float = _TIMEOUT,
+        retry: bool = True,
     ) -> None:
         if self._supported:
             self._client.change(
-                *(method, *self._segments, *segments), body=body, query=query, timeout=timeout
+                *(method, *self._segments, *segments),
+                body=body,
+                query=query,
+                timeout=timeout,
+                retry=retry,
             )

@@ -6,13 +6,14 @@ Workers need the URL of the server and a key pair, but no access to its stores.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Corrupt, Gone, Invalid, NotFound
-from anabranch.spark.sources.repositories_client import RepositoriesClient
+from anabranch.errors import Busy, Corrupt, Gone, Invalid, NotFound
+from anabranch.spark.sources.repositories_client import RETRIES, RepositoriesClient
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["Server", "ServerTables"]
@@ -39,9 +40,25 @@ class Server:
         return ServerTables(self, repository)
 
     def fetch(self, repository: str, table_id: str, path: Path) -> None:
-        """Downloads a table to a file. Raises Gone if the server does not have it, and Corrupt if
-        the downloaded content is not that table.
+        """Downloads a table to a file, again if the connection breaks. Raises Gone if the server
+        does not have it, and Corrupt if the downloaded content is not that table.
         """
+        for attempt in range(1, RETRIES.attempts + 1):
+            try:
+                self._download(repository, table_id, path)
+                break
+            except Busy:
+                if attempt == RETRIES.attempts:
+                    raise
+                time.sleep(RETRIES.delay(attempt))
+        try:
+            received_id = kernel.verify_table(str(path))
+        except kernel.CorruptTable as error:
+            raise Corrupt(f"{self.url}: the table {table_id}: {error.reason}") from error
+        if received_id != table_id:
+            raise Corrupt(f"{self.url}: received {received_id} instead of the table {table_id}")
+
+    def _download(self, repository: str, table_id: str, path: Path) -> None:
         location = (repository, "metadata", "object", "range", table_id)
         try:
             with self.client.download(*location) as content, path.open("wb") as file:
@@ -50,12 +67,6 @@ class Server:
             raise Gone(
                 f"{self.url}: the table {table_id} is missing", kind="metadata_missing"
             ) from error
-        try:
-            received_id = kernel.verify_table(str(path))
-        except kernel.CorruptTable as error:
-            raise Corrupt(f"{self.url}: the table {table_id}: {error.reason}") from error
-        if received_id != table_id:
-            raise Corrupt(f"{self.url}: received {received_id} instead of the table {table_id}")
 
 
 class ServerTables:
