@@ -48,8 +48,13 @@ class LibraryLake:
     def list(
         self, reference: str, *, prefix: str = "", after: str = "", delimiter: str = "", amount: int
     ) -> Page[Stat | CommonPrefix]:
-        given = {"prefix": prefix, "after": after, "delimiter": delimiter}
-        page = self.lake.objects.listing(self.repository, reference, **given, amount=amount + 1)
+        page = self.lake.objects.listing(
+            *(self.repository, reference),
+            prefix=prefix,
+            after=after,
+            delimiter=delimiter,
+            amount=amount + 1,
+        )
         items = page.items
         return Page(items[:amount], len(items) > amount, items[:amount][-1].path if items else "")
 
@@ -57,8 +62,13 @@ class LibraryLake:
         self, left: str, right: str, *, prefix: str = "", after: str = "", amount: int
     ) -> Page[Change]:
         branch = f"{right}$" if right in self._branches() else right
-        page = {"prefix": prefix, "after": after, "amount": amount}
-        return self.lake.refs.diff(self.repository, left, branch, two_dot=True, **page)
+        return self.lake.refs.diff(
+            *(self.repository, left, branch),
+            two_dot=True,
+            prefix=prefix,
+            after=after,
+            amount=amount,
+        )
 
     def commit(self, reference: str) -> Commit:
         return self.lake.commits.get(self.repository, reference)

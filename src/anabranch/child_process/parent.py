@@ -29,7 +29,7 @@ class Parent:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Returns the next message and its bytes; ends this process if the parent no longer waits for it."""
+        """Returns the next message and its bytes; ends this process if the parent has ended."""
         line = self._input.readline()
         if not line:
             sys.exit(1)

@@ -65,7 +65,7 @@ def misbehaving_webhook(tls: ssl.SSLContext | None = None) -> Iterator[Misbehavi
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     webhook = MisbehavingWebhook(server.server_port, "http" if tls is None else "https")
     server.webhook = webhook  # type: ignore[attr-defined]
-    server.handle_error = lambda *_: None  # type: ignore[assignment,method-assign,misc]
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
