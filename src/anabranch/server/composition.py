@@ -13,6 +13,8 @@ from anabranch.audit.log import AuditLog
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
+from anabranch.pipelines.queries.limits import QueryLimits
+from anabranch.pipelines.queries.queries import Queries
 from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
 from anabranch.rest.protocol.services import Services, Version
 from anabranch.s3.gateway import S3Gateway
@@ -144,6 +146,14 @@ def _services(
         imports=lake.imports,
         builds=lake.builds,
         branch_tasks=lake.branch_tasks,
+        queries=Queries(
+            lake,
+            QueryLimits(
+                seconds=float(settings.queries.timeout),
+                memory_bytes=settings.queries.memory_bytes,
+                processes=settings.queries.processes,
+            ),
+        ),
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

@@ -35,7 +35,7 @@ REST: dict[str, str] = {
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
-        renewPin; deletePin;
+        renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;

@@ -104,12 +104,17 @@ class Call(Generic[ParamsT, BodyT]):
         """Returns the paths of the call's repository that the actor may read at a reference; None
         if the actor may read all paths with the prefix.
         """
-        if self.actor is None:
-            raise Unauthenticated("error authenticating request")
         repository = getattr(self.params, "repository", "")
         return self.services.catalog.images.readable_paths(
-            self.actor, repository, reference, prefix
+            self.authenticated, repository, reference, prefix
         )
+
+    @property
+    def authenticated(self) -> Actor:
+        """The user of the call. Raises Unauthenticated for an anonymous one."""
+        if self.actor is None:
+            raise Unauthenticated("error authenticating request")
+        return self.actor
 
     @property
     def username(self) -> str:

@@ -13,6 +13,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
 from anabranch.pipelines.imports.imports import Imports
+from anabranch.pipelines.queries.queries import Queries
 
 __all__ = ["Services", "Version"]
 
@@ -38,6 +39,7 @@ class Services(NamedTuple):
     imports: Imports
     builds: Builds
     branch_tasks: BranchTasks
+    queries: Queries
     access: Access
     version: Version
     clock: Callable[[], float]

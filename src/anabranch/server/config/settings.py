@@ -254,6 +254,16 @@ class Images(SettingsGroup, frozen=True, kw_only=True):
     ] = ""
 
 
+class QueryProcesses(SettingsGroup, frozen=True, kw_only=True):
+    """SQL queries and previews, which need the extra `query`."""
+
+    processes: Annotated[
+        int, SettingDoc("Maximum number of queries that each process runs at once; `0`: none")
+    ] = 2
+    timeout: Annotated[Seconds, SettingDoc("Time limit of a query")] = Seconds(30)
+    memory_bytes: Annotated[int, SettingDoc("Memory that a query may use, in bytes")] = 512 << 20
+
+
 class Settings(SettingsGroup, frozen=True, kw_only=True):
     """All settings of a server."""
 
@@ -269,6 +279,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     blockstore: Blockstore = Blockstore()
     images: Images = Images()
     actions: Actions = Actions()
+    queries: QueryProcesses = QueryProcesses()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
     http: Http = Http()

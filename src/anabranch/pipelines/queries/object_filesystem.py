@@ -1,0 +1,138 @@
+"""The file system of a query process: objects by address, read through the server.
+
+DuckDB calls it from several threads; calls to the server are made one at a time.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from fsspec.spec import AbstractFileSystem
+
+from anabranch.pipelines.queries.messages import MAX_READ_BYTES
+
+__all__ = ["ObjectFilesystem", "ServerCall"]
+
+_BUFFER_BYTES = 256 << 10
+
+ServerCall = Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]]
+"""Sends a call to the server and returns its result."""
+
+
+class _Opened(msgspec.Struct, frozen=True):
+    """An object: its size in bytes, and the time of its change in seconds since 1970."""
+
+    size: int
+    mtime: float
+
+
+class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Objects named by `lakefs://repository/ref/path`; they can only be read."""
+
+    protocol = "lakefs"
+    cachable = False
+
+    def __init__(self, call: ServerCall) -> None:
+        super().__init__()
+        self._call = call
+        self._lock = threading.Lock()
+        self._known: dict[str, _Opened] = {}
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> io.BufferedReader:
+        """Returns an object as a file. Raises FileNotFoundError and PermissionError."""
+        if mode not in {"r", "rb"}:
+            raise PermissionError("queries cannot write objects")
+        opened = self._open(path)
+        return io.BufferedReader(_ObjectFile(self._request, path, opened.size), _BUFFER_BYTES)
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        """Returns the addresses of the objects that match a pattern."""
+        result, _content = self._request({"call": "glob", "address": path})
+        return list(result["addresses"])
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """Returns the size of an object, as fsspec describes files."""
+        return {"name": path, "size": self._open(path).size, "type": "file"}
+
+    def size(self, path: str) -> int:
+        """Returns the size of an object in bytes."""
+        return self._open(path).size
+
+    def modified(self, path: str) -> datetime:
+        """Returns when an object was changed."""
+        return datetime.fromtimestamp(self._open(path).mtime, UTC)
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Returns whether there is an object."""
+        return self.isfile(path)
+
+    def isfile(self, path: str) -> bool:
+        """Returns whether there is an object."""
+        try:
+            self._open(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def isdir(self, path: str) -> bool:  # noqa: ARG002  the interface's
+        """Returns False: patterns find objects only."""
+        return False
+
+    def _open(self, path: str) -> _Opened:
+        known = self._known.get(path)
+        if known is None:
+            result, _ = self._request({"call": "open", "address": path})
+            known = self._known[path] = _Opened(result["size"], result["mtime"])
+        return known
+
+    def _request(self, call: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        with self._lock:
+            result, content = self._call(call)
+        if "error" in result:
+            error = FileNotFoundError if result["missing"] else OSError
+            raise error(result["error"])
+        return result, content
+
+
+class _ObjectFile(io.RawIOBase):
+    """One object, read in ranges."""
+
+    def __init__(
+        self,
+        request: Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]],
+        address: str,
+        size: int,
+    ) -> None:
+        self._request = request
+        self._address = address
+        self._size = size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        length = min(len(buffer), self._size - self._at, MAX_READ_BYTES)
+        if length <= 0:
+            return 0
+        call = {"call": "read", "address": self._address, "start": self._at, "length": length}
+        _, content = self._request(call)
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)

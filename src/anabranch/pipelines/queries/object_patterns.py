@@ -1,0 +1,58 @@
+"""Patterns of paths, as DuckDB has them: `month=*/[ab]?.parquet`, `logs/**/*.csv`.
+
+`*` and `?` do not match slashes; `**` is any number of folders, none included. A folder or a name
+is matched as `model.glob` does, in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.model.glob import glob
+
+__all__ = ["ObjectPattern"]
+
+_SPECIAL = re.compile(r"[*?\[{\\]")
+_ANY_FOLDERS = "**"
+
+
+class ObjectPattern:
+    """A parsed pattern; `prefix` is the text that all matching paths begin with. Raises Invalid for
+    a malformed one.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        special = _SPECIAL.search(pattern)
+        self.is_literal = special is None
+        self.prefix = pattern[: special.start()] if special else pattern
+        self._segments = pattern.split("/")
+        for segment in self._segments:
+            if segment != _ANY_FOLDERS:
+                glob(segment)
+
+    def matches(self, path: str) -> bool:
+        """Returns whether a path matches as a whole."""
+        reached = self._skip({0})
+        for segment in path.split("/"):
+            reached = self._skip({after for at in reached for after in self._after(at, segment)})
+            if not reached:
+                return False
+        return len(self._segments) in reached
+
+    def _after(self, at: int, segment: str) -> set[int]:
+        """Returns the positions in the pattern that follow `at` with one segment of a path."""
+        if at == len(self._segments):
+            return set()
+        wanted = self._segments[at]
+        if wanted == _ANY_FOLDERS:
+            return {at}
+        return {at + 1} if glob(wanted).matches(segment) else set()
+
+    def _skip(self, reached: set[int]) -> set[int]:
+        """Returns the positions and those behind each `**`, which may match nothing."""
+        for at in sorted(reached):
+            after = at
+            while after < len(self._segments) and self._segments[after] == _ANY_FOLDERS:
+                after += 1
+                reached.add(after)
+        return reached

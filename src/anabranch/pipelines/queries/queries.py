@@ -1,0 +1,124 @@
+"""Queries and previews, a few at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from anabranch.access.actor import Actor
+from anabranch.catalog.catalog import Catalog
+from anabranch.errors import Busy, Invalid, NotFound, NotSupported
+from anabranch.model.uri import LakeUri
+from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
+from anabranch.pipelines.queries.query_run import run_request
+from anabranch.pipelines.queries.readable_objects import ReadableObjects
+from anabranch.pipelines.queries.table_formats import EXTENSIONS, format_of
+
+__all__ = ["Queries"]
+
+_LIBRARIES = ("duckdb", "fsspec")
+_WAIT_SECONDS = 10.0
+_MAX_TABLES = 100
+
+
+class Queries:
+    """Runs the queries of users over the objects that they may read."""
+
+    def __init__(self, catalog: Catalog, limits: QueryLimits) -> None:
+        self._catalog = catalog
+        self._limits = limits
+        self._slots = threading.BoundedSemaphore(max(1, limits.processes))
+
+    def query(
+        self,
+        actor: Actor,
+        sql: str,
+        *,
+        repository: str,
+        reference: str,
+        tables: Mapping[str, str],
+        max_rows: int,
+    ) -> dict[str, Any]:
+        """Returns the result of an SQL query: `columns`, `rows` (at most `max_rows`), `has_more`,
+        `seconds` and `bytes_read`. It names objects of any repository by their addresses; `tables`
+        are names for paths and patterns of this reference.
+
+        Raises Invalid for a query that fails or exceeds a limit, Denied for objects that the user
+        may not read, NotFound, Busy, NotSupported without the libraries.
+        """
+        if len(tables) > _MAX_TABLES:
+            raise Invalid(f"a query has at most {_MAX_TABLES} tables", kind="query_failed")
+        with self._slot():
+            objects = ReadableObjects(self._catalog, actor)
+            found = [
+                _table(objects, name, LakeUri(repository, reference, path))
+                for name, path in tables.items()
+            ]
+            request = {
+                "kind": "query",
+                "sql": sql,
+                "tables": found,
+                "max_rows": min(max_rows, MAX_ROWS),
+            }
+            return run_request(request, objects, self._limits)
+
+    def preview(self, actor: Actor, uri: LakeUri, *, max_rows: int) -> dict[str, Any]:
+        """Returns the first rows of a table's file, as `query` does."""
+        return self._of_object(actor, uri, {"kind": "preview", "max_rows": max_rows})
+
+    def statistics(self, actor: Actor, uri: LakeUri) -> dict[str, Any]:
+        """Returns statistics of a file's columns, see `column_statistics`, over its first `rows`
+        rows; `complete` if these are all.
+        """
+        return self._of_object(actor, uri, {"kind": "statistics"})
+
+    def _of_object(self, actor: Actor, uri: LakeUri, request: Mapping[str, Any]) -> dict[str, Any]:
+        table_format = _format(uri.key)
+        with self._slot():
+            objects = ReadableObjects(self._catalog, actor)
+            objects.open(str(uri))
+            given = {"address": str(uri), "format": table_format}
+            result = run_request({**request, **given}, objects, self._limits)
+        return {"format": table_format, **result}
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        if self._limits.processes == 0 or not all(map(importlib.util.find_spec, _LIBRARIES)):
+            raise NotSupported(
+                "this server runs no queries",
+                kind="queries_unavailable",
+                hint="They need the extra `query`, and queries.processes above 0.",
+            )
+        if not self._slots.acquire(timeout=_WAIT_SECONDS):
+            raise Busy("too many queries run at once", kind="queries_busy")
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+
+def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, Any]:
+    addresses = objects.find(str(pattern))
+    if not addresses:
+        raise NotFound(f"no object matches {pattern}", kind="object_not_found")
+    formats = {_format(address) for address in addresses}
+    if len(formats) > 1:
+        raise Invalid(
+            f"{pattern} matches files of several formats: {', '.join(sorted(formats))}",
+            kind="query_failed",
+            hint="Use one pattern for each format.",
+        )
+    return {"name": name, "addresses": addresses, "format": formats.pop()}
+
+
+def _format(path: str) -> str:
+    found = format_of(path)
+    if found is None:
+        raise Invalid(
+            f"{path} is no table: its name ends with none of {', '.join(EXTENSIONS)}",
+            kind="no_table",
+        )
+    return found

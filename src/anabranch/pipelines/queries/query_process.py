@@ -1,0 +1,211 @@
+"""The process of one request: see `query_run`. It limits itself before it reads anything.
+
+DuckDB may open nothing but objects: local files and the network are disabled, extensions cannot be
+loaded, and the configuration is locked before the first statement of a user. The process has no
+secret in its environment and cannot write files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import sys
+import threading
+import time
+from typing import IO, Any
+
+from anabranch.pipelines.queries import messages
+from anabranch.pipelines.queries.column_statistics import column_statistics
+from anabranch.pipelines.queries.json_values import to_json
+from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.table_files import TableReader, quoted
+
+__all__ = ["main"]
+
+_BESIDE_DUCKDB_BYTES = 1 << 30
+"""Memory for the interpreter, the libraries, and rows on their way."""
+
+_STATISTICS_ROWS = (100_000, 5_000)
+"""Rows that statistics consider; fewer where so many take too much memory."""
+
+_BATCH = 200
+_CELL_BYTES = 16
+"""The size of a value in a result, beside its text."""
+
+_PREVIEW = "object"
+
+
+class _Server:
+    """The process that asks. What libraries print goes to standard error."""
+
+    def __init__(self) -> None:
+        self._input: IO[bytes] = os.fdopen(os.dup(0), "rb")
+        self._output: IO[bytes] = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+    def receive(self) -> tuple[dict[str, Any], bytes]:
+        try:
+            return messages.receive(self._input)
+        except EOFError:
+            os._exit(1)  # nobody waits for the result
+
+    def call(self, value: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        messages.send(self._output, value)
+        return self.receive()
+
+    def finish(self, value: dict[str, Any]) -> None:
+        messages.send(self._output, value)
+
+
+class _Requests:
+    """What a request may ask for, over one connection."""
+
+    def __init__(self, connection: Any, objects: ObjectFilesystem) -> None:
+        self._connection = connection
+        self._reader = TableReader(connection, objects)
+
+    def query(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns the result of the last of some statements, of which all but it may create views
+        and tables in memory.
+        """
+        import duckdb  # noqa: PLC0415  after the limits are set
+
+        for table in request["tables"]:
+            self._reader.create_view(table["name"], table["addresses"], table["format"])
+        statements = duckdb.extract_statements(request["sql"])
+        allowed = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+        if not statements or statements[-1].type not in allowed:
+            raise ValueError("the query must end with a SELECT statement")
+        for statement in statements[:-1]:
+            if statement.type not in allowed | {duckdb.StatementType.CREATE}:
+                raise ValueError("a query can only read: it consists of SELECT statements")
+            self._connection.execute(statement)
+        cursor = self._connection.execute(statements[-1])
+        return _rows(cursor, request["max_rows"], request["result_bytes"])
+
+    def preview(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns the first rows of an object."""
+        max_rows = request["max_rows"]
+        self._view(request, max_rows + 1)
+        cursor = self._connection.execute(
+            f"SELECT * FROM {quoted(_PREVIEW)} LIMIT {max_rows + 1}"  # noqa: S608
+        )
+        return _rows(cursor, max_rows, request["result_bytes"])
+
+    def statistics(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns the statistics of an object's columns."""
+        import duckdb  # noqa: PLC0415
+
+        for limit in _STATISTICS_ROWS:
+            self._view(request, limit + 1)
+            try:
+                first_rows = f"SELECT * FROM {quoted(_PREVIEW)} LIMIT {limit + 1}"  # noqa: S608
+                self._connection.execute(f"CREATE OR REPLACE TEMP TABLE sample AS {first_rows}")
+                (count,) = self._connection.execute("SELECT count(*) FROM sample").fetchone()
+                self._connection.execute(
+                    f"CREATE OR REPLACE VIEW seen AS FROM sample LIMIT {limit}"
+                )
+                columns = column_statistics(self._connection, "seen")
+            except duckdb.OutOfMemoryException:
+                if limit == _STATISTICS_ROWS[-1]:
+                    raise
+                self._connection.execute("DROP TABLE IF EXISTS sample")
+            else:
+                rows = min(count, limit)
+                return {"columns": columns, "rows": rows, "complete": count <= limit}
+        raise AssertionError
+
+    def _view(self, request: dict[str, Any], max_rows: int) -> None:
+        self._reader.create_view(_PREVIEW, [request["address"]], request["format"], max_rows)
+
+
+def _rows(cursor: Any, max_rows: int, max_bytes: int) -> dict[str, Any]:
+    """Returns a result's columns and its first rows, as many as the limits allow."""
+    columns = [{"name": each[0], "type": str(each[1])} for each in cursor.description]
+    rows: list[list[Any]] = []
+    size = 0
+    for batch in iter(lambda: cursor.fetchmany(_BATCH), []):
+        for values in batch:
+            row = [to_json(value) for value in values]
+            size += sum(_CELL_BYTES + len(str(value)) for value in row)
+            if len(rows) == max_rows or size > max_bytes:
+                return {"columns": columns, "rows": rows, "has_more": True}
+            rows.append(row)
+    return {"columns": columns, "rows": rows, "has_more": False}
+
+
+def _connect(server: _Server, request: dict[str, Any]) -> tuple[Any, ObjectFilesystem]:
+    import duckdb  # noqa: PLC0415  after the limits are set
+
+    connection = duckdb.connect(
+        config={
+            "memory_limit": f"{request['memory_bytes']}B",
+            "threads": request["threads"],
+            "temp_directory": "",
+            "home_directory": "",
+            "extension_directory": "",
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+        }
+    )
+    objects = ObjectFilesystem(server.call)
+    connection.register_filesystem(objects)
+    connection.execute("SET allowed_directories = ['lakefs://']")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection, objects
+
+
+def _limit(request: dict[str, Any]) -> None:
+    memory = request["memory_bytes"] + _BESIDE_DUCKDB_BYTES
+    seconds = int(request["seconds"] * request["threads"]) + 10
+    limits = {
+        resource.RLIMIT_DATA: memory,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, most in limits.items():
+        _, hard = resource.getrlimit(kind)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, least))
+
+
+def _end_with(descriptor: int) -> None:
+    """Ends this process when the server has ended, whose end of the pipe is closed then."""
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            os.read(descriptor, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _reason(error: Exception) -> str:
+    """Returns an error's message without what the libraries say of this program's files."""
+    return str(error).partition("\n\nAt:\n")[0].strip() or type(error).__name__
+
+
+def main(arguments: list[str]) -> None:
+    """Performs one request, and ends."""
+    _end_with(int(arguments[0]))
+    server = _Server()
+    request, _ = server.receive()
+    _limit(request)
+    began = time.monotonic()
+    try:
+        requests = _Requests(*_connect(server, request))
+        result = getattr(requests, request["kind"])(request)
+        server.finish({"result": {**result, "seconds": time.monotonic() - began}})
+    except MemoryError:
+        server.finish({"failed": "it needs too much memory"})
+    except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
+        server.finish({"failed": _reason(error), "type": type(error).__name__})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

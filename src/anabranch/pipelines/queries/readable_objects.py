@@ -1,0 +1,115 @@
+"""The objects that a query may read: those that its user may read, in any repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.access.actor import Actor
+from anabranch.access.authorize import authorize
+from anabranch.access.permissions import Action, Permission, object_arn, repository_arn
+from anabranch.catalog.catalog import Catalog
+from anabranch.catalog.objects.open_object import OpenObject
+from anabranch.errors import Denied, Invalid, NotFound
+from anabranch.model.stat import CommonPrefix
+from anabranch.model.uri import LakeUri, parse_uri
+from anabranch.pipelines.queries.object_patterns import ObjectPattern
+
+__all__ = ["ReadableObjects"]
+
+_DENIED = "insufficient_permissions"
+_PAGE = 1000
+_MAX_LISTED = 200_000
+_MAX_MATCHES = 10_000
+
+
+class ReadableObjects:
+    """Opens and finds objects by their addresses, as one user. Every object is authorized when it
+    is opened; those that the user may not read are not found by patterns.
+    """
+
+    def __init__(self, catalog: Catalog, actor: Actor) -> None:
+        self._catalog = catalog
+        self._actor = actor
+        self._opened: dict[str, OpenObject] = {}
+
+    def open(self, address: str) -> OpenObject:
+        """Returns the object at an address, the same one each time. Raises Denied, NotFound and
+        Invalid.
+        """
+        opened = self._opened.get(address)
+        if opened is None:
+            uri = _parse(address)
+            self._authorize(Action.READ_OBJECT, object_arn(uri.repository, uri.key), uri)
+            opened = self._catalog.objects.open(uri.repository, uri.ref, uri.key)
+            self._opened[address] = opened
+        return opened
+
+    def find(self, address: str) -> list[str]:
+        """Returns the addresses of objects that match a pattern, in the order of their paths. An
+        address that is an object's own is no pattern. Raises Denied, NotFound and Invalid.
+        """
+        uri = _parse(address)
+        pattern = ObjectPattern(uri.key)
+        try:
+            self.open(address)
+        except (NotFound, Denied) as error:
+            if error.kind != "object_not_found" and (pattern.is_literal or error.kind != _DENIED):
+                raise
+        else:
+            return [address]
+        if pattern.is_literal:
+            return []
+        self._authorize(Action.LIST_OBJECTS, repository_arn(uri.repository), uri)
+        found = []
+        for path in self._list(uri, pattern.prefix):
+            if pattern.matches(path):
+                found.append(str(LakeUri(uri.repository, uri.ref, path)))
+            if len(found) > _MAX_MATCHES:
+                raise Invalid(
+                    f"{address} matches more than {_MAX_MATCHES:,} objects",
+                    kind="query_too_large",
+                    hint="Use a pattern that matches fewer objects.",
+                )
+        return found
+
+    def _list(self, uri: LakeUri, prefix: str) -> Iterator[str]:
+        readable = self._catalog.images.readable_paths(self._actor, uri.repository, uri.ref, prefix)
+        after = ""
+        for _ in range(_MAX_LISTED // _PAGE):
+            page = self._catalog.objects.listing(
+                uri.repository,
+                uri.ref,
+                prefix=prefix,
+                after=after,
+                amount=_PAGE,
+                readable=readable,
+            )
+            for item in page.items:
+                if not isinstance(item, CommonPrefix):
+                    yield item.path
+            if not page.has_more:
+                return
+            after = page.next_offset
+        raise Invalid(
+            f"{uri} begins with the paths of more than {_MAX_LISTED:,} objects",
+            kind="query_too_large",
+            hint="Write a longer prefix before the first wildcard.",
+        )
+
+    def _authorize(self, action: Action, resource: str, uri: LakeUri) -> None:
+        permission = self._catalog.images.permission_for_reading(
+            Permission(action, resource), uri.repository, uri.ref
+        )
+        authorize(self._actor, (permission,))
+
+
+def _parse(address: str) -> LakeUri:
+    uri = parse_uri(address)
+    if not uri.key:
+        raise Invalid(
+            f"{address} is no object",
+            kind="invalid_uri",
+            hint="Write lakefs://repository/ref/path, or a pattern such as "
+            "lakefs://repository/ref/folder/*.parquet.",
+        )
+    return uri

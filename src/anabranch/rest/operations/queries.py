@@ -1,0 +1,187 @@
+"""SQL over objects, previews of tables, and statistics of their columns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, field
+
+from anabranch.access.permissions import Action
+from anabranch.model.uri import LakeUri
+from anabranch.pipelines.queries.limits import MAX_ROWS
+from anabranch.pipelines.queries.queries import Queries
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import AtRef, ObjectPath
+from anabranch.rest.protocol.resources import on_object, on_repository
+
+__all__ = ["OPERATIONS"]
+
+_Rows = Annotated[int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return")]
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """A query in DuckDB's SQL. It names objects by their addresses, `lakefs://repository/ref/path`,
+    which may be patterns, and by the names of `tables`.
+    """
+
+    sql: Annotated[str, Meta(max_length=100_000)]
+    tables: Annotated[
+        dict[str, str], Meta(description="paths, or patterns of paths, at the ref, by table name")
+    ] = field(default_factory=dict)
+    max_rows: _Rows = 1000
+
+
+class ResultColumn(msgspec.Struct, frozen=True):
+    """A column of a result; `type` is DuckDB's."""
+
+    name: str
+    type: str
+
+
+class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows, each with a value for each column. `has_more` if the result has more rows; `seconds`
+    and `bytes_read` are what it took.
+    """
+
+    columns: list[ResultColumn]
+    rows: list[list[Any]]
+    has_more: bool
+    seconds: float
+    bytes_read: int
+
+
+class ObjectPreview(QueryResult, frozen=True, kw_only=True):
+    """The first rows of a table's file."""
+
+    format: str
+
+
+class FrequentValue(msgspec.Struct, frozen=True):
+    """A value, and how often it occurs."""
+
+    value: Any
+    count: int
+
+
+class Histogram(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The counts of numbers or times in bins of equal width from `low` to `high`; or the most
+    frequent of other `values`.
+    """
+
+    low: Any = None
+    high: Any = None
+    counts: list[int] = field(default_factory=list)
+    values: list[FrequentValue] = field(default_factory=list)
+
+
+class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Statistics of a column; `mean` is that of finite numbers."""
+
+    name: str
+    type: str
+    nulls: int
+    distinct: int
+    min: Any
+    max: Any
+    mean: Any
+    histogram: Histogram | None
+
+
+class ObjectStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Statistics of a file's columns over its first `rows` rows; `complete` if it has no more."""
+
+    format: str
+    columns: list[ColumnStatistics]
+    rows: int
+    complete: bool
+    seconds: float
+    bytes_read: int
+
+
+class OfObject(AtRef, frozen=True, kw_only=True):
+    """Parameters of operations on a table's file."""
+
+    path: ObjectPath
+
+
+class PreviewObject(OfObject, frozen=True, kw_only=True):
+    """Parameters of previewObject."""
+
+    rows: _Rows = 100
+
+
+def query(call: Call[AtRef, Query]) -> QueryResult:
+    """Returns the result of a query. Each object that it reads is authorized on its own."""
+    params, body = call.params, call.body
+    result = _queries(call).query(
+        call.authenticated,
+        body.sql,
+        repository=params.repository,
+        reference=params.ref,
+        tables=body.tables,
+        max_rows=body.max_rows,
+    )
+    return msgspec.convert(result, QueryResult)
+
+
+def preview_object(call: Call[PreviewObject, None]) -> ObjectPreview:
+    """Returns the first rows of a table's file."""
+    rows = call.params.rows
+    result = _queries(call).preview(call.authenticated, _uri(call.params), max_rows=rows)
+    return msgspec.convert(result, ObjectPreview)
+
+
+def get_object_statistics(call: Call[OfObject, None]) -> ObjectStatistics:
+    """Returns statistics of the columns of a table's file."""
+    result = _queries(call).statistics(call.authenticated, _uri(call.params))
+    return msgspec.convert(result, ObjectStatistics)
+
+
+def _queries(call: Call[Any, Any]) -> Queries:
+    return call.services.queries
+
+
+def _uri(params: OfObject) -> LakeUri:
+    return LakeUri(params.repository, params.ref, params.path)
+
+
+_REF = "/repositories/{repository}/refs/{ref}"
+
+OPERATIONS = (
+    Operation(
+        id="queryObjects",
+        tag="objects",
+        method="POST",
+        path=_REF + "/query",
+        summary="query objects with SQL",
+        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        params=AtRef,
+        body=Query,
+        response=QueryResult,
+        handler=query,
+    ),
+    Operation(
+        id="previewObject",
+        tag="objects",
+        method="GET",
+        path=_REF + "/objects/preview",
+        summary="get the first rows of a table's file",
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        params=PreviewObject,
+        response=ObjectPreview,
+        handler=preview_object,
+    ),
+    Operation(
+        id="getObjectStatistics",
+        tag="objects",
+        method="GET",
+        path=_REF + "/objects/statistics",
+        summary="get statistics of the columns of a table's file",
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        params=OfObject,
+        response=ObjectStatistics,
+        handler=get_object_statistics,
+    ),
+)

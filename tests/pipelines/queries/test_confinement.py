@@ -1,0 +1,170 @@
+"""What a hostile query cannot do: read files, reach the network, write, or take all resources."""
+
+from __future__ import annotations
+
+import http.server
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pipelines.queries.conftest import ADMIN
+
+from anabranch.errors import Invalid, NotFound
+from anabranch.pipelines.queries.limits import QueryLimits
+from anabranch.pipelines.queries.queries import Queries
+
+SLOW = "SELECT count(*) FROM range(100000000000) WHERE hash(range) = 0"
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret.csv"
+    path.write_text("word\nhush\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM '{file}'",
+        "FROM read_csv('{file}')",
+        "FROM read_csv(['lakefs://sea/main/gauges.csv', '{file}'])",
+        "FROM read_text('{file}')",
+        "FROM read_blob('file://{file}')",
+        "FROM glob('{folder}/*')",
+        "FROM 'lakefs://sea/main/../../../../../../..{file}'",
+        "FROM read_text('lakefs://sea/../{file}')",
+        "FROM read_csv('/proc/self/environ')",
+        "FROM read_text('/dev/stdin')",
+        "SELECT * FROM query('FROM read_text(''{file}'')')",
+        "ATTACH '{file}' AS other; SELECT 1",
+        "COPY (SELECT 1) TO '{folder}/written.csv'; SELECT 1",
+        "COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'; SELECT 1",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/written.csv'",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'",
+        "EXPORT DATABASE '{folder}/written'; SELECT 1",
+        "INSTALL httpfs; SELECT 1",
+        "LOAD '{folder}/x.duckdb_extension'; SELECT 1",
+        "SET enable_external_access = true; SELECT 1",
+        "SET allowed_directories = ['/']; SELECT 1",
+        "SET disabled_filesystems = ''; SELECT 1",
+        "PRAGMA enable_profiling; SET profiling_output = '{folder}/written'; SELECT 1",
+        "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'a', SECRET 'b'); SELECT 1",
+        "SELECT getenv('PATH')",
+        "FROM connection",
+        "FROM objects",
+        "FROM request",
+    ],
+)
+def test_nothing_but_objects_can_be_reached(query, secret, sql):
+    sql = sql.format(file=secret, folder=secret.parent)
+    with pytest.raises((Invalid, NotFound)) as caught:
+        query(sql)
+    assert "hush" not in caught.value.message
+    assert "site-packages" not in caught.value.message
+    assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
+
+
+def test_a_refused_write_leaves_no_object(lake, query):
+    with pytest.raises(Invalid, match="cannot write"):
+        query("EXPLAIN ANALYZE COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'")
+    listing = lake.objects.listing("sea", "main", prefix="written", amount=10)
+    assert list(listing.items) == []
+
+
+def test_no_request_leaves_the_process(query):
+    asked = []
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET  # noqa: N815  the library's own name
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        for sql in (
+            f"FROM '{url}/a.csv'",
+            f"FROM read_parquet('{url}/a.parquet')",
+            f"INSTALL httpfs FROM '{url}'; SELECT 1",
+            "FROM 's3://bucket/a.parquet'",
+        ):
+            with pytest.raises(Invalid):
+                query(sql)
+        server.shutdown()
+    assert asked == []
+
+
+def test_a_query_that_takes_too_long_is_killed(lake):
+    queries = Queries(lake, QueryLimits(seconds=2))
+    began = time.monotonic()
+    with pytest.raises(Invalid, match="did not finish within 2 s") as caught:
+        run(queries, SLOW)
+    assert caught.value.kind == "query_timeout"
+    assert time.monotonic() - began < 30
+    # its slot is free again
+    longer = Queries(lake, QueryLimits(processes=1))
+    assert run(longer, "SELECT 1")["rows"] == [[1]]
+    assert run(longer, "SELECT 2")["rows"] == [[2]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list(a.range) FROM range(100000000) a",
+        "SELECT string_agg(repeat('x', 1000000), '') FROM range(3000)",
+        "SELECT count(*) FROM (SELECT DISTINCT hash(range) FROM range(50000000))",
+    ],
+)
+def test_a_query_that_needs_too_much_memory_fails(lake, sql):
+    queries = Queries(lake, QueryLimits(seconds=60, memory_bytes=64 << 20))
+    with pytest.raises(Invalid) as caught:
+        run(queries, sql)
+    assert caught.value.kind in {"query_out_of_memory", "query_failed"}
+    assert "memory" in caught.value.message.lower()
+
+
+def test_the_process_ends_when_the_server_dies(tmp_path):
+    """A killed server leaves no process behind that goes on computing."""
+    script = f"""
+import threading
+from anabranch.access.actor import Actor
+from anabranch.pipelines.queries import query_run
+from anabranch.pipelines.queries.limits import QueryLimits
+from anabranch.pipelines.queries.queries import Queries
+from anabranch.testing.lake import Clock, lake_in
+popen = query_run.subprocess.Popen
+def told(*args, **kwargs):
+    process = popen(*args, **kwargs)
+    print(process.pid, flush=True)
+    return process
+query_run.subprocess.Popen = told
+lake = lake_in({str(tmp_path)!r}, Clock())
+Queries(lake, QueryLimits(seconds=100)).query(
+    Actor.administrator("a"), {SLOW!r},
+    repository="sea", reference="main", tables={{}}, max_rows=1)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as server:
+        child = int(server.stdout.readline())
+        server.kill()
+    deadline = time.monotonic() + 60
+    while is_running(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def run(queries, sql):
+    return queries.query(ADMIN, sql, repository="sea", reference="main", tables={}, max_rows=10)

@@ -1,0 +1,81 @@
+"""Queries, previews and statistics over the wire."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def ref(api, repository):
+    base = f"/repositories/{repository}"
+    content = b"day,delay\n" + b"".join(b"%d,%d\n" % (day, day * 3) for day in range(1, 31))
+    response = api.post(
+        f"{base}/branches/main/objects", params={"path": "may/a.csv"}, content=content
+    )
+    assert response.status_code == 201
+    return f"{base}/refs/main"
+
+
+def test_a_query_reads_staged_objects(api, ref):
+    body = {
+        "sql": "SELECT count(*) AS days, max(delay) FROM flights",
+        "tables": {"flights": "may/*.csv"},
+    }
+    response = api.post(f"{ref}/query", json=body)
+    assert response.status_code == 200
+    result = response.json()
+    assert result["rows"] == [[30, 90]]
+    assert result["columns"][0] == {"name": "days", "type": "BIGINT"}
+    assert result["has_more"] is False
+    assert result["bytes_read"] > 0
+
+
+def test_a_query_names_any_object_by_its_address(api, ref, repository):
+    sql = f"SELECT sum(delay) FROM 'lakefs://{repository}/main/may/a.csv' WHERE day < 3"
+    assert api.post(f"{ref}/query", json={"sql": sql}).json()["rows"] == [[9]]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"sql": "SELEC"}, 400, "query_failed"),
+        ({"sql": "FROM read_text('/etc/passwd')"}, 400, "query_failed"),
+        ({"sql": "DROP TABLE x"}, 400, "query_failed"),
+        ({"sql": ""}, 400, "query_failed"),
+        ({"sql": "SELECT 1", "tables": {"t": "none.csv"}}, 404, "object_not_found"),
+        ({"sql": "SELECT 1", "tables": {"t": "may/a.txt"}}, 404, "object_not_found"),
+    ],
+)
+def test_wrong_queries_have_kinds(api, ref, body, status, kind):
+    response = api.post(f"{ref}/query", json=body)
+    assert (response.status_code, response.headers["x-anabranch-kind"]) == (status, kind)
+
+
+@pytest.mark.parametrize("rows", [0, 10_001, "x"])
+def test_numbers_of_rows_are_limited(api, ref, rows):
+    assert api.post(f"{ref}/query", json={"sql": "SELECT 1", "max_rows": rows}).status_code == 400
+    params = {"path": "may/a.csv", "rows": rows}
+    assert api.get(f"{ref}/objects/preview", params=params).status_code == 400
+
+
+def test_a_preview_has_the_first_rows(api, ref):
+    params = {"path": "may/a.csv", "rows": 2}
+    preview = api.get(f"{ref}/objects/preview", params=params).json()
+    assert preview["format"] == "csv"
+    assert preview["rows"] == [[1, 3], [2, 6]]
+    assert preview["has_more"] is True
+
+
+def test_statistics_have_a_histogram_for_each_column(api, ref):
+    statistics = api.get(f"{ref}/objects/statistics", params={"path": "may/a.csv"}).json()
+    assert (statistics["rows"], statistics["complete"]) == (30, True)
+    day, delay = statistics["columns"]
+    assert (day["name"], day["min"], day["max"], day["nulls"]) == ("day", 1, 30, 0)
+    assert sum(delay["histogram"]["counts"]) == 30
+
+
+def test_only_tables_have_previews(api, ref):
+    response = api.get(f"{ref}/objects/preview", params={"path": "may/a.txt"})
+    assert (response.status_code, response.headers["x-anabranch-kind"]) == (400, "no_table")
+    response = api.get(f"{ref}/objects/preview", params={"path": "may/b.csv"})
+    assert (response.status_code, response.headers["x-anabranch-kind"]) == (404, "object_not_found")
