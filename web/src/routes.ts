@@ -1,6 +1,7 @@
 // The table of pages. A page's code is loaded when it is first shown.
 
 import type { Route } from "./router/match";
+import { VERSION_ROUTES } from "./routes/versions";
 
 export const ROUTES: readonly Route[] = [
   { pattern: "/auth/login", layout: "bare", load: () => import("./pages/sign-in/SignIn.svelte") },
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
     tab: "changes",
     load: () => import("./pages/changes/Changes.svelte"),
   },
+  ...VERSION_ROUTES,
 ];
 
 /** Addresses that stand for another page. */
