@@ -29,6 +29,7 @@ from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.imports.imports import Imports
@@ -66,11 +67,12 @@ class Lake(Catalog):
         presigned_seconds: float = PRESIGNED_SECONDS,
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
+        webhook_guard: AddressGuard | None = None,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
         tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
-        core = Core(keyvalue, tables, clock=clock)
+        core = Core(keyvalue, tables, clock=clock, webhook_guard=webhook_guard)
         super().__init__(
             core,
             blocks,

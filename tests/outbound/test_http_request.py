@@ -1,6 +1,5 @@
 """Requests to addresses that users choose: responses, redirects, limits, and attacks on them."""
 
-import http.server
 import ipaddress
 import socket
 import ssl
@@ -15,55 +14,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from support.http_servers import answer, serving
 
 from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.http_request import SAME_REQUEST, send_request
 
 HERE = AddressGuard(["127.0.0.0/8"])
-
-
-@contextmanager
-def serving(respond, context=None):
-    """Yields the port of a server and the requests that it has got; `respond` gets each handler."""
-    seen = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def handle_any(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            seen.append((self.command, self.path, dict(self.headers), body))
-            respond(self)
-
-        do_GET = do_POST = do_PUT = do_HEAD = handle_any  # noqa: N815
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    server.handle_error = lambda *_: None
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield server.server_port, seen
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def answer(status=200, body=b"", **headers):
-    def respond(handler):
-        handler.send_response(status)
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        if handler.command != "HEAD":
-            handler.wfile.write(body)
-
-    return respond
 
 
 def send(url, method="GET", **options):

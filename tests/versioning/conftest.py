@@ -22,14 +22,14 @@ class Versions:
     another process has open.
     """
 
-    def __init__(self, folder, other=None):
+    def __init__(self, folder, other=None, webhook_guard=None):
         self.clock = Clock() if other is None else other.clock
         store = MemoryStore() if other is None else other.store
         self.blocks = MemoryBlocks(clock=self.clock) if other is None else other.blocks
         self.store = store
         self.keyvalue = FaultyStore(store, lambda _operation, _subject: None)
         tables = TableCache(self.blocks, folder, 1 << 30, verify=kernel.verify_table)
-        self.core = Core(self.keyvalue, tables, clock=self.clock)
+        self.core = Core(self.keyvalue, tables, clock=self.clock, webhook_guard=webhook_guard)
         if other is None:
             self.core.repositories.create("sea", "mem://sea")
         self.repository = self.core.repositories.get("sea")

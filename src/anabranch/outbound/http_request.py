@@ -20,7 +20,14 @@ from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.connection import Deadline, connect
 
-__all__ = ["DEFAULT_MAX_REDIRECTS", "SAME_REQUEST", "HttpResponse", "check_url", "send_request"]
+__all__ = [
+    "DEFAULT_MAX_REDIRECTS",
+    "SAME_REQUEST",
+    "HttpResponse",
+    "check_headers",
+    "check_url",
+    "send_request",
+]
 
 DEFAULT_MAX_REDIRECTS = 5
 SAME_REQUEST = frozenset((307, 308))
@@ -62,6 +69,19 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
+def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns headers of a request. Raises Invalid (kind invalid_header) for one that is no header,
+    or that the request sets itself.
+    """
+    for name, value in headers.items():
+        is_token = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+        if not is_token or name.lower() in _OWN_HEADERS:
+            raise Invalid(f"the header {name!r} cannot be set", kind="invalid_header")
+        if any(character in "\r\n\0" for character in value) or not _is_latin(value):
+            raise Invalid(f"the header {name!r} has an invalid value", kind="invalid_header")
+    return dict(headers)
+
+
 def send_request(
     method: str,
     url: str,
@@ -86,7 +106,7 @@ def send_request(
     address that is not permitted (address_denied) and too many or unsafe redirects
     (redirect_refused); Busy if there is no whole response (outbound_failed, outbound_timeout).
     """
-    given = _checked_headers(headers or {})
+    given = check_headers(headers or {})
     deadline = Deadline(timeout)
     parts = check_url(url)
     for _ in range(max_redirects + 1):
@@ -177,16 +197,6 @@ def _headers(parts: SplitResult, given: Mapping[str, str]) -> dict[str, str]:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     return headers | dict(given)
-
-
-def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    for name, value in headers.items():
-        is_token = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-        if not is_token or name.lower() in _OWN_HEADERS:
-            raise Invalid(f"the header {name!r} cannot be set", kind="invalid_header")
-        if any(character in "\r\n\0" for character in value) or not _is_latin(value):
-            raise Invalid(f"the header {name!r} has an invalid value", kind="invalid_header")
-    return dict(headers)
 
 
 def _is_latin(text: str) -> bool:

@@ -20,6 +20,7 @@ from anabranch.versioning.strategies.contract import ContentConflict, MergeStrat
 __all__ = ["StrategyRun", "run_strategy"]
 
 Tree = Mapping[str, bytes]
+_SIDES: Sequence[Side] = ("base", "source", "destination")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class _Version:
 class _Conflict:
     def __init__(self, path: str, trees: Mapping[str, Tree], folder: str) -> None:
         self.path = path
+        self.repository = "tests"
+        self.commits: Mapping[Side, str] = {side: side for side in _SIDES}
         self.work_folder = folder
         self._trees = trees
         self.base = self.read("base", path)

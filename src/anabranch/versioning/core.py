@@ -19,6 +19,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.changes import Changes
 from anabranch.versioning.commit_records import CommitRecords
@@ -71,7 +72,9 @@ _NO_PREFETCH = nullcontext()
 
 
 class Core:
-    """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open."""
+    """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open;
+    `webhook_guard` decides where webhooks of merges may lead: without one, to public addresses.
+    """
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class Core:
         identifiers: Identifiers | None = None,
         pool: kernel.Tables | None = None,
         grace_seconds: float = GRACE_SECONDS,
+        webhook_guard: AddressGuard | None = None,
     ) -> None:
         self.identifiers = identifiers or Identifiers(clock)
         self.repositories = Repositories(keyvalue, self.identifiers, clock)
@@ -148,7 +152,9 @@ class Core:
             clock,
         )
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
-        tree_mergers = TreeMergers(tables.store, self.trees, self.sweeps, self.identifiers)
+        tree_mergers = TreeMergers(
+            tables.store, self.trees, self.sweeps, self.identifiers, webhook_guard or AddressGuard()
+        )
         self.merger = Merger(
             self.references,
             self.commits,

@@ -12,6 +12,7 @@ from support.histories.git_contents import GitContents
 from support.histories.git_mirror import GitMirror
 
 from anabranch.errors import Busy, DirtyBranch, Invalid, MergeConflict, NoChanges
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.testing.histories import random_history
 from anabranch.testing.history_strategies import histories
 from anabranch.testing.stores import fail_at
@@ -210,7 +211,7 @@ def test_too_many_commits_are_refused(sea):
         sea.commit("dev", word, a=word)
     sea.commit("main", "other", b="x")
     core, onto = sea.core, sea.head("main")
-    mergers = TreeMergers(sea.blocks, core.trees, core.sweeps, core.identifiers)
+    mergers = TreeMergers(sea.blocks, core.trees, core.sweeps, core.identifiers, AddressGuard())
 
     def rebase_at_most(limit):
         rebaser = Rebaser(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
+from anabranch.model.commit import Commit
 from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import Page
@@ -18,7 +19,7 @@ from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.strategies.contract import ContentConflict, Side
 from anabranch.versioning.trees import Trees
 
-__all__ = ["Conflict", "ConflictKind", "MergeTrees", "OpenConflict"]
+__all__ = ["Conflict", "ConflictKind", "MergeTrees", "OpenConflict", "SideTree"]
 
 ConflictKind = Literal["both_changed", "changed_deleted", "deleted_changed", "added_twice"]
 """What source and destination did, in this order."""
@@ -70,8 +71,22 @@ class OpenConflict(msgspec.Struct, frozen=True):
     details: tuple[ContentConflict, ...] = ()
 
 
+class SideTree(NamedTuple):
+    """A side of a merge: the id of its tree, and of the commit that has it, "" if there is none."""
+
+    metarange_id: str
+    commit_id: str = ""
+
+    @classmethod
+    def of(cls, commit: Commit) -> SideTree:
+        """Returns the side with the tree of a commit."""
+        return cls(commit.metarange_id, commit.id)
+
+
 class MergeTrees:
-    """The three trees of a merge, of a repository whose objects are in `blocks`."""
+    """The three trees of a merge, of a repository whose objects are in `blocks`. `commits` are the
+    ids of their commits.
+    """
 
     def __init__(
         self,
@@ -82,6 +97,7 @@ class MergeTrees:
         base: kernel.Tree,
         source: kernel.Tree,
         destination: kernel.Tree,
+        commits: Mapping[Side, str],
     ) -> None:
         self.blocks = blocks
         self.repository = repository
@@ -89,6 +105,7 @@ class MergeTrees:
         self.base = base
         self.source = source
         self.destination = destination
+        self.commits = commits
 
     def tree(self, side: Side) -> kernel.Tree:
         """Returns one of the trees."""

@@ -19,7 +19,7 @@ from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.merging.conflicts import OpenConflict
+from anabranch.versioning.merging.conflicts import OpenConflict, SideTree
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import MergePreview, TreeMergers
 from anabranch.versioning.references import References
@@ -100,7 +100,7 @@ class Merger:
             return self._commits.make(
                 committer=committer,
                 message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=trees.merge(head.metarange_id, theirs.metarange_id, base.metarange_id),
+                metarange_id=trees.merge(*map(SideTree.of, (head, theirs, base))),
                 metadata={**(metadata or {}), STRATEGY_KEY: rules.strategy or "default"},
                 parents=[head] if squash else [head, theirs],
             )
@@ -131,7 +131,7 @@ class Merger:
         """
         base = self.base(repository, head, theirs)
         with self._tree_mergers.open(repository, NO_RULES) as trees:
-            opened = trees.open(head.metarange_id, theirs.metarange_id, base.metarange_id)
+            opened = trees.open(*map(SideTree.of, (head, theirs, base)))
         return opened.conflict_page(prefix=prefix, after=after, amount=amount)
 
     def preview(
@@ -140,7 +140,7 @@ class Merger:
         """Returns what merging a commit into the branch with this head would do."""
         base = self.base(repository, head, theirs)
         with self._tree_mergers.open(repository, rules) as trees:
-            return trees.preview(head.metarange_id, theirs.metarange_id, base.metarange_id)
+            return trees.preview(*map(SideTree.of, (head, theirs, base)))
 
     def cherry_pick(
         self,
@@ -179,9 +179,7 @@ class Merger:
             return self._commits.make(
                 committer=committer,
                 message=message or picked.message,
-                metarange_id=trees.merge(
-                    head.metarange_id, picked.metarange_id, parent.metarange_id
-                ),
+                metarange_id=trees.merge(*map(SideTree.of, (head, picked, parent))),
                 metadata={**(metadata or picked.metadata), **origin},
                 parents=[head],
             )

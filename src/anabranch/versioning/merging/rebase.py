@@ -23,6 +23,7 @@ from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
@@ -147,10 +148,10 @@ class Rebaser:
         committer: str,
     ) -> Commit | None:
         """Returns a commit with the changes of `commit` on top of `tip`; None if there are none."""
-        base = kernel.EMPTY_TREE_ID
+        base = SideTree(kernel.EMPTY_TREE_ID)
         if commit.parents:
-            base = self._commits.get(repository, commit.parents[0]).metarange_id
-        if self._has_no_changes(repository, commit, base):
+            base = SideTree.of(self._commits.get(repository, commit.parents[0]))
+        if self._has_no_changes(repository, commit, base.metarange_id):
             metarange_id = tip.metarange_id
         else:
             metarange_id = _merge(trees, tip, commit, base)
@@ -177,9 +178,9 @@ class Rebaser:
         )
 
 
-def _merge(trees: TreeMerger, tip: Commit, commit: Commit, base: str) -> str:
+def _merge(trees: TreeMerger, tip: Commit, commit: Commit, base: SideTree) -> str:
     try:
-        return trees.merge(tip.metarange_id, commit.metarange_id, base)
+        return trees.merge(SideTree.of(tip), SideTree.of(commit), base)
     except MergeConflict as error:
         raise MergeConflict(
             f"conflict found in commit {commit.id}: nothing was rebased",

@@ -18,6 +18,7 @@ from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
@@ -137,7 +138,8 @@ def _undo(trees: TreeMerger, tip: Commit, undone: _Undone) -> str:
     if undone.parent_tree == undone.commit.metarange_id:
         return tip.metarange_id
     try:
-        return trees.merge(tip.metarange_id, undone.parent_tree, undone.commit.metarange_id)
+        parent = SideTree(undone.parent_tree, "".join(undone.parent_ids))
+        return trees.merge(SideTree.of(tip), parent, SideTree.of(undone.commit))
     except MergeConflict as error:
         error.commit_id = undone.commit.id
         raise

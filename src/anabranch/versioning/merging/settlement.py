@@ -15,6 +15,7 @@ from typing import NamedTuple
 from anabranch import errors
 from anabranch.errors import AnabranchError, Invalid, NotSupported
 from anabranch.model.names import decode_key, encode_path
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.merging.conflicts import Conflict, MergeTrees, OpenConflict
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.stored_version import StoredVersion
@@ -61,14 +62,16 @@ class Settlement:
 
 
 class Settler:
-    """Settles conflicts. `folder` is for new content, which stays there.
+    """Settles conflicts. `folder` is for new content, which stays there; `guard` decides where
+    webhooks may lead.
 
     The outcome of a strategy is reused as long as the three versions of the object are the same: a
     merge is repeated if its destination has moved.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, guard: AddressGuard) -> None:
         self._folder = folder
+        self._guard = guard
         self._known: dict[Hashable, Outcome] = {}
 
     def settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
@@ -116,7 +119,7 @@ class Settler:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             view = _ConflictView(trees, path, Path(folder))
             try:
-                details = _merge(view, output, rule)
+                details = _merge(view, output, rule, self._guard)
             except (errors.Conflict, Invalid, NotSupported) as error:
                 reason = f"{error.message} ({error.hint})" if error.hint else error.message
             except AnabranchError:
@@ -139,9 +142,11 @@ def _outcome(conflict: Conflict, rule: Rule) -> Outcome:
     return None if side is None else conflict.value(side)
 
 
-def _merge(view: _ConflictView, output: StrategyOutput, rule: Rule) -> Sequence[ContentConflict]:
+def _merge(
+    view: _ConflictView, output: StrategyOutput, rule: Rule, guard: AddressGuard
+) -> Sequence[ContentConflict]:
     """Calls the strategy of a rule. Raises Conflict for a result that is none."""
-    strategy = make_strategy(rule.strategy, rule.options)
+    strategy = make_strategy(rule.strategy, rule.options, guard)
     if strategy is None:
         return ()
     details = list(strategy.merge(view, output))
@@ -159,6 +164,8 @@ class _ConflictView:
 
     def __init__(self, trees: MergeTrees, path: str, folder: Path) -> None:
         self.path = path
+        self.repository = trees.repository.id
+        self.commits = trees.commits
         self.work_folder = str(folder)
         self.reads_others = False
         self._trees = trees

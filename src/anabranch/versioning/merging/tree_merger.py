@@ -22,9 +22,10 @@ from anabranch.errors import Gone, Invalid, MergeConflict, OutcomeUnknown
 from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repository import Repository
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict
+from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.rules_file import MAX_BYTES, RULES_FILE, parse_rules, too_long
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Settlement, Settler
@@ -54,15 +55,21 @@ class MergePreview(NamedTuple):
 
 
 class TreeMergers:
-    """Makes the tree mergers of operations."""
+    """Makes the tree mergers of operations. `guard` decides where webhooks may lead."""
 
     def __init__(
-        self, blocks: BlockStore, trees: Trees, sweeps: SweepRecords, identifiers: Identifiers
+        self,
+        blocks: BlockStore,
+        trees: Trees,
+        sweeps: SweepRecords,
+        identifiers: Identifiers,
+        guard: AddressGuard,
     ) -> None:
         self._blocks = blocks
         self._trees = trees
         self._sweeps = sweeps
         self._identifiers = identifiers
+        self._guard = guard
 
     @contextmanager
     def open(self, repository: Repository, rules: MergeRules) -> Iterator[TreeMerger]:
@@ -70,7 +77,13 @@ class TreeMergers:
         stored is removed.
         """
         merger = TreeMerger(
-            self._blocks, self._trees, self._sweeps, self._identifiers, repository, rules
+            self._blocks,
+            self._trees,
+            self._sweeps,
+            self._identifiers,
+            self._guard,
+            repository,
+            rules,
         )
         try:
             yield merger
@@ -95,6 +108,7 @@ class TreeMerger:
         trees: Trees,
         sweeps: SweepRecords,
         identifiers: Identifiers,
+        guard: AddressGuard,
         repository: Repository,
         rules: MergeRules,
     ) -> None:
@@ -103,6 +117,7 @@ class TreeMerger:
         self._trees = trees
         self._sweeps = sweeps
         self._identifiers = identifiers
+        self._guard = guard
         self._repository = repository
         self._work: WorkFolder | None = None
         self._settler: Settler | None = None
@@ -115,26 +130,31 @@ class TreeMerger:
         """Begins an attempt of the operation: the trees that earlier ones made are not used."""
         self._used.clear()
 
-    def open(self, destination: str, source: str, base: str) -> MergeTrees:
-        """Returns three trees, given by id."""
+    def open(self, destination: SideTree, source: SideTree, base: SideTree) -> MergeTrees:
+        """Returns three trees."""
         return MergeTrees(
             *(self._blocks, self._repository, self._trees),
-            base=self._trees.open(self._repository, base),
-            source=self._trees.open(self._repository, source),
-            destination=self._trees.open(self._repository, destination),
+            base=self._trees.open(self._repository, base.metarange_id),
+            source=self._trees.open(self._repository, source.metarange_id),
+            destination=self._trees.open(self._repository, destination.metarange_id),
+            commits={
+                "base": base.commit_id,
+                "source": source.commit_id,
+                "destination": destination.commit_id,
+            },
         )
 
-    def merge(self, destination: str, source: str, base: str) -> str:
-        """Merges three trees, given by id, and returns the metarange id of the result.
+    def merge(self, destination: SideTree, source: SideTree, base: SideTree) -> str:
+        """Merges three trees, and returns the metarange id of the result.
 
         Raises MergeConflict with the conflicts that stay open, Invalid for a file of rules that is
         invalid (kind invalid_merge_rules).
         """
-        if destination == base:
-            return source
-        ids = destination, source, base
+        ids = destination.metarange_id, source.metarange_id, base.metarange_id
+        if destination.metarange_id == base.metarange_id:
+            return source.metarange_id
         if ids not in self._merged:
-            self._merged[ids] = self._merge(ids)
+            self._merged[ids] = self._merge(ids, self.open(destination, source, base))
         self._used.append(ids)
         return self._merged[ids]
 
@@ -148,7 +168,7 @@ class TreeMerger:
         except Invalid:
             return False  # the merge says what is wrong
 
-    def preview(self, destination: str, source: str, base: str) -> MergePreview:
+    def preview(self, destination: SideTree, source: SideTree, base: SideTree) -> MergePreview:
         """Returns what `merge` would do. Raises Invalid as it does."""
         trees = self.open(destination, source, base)
         settlement = self._settle(trees, self._rules_for(trees))
@@ -210,8 +230,7 @@ class TreeMerger:
             raise too_long(entry.size)
         return parse_rules(self._blocks.read(self._address(entry), 0, entry.size))
 
-    def _merge(self, ids: tuple[str, str, str]) -> str:
-        trees = self.open(*ids)
+    def _merge(self, ids: tuple[str, str, str], trees: MergeTrees) -> str:
         rules = self._rules_for(trees)
         strategy = "" if rules.rules else rules.strategy
         merged = self._trees.write(
@@ -240,7 +259,7 @@ class TreeMerger:
     def _settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
         if self._work is None:
             self._work = WorkFolder("merge")
-            self._settler = Settler(self._work.path)
+            self._settler = Settler(self._work.path, self._guard)
         assert self._settler is not None  # noqa: S101  it is made with the folder
         return self._settler.settle(trees, rules)
 

@@ -64,6 +64,16 @@ class PathConflict(Protocol):
         """The path of the object in the repository."""
 
     @property
+    def repository(self) -> str:
+        """The id of the repository."""
+
+    @property
+    def commits(self) -> Mapping[Side, str]:
+        """The ids of the commits whose trees are merged; "" for a tree without one. A rebase or a
+        revert of several commits names commits that are not stored yet.
+        """
+
+    @property
     def base(self) -> ObjectVersion | None:
         """The version that both sides started from; None if both added the object."""
 

@@ -13,8 +13,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from anabranch.errors import Invalid
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.strategies.contract import MergeStrategy, StrategyFactory
 from anabranch.versioning.strategies.user_defined import UserDefinedStrategy
+from anabranch.versioning.strategies.webhook import WebhookStrategy
 
 __all__ = ["ENTRY_POINT_GROUP", "PATH_STRATEGIES", "make_strategy", "strategy_names"]
 
@@ -25,6 +27,7 @@ PATH_STRATEGIES = ("source-wins", "dest-wins", "base", "delete", "fail")
 open.
 """
 
+_PUBLIC = AddressGuard()
 _PACKAGE = "anabranch.versioning.strategies"
 _BUILT_IN = {
     "rows": (f"{_PACKAGE}.rows.strategy", "rows_strategy"),
@@ -37,11 +40,14 @@ _BUILT_IN = {
 def strategy_names() -> list[str]:
     """Returns the names of all strategies."""
     installed = (point.name for point in entry_points(group=ENTRY_POINT_GROUP))
-    return sorted({*PATH_STRATEGIES, *_BUILT_IN, *installed})
+    return sorted({*PATH_STRATEGIES, *_BUILT_IN, "webhook", *installed})
 
 
-def make_strategy(name: str, options: Mapping[str, Any]) -> MergeStrategy | None:
-    """Returns the strategy of that name, None if it is one of PATH_STRATEGIES.
+def make_strategy(
+    name: str, options: Mapping[str, Any], guard: AddressGuard = _PUBLIC
+) -> MergeStrategy | None:
+    """Returns the strategy of that name, None if it is one of PATH_STRATEGIES. `guard` decides
+    where webhooks may lead.
 
     Raises Invalid (kind invalid_strategy) for an unknown name, Invalid (kind
     invalid_merge_options), and NotSupported if a library is not installed.
@@ -52,6 +58,8 @@ def make_strategy(name: str, options: Mapping[str, Any]) -> MergeStrategy | None
                 f"the strategy {name} has no option {min(options)!r}", kind="invalid_merge_options"
             )
         return None
+    if name == "webhook":
+        return WebhookStrategy(options, guard)
     if name in _BUILT_IN:
         module, factory_name = _BUILT_IN[name]
         factory: StrategyFactory = getattr(import_module(module), factory_name)

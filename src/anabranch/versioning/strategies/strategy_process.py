@@ -38,13 +38,15 @@ class _Version:
 class _Conflict:
     """`PathConflict`, read by calls."""
 
-    def __init__(self, parent: Parent, path: str, work_folder: str) -> None:
+    def __init__(self, parent: Parent, request: Mapping[str, Any]) -> None:
         self._parent = parent
-        self.path = path
-        self.work_folder = work_folder
-        self.base = self.read("base", path)
-        self.source = self.read("source", path)
-        self.destination = self.read("destination", path)
+        self.path: str = request["path"]
+        self.repository: str = request["repository"]
+        self.commits: Mapping[Side, str] = request["commits"]
+        self.work_folder: str = request["work_folder"]
+        self.base = self.read("base", self.path)
+        self.source = self.read("source", self.path)
+        self.destination = self.read("destination", self.path)
 
     def read(self, side: Side, path: str) -> _Version | None:
         about = self._parent.call("read", side=side, path=path)
@@ -89,7 +91,7 @@ def main() -> None:
         (point,) = entry_points(group=_GROUP, name=request["name"])
         factory: StrategyFactory = point.load()
         strategy = factory(request["options"])
-        conflict = _Conflict(parent, request["path"], request["work_folder"])
+        conflict = _Conflict(parent, request)
         output = _Output(parent, request["work_folder"])
         conflicts = list(strategy.merge(conflict, output))
         parent.send({"conflicts": conflicts})

@@ -54,6 +54,8 @@ class UserDefinedStrategy:
             "name": self._name,
             "options": self._options,
             "path": conflict.path,
+            "repository": conflict.repository,
+            "commits": dict(conflict.commits),
             "work_folder": str(folder),
         }
         try:
