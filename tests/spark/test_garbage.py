@@ -18,8 +18,8 @@ from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.marking.missing import MISSING
-from anabranch.spark.jobs import garbage_missing
 from anabranch.spark.jobs.garbage import SparkEngine
+from anabranch.spark.jobs.garbage import missing as garbage_missing
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -98,7 +98,8 @@ def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
 def temporary_files(lake):
     """Returns the files that tasks have written to the store for a run."""
     names = stored(lake, "local://sea")
-    return [name for name in names if "/listing/" in name or "/missing/" in name]
+    folders = ("/listing/", "/missing/", "/dead/")
+    return [name for name in names if any(folder in name for folder in folders)]
 
 
 def missing(lake, collector, **options):

@@ -14,6 +14,7 @@ from support.services.s3_service import CREDENTIALS
 
 from anabranch.errors import NotSupported
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.run_files import RUNS
 from anabranch.spark import S3Store, Server
 from anabranch.spark.jobs.garbage import SparkEngine, served_installation
 from anabranch.testing.server import running_server
@@ -82,9 +83,9 @@ def test_spark_collects_a_bucket_through_a_server(spark, s3_service, store, serv
     assert (run.summary.missing.objects, run.summary.missing.checked) == (0, "all")
     remaining = {block.address.removeprefix(stem) for block in blocks.list(f"{stem}data/")}
     assert remaining == reachable
-    run_files = {
-        block.address.rpartition("/")[2] for block in blocks.list(f"{stem}_lakefs/retention/")
-    }
-    assert run_files == {"candidates.parquet", "summary.json", "report.html"}
-    raw = blocks.read(run.summary.candidates_location.replace("candidates.parquet", "summary.json"))
+    run_files = {block.address.rpartition("/")[2] for block in blocks.list(f"{stem}{RUNS}")}
+    (part,) = run_files - {"candidates.json", "summary.json", "report.html"}
+    assert part.endswith(".parquet")
+    assert run.summary.candidates_location.endswith("/candidates/")
+    raw = blocks.read(run.summary.candidates_location.replace("candidates/", "summary.json"))
     assert json.loads(raw)["engine"] == "spark"

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
+from anabranch.spark.jobs.boundary_tasks import rewrite_run
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.planning.range_boundaries import join_ranges
+from anabranch.spark.sources.table_files import FolderTables
 
 ENDS = [
     f"p{name}".encode()
@@ -51,6 +53,7 @@ def test_joined_ranges_equal_those_of_a_single_writer(chosen, large, cuts):
                     for each in tree.ranges()
                 ]
             )
-        ranges = join_ranges(tasks, folder, lambda name: f"{folder}/{name}")
+        files = FolderTables(folder)
+        ranges = join_ranges(tasks, lambda runs: [rewrite_run(files, run) for run in runs])
         metarange = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
         assert metarange == kernel.write_tree(records, other).metarange_id

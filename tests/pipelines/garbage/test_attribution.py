@@ -73,7 +73,7 @@ def test_dead_object_is_counted_once_by_branch_and_folder(collector):
 
 @pytest.mark.usefixtures("history")
 def test_only_the_largest_folders_are_named(collector, monkeypatch):
-    monkeypatch.setattr(attribution, "_MAX_SHOWN_FOLDERS", 1)
+    monkeypatch.setattr(attribution, "MAX_SHOWN_FOLDERS", 1)
     with collector.mark("sea") as run:
         found = run.summary.origins
     assert found.by_folder == {"c/": ObjectTotals(1, 1000)}

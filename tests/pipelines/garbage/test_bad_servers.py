@@ -16,6 +16,7 @@ import anabranch
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.store import LocalBlocks
+from anabranch.client.retry_policy import NO_RETRIES
 from anabranch.errors import Busy
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
@@ -53,7 +54,8 @@ def data(tmp_path):
 def open_installation(server, data, folder, before=lambda _: None):
     blocks = LocalBlocks(data / "block")
     tables = TableCache(blocks, folder / "tables", 1 << 30, verify=kernel.verify_table)
-    calls = AttackedCalls(Server(server.url, *server.auth).client, before)
+    client = Server(server.url, *server.auth, retries=NO_RETRIES).client
+    calls = AttackedCalls(client, before)
     return ServedInstallation(calls, blocks, tables, Identifiers(time.time)), blocks
 
 

@@ -13,8 +13,11 @@ import pyarrow as pa
 from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES, compare, filter_dead
+from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
+from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import RunFiles
@@ -74,12 +77,17 @@ class Engine(Protocol):
     def mark(self, reachability: Reachability) -> None:
         """Finds all reachable addresses. Raises the errors of `Reachability.mark`."""
 
-    def dead_objects(
-        self, reachability: Reachability, progress: Progress
-    ) -> Iterator[pa.RecordBatch]:
-        """Yields the listed objects that are neither young nor reachable, after `mark`: address,
-        size, mtime and hash of the address.
+    def find_candidates(
+        self, reachability: Reachability, times: CandidateTimes, progress: Progress
+    ) -> CandidateTotals:
+        """Finds the listed objects that are neither young nor reachable, after `mark`, writes those
+        that are candidates to the run's files, and returns their totals.
         """
+
+    def trace_origins(
+        self, reachability: Reachability, totals: CandidateTotals, progress: Progress
+    ) -> Origins:
+        """Returns the origins of the candidates, which were written before."""
 
     def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
@@ -138,14 +146,38 @@ class LocalEngine:
         """Finds all reachable addresses."""
         reachability.mark()
 
-    def dead_objects(
-        self, reachability: Reachability, progress: Progress
-    ) -> Iterator[pa.RecordBatch]:
-        """Yields the listed objects that are neither young nor reachable."""
-        assert self._listing is not None  # noqa: S101  list() comes first
-        comparison = compare(self._listing, reachability.hashes, progress, self._partition_hashes)
+    def find_candidates(
+        self, reachability: Reachability, times: CandidateTimes, progress: Progress
+    ) -> CandidateTotals:
+        """Finds the candidates and writes them to one file."""
+        listing = self._listing
+        assert listing is not None  # noqa: S101  list() comes first
+        assert self._context is not None  # noqa: S101
+        files = self._context.files
+        earlier = earlier_candidates(files.earlier_candidates())
+        comparison = compare(listing, reachability.hashes, progress, self._partition_hashes)
         self._absent = comparison.absent
-        return filter_dead(self._listing, comparison.dead)
+        totals = CandidateTotals()
+
+        def counted() -> Iterator[pa.RecordBatch]:
+            dead = _count_unknown(filter_dead(listing, comparison.dead), totals)
+            for batch in candidates(dead, earlier, before=times.before, now=times.now):
+                totals.unknown -= batch.num_rows
+                totals.count(batch, times)
+                yield batch
+
+        files.write_candidates(counted())
+        return totals
+
+    def trace_origins(
+        self,
+        reachability: Reachability,
+        totals: CandidateTotals,
+        progress: Progress,  # noqa: ARG002  part of the interface
+    ) -> Origins:
+        """Returns the origins of the candidates."""
+        assert self._context is not None  # noqa: S101  list() comes first
+        return reachability.trace_origins(self._context.files.candidates(), totals.candidates)
 
     def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects."""
@@ -191,3 +223,12 @@ class LocalEngine:
             rate=rate,
             remover=remover,
         )
+
+
+def _count_unknown(
+    dead: Iterable[pa.RecordBatch], totals: CandidateTotals
+) -> Iterator[pa.RecordBatch]:
+    """Counts dead objects as unknown; candidates are subtracted later."""
+    for batch in dead:
+        totals.unknown += batch.num_rows
+        yield batch

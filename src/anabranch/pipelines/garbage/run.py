@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
 from anabranch.model.uploads.upload import Upload
-from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.candidate_totals import CandidateTimes
 from anabranch.pipelines.garbage.engine import Engine, ListingTotals, RunContext
 from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
@@ -70,15 +70,16 @@ class Run:
         """Finds the candidates, and writes them and the report to the run's files."""
         before = int(self._now - self.summary.grace_seconds)
         with self._list_store(before) as listing:
-            earlier = earlier_candidates(self._files.earlier_candidates())
             self._engine.mark(self.reachability)
-            dead = self._count_dead(self._engine.dead_objects(self.reachability, self._progress))
-            batches = candidates(dead, earlier, before=before, now=int(self._now))
-            self._files.write_candidates(self._tally_candidates(batches))
+            times = CandidateTimes(
+                before, int(self._now), self._due_until(), int(self.summary.window_seconds)
+            )
+            totals = self._engine.find_candidates(self.reachability, times, self._progress)
+            self.summary.set_candidates(totals)
             self._find_missing()
-        self.summary.origins = self.reachability.trace_origins(
-            self._files.candidates(), self.summary.candidates
-        )
+            self.summary.origins = self._engine.trace_origins(
+                self.reachability, totals, self._progress
+            )
         self._report(listing)
 
     def check(self) -> None:
@@ -93,9 +94,8 @@ class Run:
 
     def due(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates whose restore window has passed."""
-        until = int(self._now - self.summary.window_seconds)
         for batch in self._files.candidates():
-            yield batch.filter(pc.less_equal(batch.column("since"), until))
+            yield batch.filter(pc.less_equal(batch.column("since"), self._due_until()))
 
     def candidates(self) -> Iterator[pa.RecordBatch]:
         """Yields all candidates: address, size, mtime, since."""
@@ -170,34 +170,9 @@ class Run:
             self.close()
             raise
 
-    def _count_dead(self, dead: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Counts dead objects as unknown; `_tally_candidates` subtracts the candidates."""
-        for batch in dead:
-            self.summary.unknown += batch.num_rows
-            yield batch
-
-    def _tally_candidates(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yields batches of candidates and adds them to the totals of the summary."""
-        until = int(self._now - self.summary.window_seconds)
-        for batch in batches:
-            self.summary.unknown -= batch.num_rows
-            waiting = batch.filter(pc.greater(batch.column("since"), until))
-            _add(self.summary.candidates, batch)
-            _add(self.summary.due, batch.filter(pc.less_equal(batch.column("since"), until)))
-            if waiting.num_rows:
-                first = pc.min(waiting.column("since")).as_py() + int(self.summary.window_seconds)
-                next_due = self.summary.next_due_at
-                self.summary.next_due_at = min(first, next_due) if next_due else first
-            self._add_by_month(batch)
-            yield batch
-
-    def _add_by_month(self, batch: pa.RecordBatch) -> None:
-        months = pc.strftime(batch.column("mtime").cast(pa.timestamp("s", "UTC")), "%Y-%m")
-        for month in pc.unique(months).to_pylist():
-            _add(
-                self.summary.by_month.setdefault(month, ObjectTotals()),
-                batch.filter(pc.equal(months, month)),
-            )
+    def _due_until(self) -> int:
+        """Returns the time up to which candidates must have been found dead to be due."""
+        return int(self._now - self.summary.window_seconds)
 
     @contextmanager
     def _list_store(self, before: int) -> Iterator[ListingTotals]:
@@ -233,7 +208,3 @@ class Run:
         self.summary.ended_at = self._clock()
         self._files.write_summary(self.summary)
         self._files.write_page(render_page(self.summary))
-
-
-def _add(amount: ObjectTotals, batch: pa.RecordBatch) -> None:
-    amount.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)

@@ -1,6 +1,7 @@
 """The files of runs, in the storage namespace: `_lakefs/retention/gc/anabranch/RUN/…`.
 
     candidates.parquet  dead objects: address, size, mtime, since
+    candidates/         the same in several files, whose names are in candidates.json: from Spark
     summary.json        the results of the run
     missing.parquet     references to missing objects, if there are any
     report.html         the summary as a page
@@ -27,17 +28,35 @@ from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReferenc
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.versioning.garbage.stored_rules import RETENTION
 
-__all__ = ["MISSING_FILE", "QUARANTINE", "RESTORED", "RUNS", "RunFiles", "file_pieces"]
+__all__ = [
+    "CANDIDATE_PARTS",
+    "MARKS_FOLDER",
+    "MISSING_FILE",
+    "PARQUET_OPTIONS",
+    "QUARANTINE",
+    "RESTORED",
+    "RUNS",
+    "CandidatePart",
+    "RunFiles",
+    "file_pieces",
+    "read_candidates",
+]
 
 RUNS = f"{RETENTION}/anabranch/"
 """The folder of the files of all runs, in a storage namespace."""
 
 _CANDIDATES = "candidates.parquet"
+_PARTS = "candidates.json"
+CANDIDATE_PARTS = "candidates/"
+"""The folder of the files of candidates, in the folder of a run by Spark; only those that the run
+has recorded are valid.
+"""
+
 _SUMMARY, _PAGE = "summary.json", "report.html"
 MISSING_FILE = "missing.parquet"
 """The file of references to missing objects, in the folder of a run."""
 
-_PARQUET_OPTIONS = {"compression": "zstd", "use_dictionary": ["size", "mtime", "since"]}
+PARQUET_OPTIONS = {"compression": "zstd", "use_dictionary": ["size", "mtime", "since"]}
 """Addresses are unique, so a dictionary for them would only cost time."""
 
 QUARANTINE, RESTORED = "quarantine/", "restored/"
@@ -45,8 +64,20 @@ QUARANTINE, RESTORED = "quarantine/", "restored/"
 `quarantine_files`.
 """
 
+MARKS_FOLDER = f"{RETENTION}/anabranch-marks/"
+"""The folder of the address indexes of ranges, in a storage namespace, for engines whose workers
+have no folder of their own between runs.
+"""
+
 _MAX_RUNS = 10
 _PIECE_BYTES = 1 << 20
+
+
+class CandidatePart(msgspec.Struct, frozen=True):
+    """A file of candidates, with its name in the folder of these files, and its rows."""
+
+    file: str
+    rows: int
 
 
 class RunFiles:
@@ -57,6 +88,7 @@ class RunFiles:
         self._runs = namespace.prefix + RUNS
         self._run = f"{self._runs}{run_id}/"
         self._folder = folder
+        self._has_parts = False
 
     @property
     def prefix(self) -> str:
@@ -65,8 +97,9 @@ class RunFiles:
 
     @property
     def candidates_location(self) -> str:
-        """The full address of the candidates' file."""
-        return self._blocks.qualify(self._run + _CANDIDATES)
+        """The full address of the candidates' file, or of the folder of their files."""
+        name = CANDIDATE_PARTS if self._has_parts else _CANDIDATES
+        return self._blocks.qualify(self._run + name)
 
     @property
     def page_location(self) -> str:
@@ -92,7 +125,7 @@ class RunFiles:
     def write_candidates(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Writes the candidates to a local file and then to the store."""
         path = self._folder / _CANDIDATES
-        with pq.ParquetWriter(path, CANDIDATES, **_PARQUET_OPTIONS) as writer:
+        with pq.ParquetWriter(path, CANDIDATES, **PARQUET_OPTIONS) as writer:
             for batch in batches:
                 writer.write_batch(batch)
         self._blocks.put(self._run + _CANDIDATES, file_pieces(path))
@@ -105,28 +138,54 @@ class RunFiles:
         self._blocks.put(self._run + MISSING_FILE, file_pieces(path))
         return self._blocks.qualify(self._run + MISSING_FILE)
 
+    def write_parts(self, parts: Sequence[CandidatePart]) -> None:
+        """Records the files that hold the candidates, which others have written to the store."""
+        self._has_parts = True
+        self._blocks.put(self._run + _PARTS, [msgspec.json.encode(parts)])
+
     def candidates(self) -> Iterator[pa.RecordBatch]:
-        """Yields the candidates of this run."""
-        return iter(pq.ParquetFile(self._folder / _CANDIDATES).iter_batches())
+        """Yields the candidates of this run, sorted by address if the listing was."""
+        if not self._has_parts:
+            yield from pq.ParquetFile(self._folder / _CANDIDATES).iter_batches()
+            return
+        for address in self.candidate_files():
+            yield from self._read(address)
+
+    def candidate_files(self) -> list[str]:
+        """Returns the addresses of the files of this run's candidates, which are in the store."""
+        return self._part_addresses(self._run)
 
     def earlier_candidates(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates of the newest earlier run that wrote candidates. Raises Corrupt."""
+        for address in self.earlier_candidate_files():
+            yield from self._read(address)
+
+    def earlier_candidate_files(self) -> list[str]:
+        """Returns the addresses of the files with the candidates of the newest earlier run that
+        wrote candidates. Raises Corrupt.
+        """
         for block in self._blocks.list(self._runs):
             run, _, name = block.address.removeprefix(self._runs).partition("/")
-            if name != _CANDIDATES or self._runs + run + "/" <= self._run:
+            if self._runs + run + "/" <= self._run:
                 continue
-            path = self._folder / f"earlier-{_CANDIDATES}"
-            with path.open("wb") as file:
-                file.writelines(self._blocks.get(block.address))
-            try:
-                yield from pq.ParquetFile(path).iter_batches(columns=CANDIDATES.names)
-            except (pa.ArrowException, OSError) as error:
-                raise Corrupt(
-                    f"{block.address}: cannot be read: {error}",
-                    path=block.address,
-                    hint="Remove the file; the restore window then starts again.",
-                ) from error
-            return
+            if name == _PARTS:
+                return self._part_addresses(f"{self._runs}{run}/")
+            if name == _CANDIDATES:
+                return [block.address]
+        return []
+
+    def _part_addresses(self, run: str) -> list[str]:
+        try:
+            parts = msgspec.json.decode(self._blocks.read(run + _PARTS), type=list[CandidatePart])
+        except msgspec.DecodeError as error:
+            raise _unreadable(run + _PARTS, error) from error
+        return [f"{run}{CANDIDATE_PARTS}{part.file}" for part in parts]
+
+    def _read(self, address: str) -> Iterator[pa.RecordBatch]:
+        path = self._folder / f"stored-{_CANDIDATES}"
+        with path.open("wb") as file:
+            file.writelines(self._blocks.get(address))
+        yield from read_candidates(path, address)
 
     def remove_old_runs(self) -> None:
         """Removes the files of all runs but the newest and those with quarantined objects."""
@@ -137,6 +196,22 @@ class RunFiles:
         for run in sorted(runs)[_MAX_RUNS:]:
             if not any(f"/{run}/{QUARANTINE}" in address for address in runs[run]):
                 self._blocks.delete(runs[run])
+
+
+def read_candidates(path: Path, address: str) -> Iterator[pa.RecordBatch]:
+    """Yields the candidates in a file that was copied from an address. Raises Corrupt."""
+    try:
+        yield from pq.ParquetFile(path).iter_batches(columns=CANDIDATES.names)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(address, error) from error
+
+
+def _unreadable(address: str, error: Exception) -> Corrupt:
+    return Corrupt(
+        f"{address}: cannot be read: {error}",
+        path=address,
+        hint="Remove the file; the restore window then starts again.",
+    )
 
 
 def file_pieces(path: Path) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import NotSupported
 from anabranch.spark.planning.listing_slices import Slice, cut_names
-from anabranch.spark.planning.scan_plan import map_in_tasks
+from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.stores import Opener, open_store, unreachable
 
@@ -36,7 +36,7 @@ _ARROW = pa.schema(
     ]
 )
 _BATCH_ROWS = 10_000
-_TASKS = 64
+_MIN_TASKS = 64
 
 
 def prefix_listing(
@@ -45,9 +45,10 @@ def prefix_listing(
     """Returns the objects whose addresses begin with a prefix, as a listing for `import_listing`.
     Paths are relative to the last slash of the prefix.
 
-    The driver divides a bucket into about 64 slices or more, which tasks list; `store` gives
-    workers access to the bucket. In a folder, the driver lists the direct children and divides them
-    among at most 64 tasks, which need to see the folder at the same path. An object at the prefix
+    The driver divides a bucket into about 64 slices or more, or twice the session's default
+    parallelism, which tasks list; `store` gives workers access to the bucket. In a folder, the
+    driver lists the direct children and divides them among at most as many tasks, which need to see
+    the folder at the same path. An object at the prefix
     itself, such as a directory marker, is left out, because its path would be empty.
 
     Raises NotFound and Denied for a prefix that cannot be read, Invalid for an address of another
@@ -57,9 +58,10 @@ def prefix_listing(
     if isinstance(sources, LocalExternalObjects):
         prefix = sources.prefix(prefix)
     base = base_length(prefix)
+    tasks = max(_MIN_TASKS, 2 * default_tasks(spark))
     if isinstance(sources, LocalExternalObjects):
         children = sources.children(prefix)
-        partitions = [children[number::_TASKS] for number in range(min(_TASKS, len(children)))]
+        partitions = [children[number::tasks] for number in range(min(tasks, len(children)))]
         return map_in_tasks(spark, partitions, partial(_list_children, sources, base), _SCHEMA)
     if not isinstance(sources, CloudExternalObjects):
         raise NotSupported(f"{prefix}: this store can list only its own blocks")
@@ -71,7 +73,7 @@ def prefix_listing(
         names = (each.address[len(prefix) :] for each in bucket.list(prefix, name))
         return next((each for each in names if each != name), None)  # both may be empty
 
-    slices = cut_names(first_after, _TASKS)
+    slices = cut_names(first_after, tasks)
     return map_in_tasks(spark, slices, partial(_list_slice, store, prefix, base), _SCHEMA)
 
 

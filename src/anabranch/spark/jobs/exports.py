@@ -11,9 +11,10 @@ The driver records the progress at the destination and pins the commit during th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -22,11 +23,12 @@ from anabranch.pipelines.exports.copier import Copied
 from anabranch.pipelines.exports.destination_parsing import parse_destination, require_separate
 from anabranch.pipelines.exports.export_run import ExportRun, ExportSummary
 from anabranch.pipelines.jobs.leases import hold_lease
+from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.spark.jobs.copy_tasks import RESULT, CopyPartition, ExportTasks, sum_results
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
 from anabranch.spark.planning.partition_planning import Range, partition_trees
-from anabranch.spark.planning.scan_plan import map_in_tasks
+from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.server_source import Server
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 _ENTRIES_PER_TASK = 5_000
-_TASKS_AT_ONCE = 64
+_MIN_WAVE_TASKS = 64
+_WAVES_AT_ONCE = 4
 
 
 def export(
@@ -57,7 +60,7 @@ def export(
     progress: Progress = NO_PROGRESS,
     clock: Callable[[], float] = time.time,
     entries_per_task: int = _ENTRIES_PER_TASK,
-    tasks_at_once: int = _TASKS_AT_ONCE,
+    tasks_at_once: int = 0,
 ) -> ExportSummary:
     """Exports the commit of a reference to a destination and returns the summary.
 
@@ -65,7 +68,8 @@ def export(
     destination is a folder that every worker sees at the same path, or an address in the store of
     the repository. `store` gives workers access to the object store; only a lake in a folder does
     not need it. `progress` receives the number of objects copied. A task has about
-    `entries_per_task` objects; progress is recorded after every `tasks_at_once` tasks.
+    `entries_per_task` objects. Progress is recorded after every `tasks_at_once` tasks, by default
+    64 or twice the session's default parallelism. While some of these run, the next ones begin.
 
     The other options and the errors are those of `anabranch.pipelines.exports.export.Exporter`.
     Also raises NotSupported if `store` is missing, and for a version of Spark that is too old.
@@ -93,18 +97,36 @@ def export(
                 return sum_results(map_in_tasks(spark, wave, work, RESULT).collect())
 
             progress.begin("copying", 0)
-            waves = _Waves(trees, entries_per_task, tasks_at_once)
+            waves = _Waves(trees, entries_per_task, tasks_at_once or _wave_tasks(spark))
             if len(trees) > 2 or trees[0]:  # noqa: PLR2004  else nothing was exported
-                for wave in waves.after(b""):
-                    export_run.summary.removed += run(tasks.remove, wave)[1]
-            for wave in waves.after(encode_path(export_run.state.after)):
-                done, _ = run(tasks.copy, wave)
+                for _, (_, removed) in _overlap(partial(run, tasks.remove), waves.after(b"")):
+                    export_run.summary.removed += removed
+            left = waves.after(encode_path(export_run.state.after))
+            for wave, (done, _) in _overlap(partial(run, tasks.copy), left):
                 export_run.checkpoint(_last_path(wave), done)
                 progress.advance(done.stored + done.unfit)
             if remove_extra:
                 with open_range_tables(opened.tables, trees[-1]) as tree, translate_errors():
                     export_run.remove_extra(tree)
             return export_run.end()
+
+
+Done = TypeVar("Done")
+
+
+def _wave_tasks(spark: SparkSession) -> int:
+    return max(_MIN_WAVE_TASKS, 2 * default_tasks(spark))
+
+
+def _overlap(
+    run: Callable[[Sequence[CopyPartition]], Done], waves: Iterable[Sequence[CopyPartition]]
+) -> Iterator[tuple[Sequence[CopyPartition], Done]]:
+    """Yields each wave with its result, in order. Several waves run at a time, so that no core
+    waits for the last task of a wave.
+    """
+    yield from parallel_map(
+        lambda wave: (wave, run(wave)), waves, threads=_WAVES_AT_ONCE, ahead=_WAVES_AT_ONCE - 1
+    )
 
 
 class _Waves:

@@ -23,10 +23,10 @@ from anabranch.pipelines.images.layers import Counts, PreparedLayer
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.spark.jobs.boundary_tasks import join_in_tasks
 from anabranch.spark.jobs.overlay_tasks import RESULT, OverlayTasks, TaskLayer, partition_overlay
 from anabranch.spark.planning.key_range import KeyRange
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range, Ranges, list_ranges
-from anabranch.spark.planning.range_boundaries import join_ranges
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores, open_tables
@@ -115,8 +115,8 @@ class _OverlayWriter(NamedTuple):
         work = OverlayTasks([layer for layer, _ in task_layers], tables)
         rows = map_in_tasks(self.spark, partitions, work.write, RESULT).toArrow().to_pylist()
         tasks = _ranges_by_task(rows)
-        with tables.locator() as locate, translate_errors():
-            ranges = join_ranges(tasks, folder, locate)
+        with translate_errors():
+            ranges = join_in_tasks(self.spark, tables, tasks)
             infos = [kernel.RangeInfo(*each) for each in ranges]
             metarange_id = kernel.write_metarange(infos, folder) if infos else kernel.EMPTY_TREE_ID
         counts = [_layer_counts(rows, number) for number in range(len(layers))]

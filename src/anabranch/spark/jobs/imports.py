@@ -31,7 +31,6 @@ from anabranch.pipelines.imports.listings.import_listing import (
     WrittenListing,
     commit_listing,
 )
-from anabranch.pipelines.imports.listings.rejected_rows import open_rejected_rows
 from anabranch.pipelines.imports.listings.row_checks import RowCheck
 from anabranch.pipelines.imports.listings.row_sample import (
     SAMPLE_ROWS,
@@ -47,10 +46,12 @@ from anabranch.pipelines.imports.listings.row_validation import (
     RowValidator,
 )
 from anabranch.pipelines.imports.listings.stored_check import StoredCheck, require_stored
+from anabranch.spark.jobs.boundary_tasks import join_in_tasks
+from anabranch.spark.jobs.parts import PartWriter
+from anabranch.spark.jobs.rejected_files import RejectedFiles
 from anabranch.spark.jobs.server_import_target import ServerTarget
 from anabranch.spark.jobs.stored_sample import stored_problems
 from anabranch.spark.planning.partition_planning import Range
-from anabranch.spark.planning.range_boundaries import join_ranges
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores, open_tables
 from anabranch.spark.sources.server_source import Server
@@ -93,17 +94,18 @@ _RESULT_ARROW = pa.schema(
         ("last_modified", pa.timestamp("us", "UTC")),
         ("checksum", pa.string()),
         ("hash", pa.int64()),
+        ("file", pa.string()),
     ]
 )
 """The results of a task. Rows with its id in `task` are its ranges, the number of rejected rows for
-each reason, and some of the rejected rows. Of the rows without a task, those with a hash are the
-task's sample, and the others are rejected rows for the file `left_out`.
+each reason, some of the rejected rows, and the files in the store that have all of them, for the
+file `left_out`. The rows without a task are the task's sample.
 """
 
 _RESULT = (
     "task STRING, reason STRING, path STRING, number BIGINT, range STRING, min_key BINARY, "
     "max_key BINARY, size BIGINT, physical_address STRING, last_modified TIMESTAMP, "
-    "checksum STRING, hash BIGINT"
+    "checksum STRING, hash BIGINT, file STRING"
 )
 
 _MAX_SAMPLED_ROWS = 200_000
@@ -142,7 +144,7 @@ def import_listing(
     the path, address or size is missing, the size is negative, the path is longer than 1,024 bytes,
     staging by address would refuse the address, or a newer row has the same path. Invalid rows fail
     the import, or with `unfit` = "skip" are left out. All of them are written to the file
-    `left_out`, if it is given; the driver receives them for that.
+    `left_out`, if it is given; tasks pass them through temporary files in the store.
 
     `verify` selects the rows that tasks compare with the store. With "all", all rows are compared,
     and those without a matching object are invalid. With "sample", about 1,000 rows from the whole
@@ -168,7 +170,7 @@ def import_listing(
     if isinstance(source, Server):
         target = ServerTarget(source, repository, store)
         tables: FolderTables | StoredTables = target.tables
-        opener = target.tables.store
+        opener, namespace = target.tables.store, target.tables.storage_namespace
     else:
         namespace = source.core.repositories.get(repository).storage_namespace
         tables = open_tables(source.blocks, namespace, store)
@@ -178,7 +180,9 @@ def import_listing(
 
     def write(folder: str) -> WrittenListing:
         writable = tables if isinstance(tables, StoredTables) else FolderTables(folder)
-        return _write(listing, request, folder, writable, opener)
+        rejected = RejectedFiles(opener, namespace, request.left_out)
+        with rejected:
+            return _write(listing, request, folder, writable, opener, rejected)
 
     return commit_listing(target, request, write)
 
@@ -189,6 +193,7 @@ def _write(
     folder: str,
     tables: WritableTables,
     opener: Opener,
+    rejected: RejectedFiles,
 ) -> WrittenListing:
     """Writes the tables of a listing. The driver writes its own tables to `folder`."""
     spark = listing.sparkSession
@@ -198,34 +203,26 @@ def _write(
         opener,
         request.verify,
         _sampled_rows(spark),
-        return_rejected=request.left_out is not None,
+        rejected.prefix,
     )
     with translate_errors():
         results = _sort(listing).mapInArrow(writer.write, _RESULT).toArrow()
         of_task, sampled = pc.is_valid(results["task"]), pc.is_valid(results["hash"])
         sample = smallest(results.filter(sampled).select(SAMPLED.names).cast(SAMPLED))
-        rejected = results.filter(pc.invert(pc.or_(of_task, sampled)))
-        _write_rejected(rejected, request.left_out)
         rows = results.filter(of_task).to_pylist()
+        rejected.collect(row["file"] for row in rows if row["file"] is not None)
         skipped, shown = _count_rejected(rows)
         tasks = _ranges_by_task(rows)
         if not tasks or (skipped and request.unfit == "fail"):  # the import fails anyway
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
         require_stored(sample, stored_problems(spark, opener, sample))
-        with tables.locator() as locate:
-            ranges = join_ranges(tasks, folder, locate)
+        ranges = join_in_tasks(spark, tables, tasks)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
     table_ids = {*(each.id for each in ranges), metarange_id}
     in_folder = [table_id for table_id in table_ids if Path(folder, table_id).exists()]
     return WrittenListing(
         metarange_id, in_folder, sum(each.entries for each in ranges), skipped, shown
     )
-
-
-def _write_rejected(rows: pa.Table, path: Path | None) -> None:
-    with open_rejected_rows(path) as write:
-        for batch in rows.select(LEFT_OUT.names).cast(LEFT_OUT).to_batches():
-            write(batch)
 
 
 def _sort(listing: DataFrame) -> DataFrame:
@@ -259,17 +256,19 @@ class _ListingWriter(NamedTuple):
     opener: Opener
     verify: Verify
     sampled_rows: int
-    return_rejected: bool
+    rejected_prefix: str
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes rows and yields the results, as batches of _RESULT_ARROW."""
-        rejected: list[pa.RecordBatch] = []
         sample = RowSample(self.sampled_rows if self.verify == "sample" else 0)
-        with open_store(self.opener) as blocks:
+        with (
+            open_store(self.opener) as blocks,
+            PartWriter(blocks, self.rejected_prefix, LEFT_OUT) as rejected,
+        ):
             checks: list[RowCheck] = [AddressCheck(blocks)]
             if self.verify == "all":
                 checks.append(StoredCheck(blocks))
-            reject = rejected.append if self.return_rejected else _ignore
+            reject = rejected.write if self.rejected_prefix else _ignore
             validator = RowValidator(self.prefix, reject, checks=checks)
             valid = sample.sample_batches(validator.batches(map(to_listed, batches)))
             reader = pa.RecordBatchReader.from_batches(WRITTEN, valid)
@@ -288,11 +287,12 @@ class _ListingWriter(NamedTuple):
             {"reason": reason, "number": number} for reason, number in validator.counts.items()
         ]
         rows += [{"reason": reason, "path": path} for path, reason in validator.shown]
+        rows += [{"file": name} for name, _ in rejected.files]
         task = uuid.uuid4().hex
         yield pa.RecordBatch.from_pylist(
             [{"task": task, **row} for row in rows], schema=_RESULT_ARROW
         )
-        for batch in (*rejected, *sample.rows().to_batches()):
+        for batch in sample.rows().to_batches():
             nulls = {field.name: pa.nulls(batch.num_rows, field.type) for field in _RESULT_ARROW}
             columns = {**nulls, **dict(zip(batch.schema.names, batch.columns, strict=True))}
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)

@@ -1,6 +1,7 @@
 """Slices of a store's listing, which tasks list concurrently.
 
-The names of a bucket form a trie, which is searched breadth-first from the root. At each node, a
+The names of a bucket form a trie, which is searched breadth-first from the root, several nodes at a
+time. At each node, a
 binary search finds the longest common prefix of the names, and then one listing request finds each
 next character. The resulting prefixes are divided further until there are enough slices. Each slice
 ends where the next one begins, so no name is left out, even if names are added concurrently.
@@ -8,11 +9,14 @@ ends where the next one begins, so no name is left out, even if names are added 
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["FirstAfter", "Slice", "cut_names"]
+from anabranch.pipelines.jobs.parallel_map import parallel_map
+
+__all__ = ["ALL_NAMES", "FirstAfter", "Slice", "cut_names"]
 
 FirstAfter = Callable[[str], str | None]
 """Returns the first name after another in the store's order, or None if there is none."""
@@ -22,6 +26,10 @@ _REQUESTS_PER_SLICE = 24
 
 _MAX_NAME_LENGTH = 1_024
 """The maximum length of a name, in characters."""
+
+_CONCURRENT_PREFIXES = 16
+_EXPECTED_CHILDREN = 16
+"""The expected number of next characters of a prefix, so that there are not too many slices."""
 
 _LAST_CHARACTER, _FIRST_SURROGATE, _AFTER_SURROGATES = "\U0010ffff", "\ud800", "\ue000"
 
@@ -33,30 +41,43 @@ class Slice(NamedTuple):
     last: str
 
 
+ALL_NAMES = Slice("", "")
+
+
 def cut_names(first_after: FirstAfter, slices: int) -> list[Slice]:
     """Returns about `slices` slices that together contain all names. There are more slices if a
     prefix has many different next characters, and fewer if there are few names or if names differ
     only at their ends.
     """
-    requests = 0
+    requests = itertools.count()
+    made = 0
 
     def counted(name: str) -> str | None:
-        nonlocal requests
-        requests += 1
+        nonlocal made
+        made = next(requests)
         return first_after(name)
+
+    def children_of(prefix: str) -> list[str]:
+        return list(_children(counted, prefix))
 
     prefixes = deque([""])
     leaves: list[str] = []
     max_requests = _REQUESTS_PER_SLICE * slices
-    while prefixes and len(prefixes) + len(leaves) < slices and requests < max_requests:
-        prefix = prefixes.popleft()
-        children = list(_children(counted, prefix))
-        if len(children) == 1:
-            prefixes.appendleft(children[0])
-        elif children:
-            prefixes += children
-        else:
-            leaves.append(prefix)
+    while prefixes and len(prefixes) + len(leaves) < slices and made < max_requests:
+        missing = slices - len(prefixes) - len(leaves)
+        number = min(len(prefixes), _CONCURRENT_PREFIXES, max(1, missing // _EXPECTED_CHILDREN))
+        divided = [prefixes.popleft() for _ in range(number)]
+        unique: list[str] = []
+        for prefix, children in zip(
+            divided, parallel_map(children_of, divided, threads=number), strict=True
+        ):
+            if len(children) == 1:
+                unique += children
+            elif children:
+                prefixes += children
+            else:
+                leaves.append(prefix)
+        prefixes.extendleft(reversed(unique))
     boundaries = sorted([*prefixes, *leaves], key=str.encode)[1:]
     return [Slice(*ends) for ends in zip(["", *boundaries], [*boundaries, ""], strict=True)]
 

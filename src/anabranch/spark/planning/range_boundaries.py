@@ -3,58 +3,43 @@
 lakeFS ends a range after certain keys, which are selected by their hashes, and when the range is
 too large. A task that begins in the middle of a range writes the correct boundaries from the first
 such key on. Only the records up to that key are rewritten, together with the last range of the
-previous task.
+previous task. Which ranges these are depends on their last keys alone, so all can be rewritten
+concurrently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 from anabranch import _kernel as kernel
-from anabranch.spark.planning.partition_planning import Range
-from anabranch.work_folders import WorkFolder
+from anabranch.spark.planning.partition_planning import Range, Ranges
 
-__all__ = ["join_ranges"]
+__all__ = ["Rewrite", "join_ranges", "plan_runs"]
+
+Rewrite = Callable[[Sequence[Ranges]], Iterable[Ranges]]
+"""Returns for each run the ranges that a single writer would write for its records."""
 
 
-def join_ranges(
-    tasks: Iterable[Sequence[Range]], folder: str, locate: Callable[[str], str]
-) -> list[Range]:
-    """Returns the ranges of one tree, from the ranges of each task, in order. `locate` returns the
-    path of a range that a task wrote; rewritten ranges are written to `folder`.
+def join_ranges(tasks: Iterable[Ranges], rewrite: Rewrite) -> list[Range]:
+    """Returns the ranges of one tree, from the ranges of each task, in order."""
+    runs = plan_runs(tasks)
+    rewritten = iter(rewrite([run for run in runs if len(run) > 1]))
+    return [each for run in runs for each in (next(rewritten) if len(run) > 1 else run)]
+
+
+def plan_runs(tasks: Iterable[Ranges]) -> list[list[Range]]:
+    """Returns the ranges of all tasks in runs. Each run of several ranges must be rewritten, and
+    its records end where a range ends.
     """
-    ranges: list[Range] = []
-    open_run: list[Range] = []
+    runs: list[list[Range]] = []
+    is_open = False
     for written in tasks:
         for item in written:
-            if open_run:
-                open_run.append(item)
-                if kernel.ends_range(item.max_key):
-                    ranges += _rewrite(open_run, folder, locate)
-                    open_run = []
+            if is_open:
+                runs[-1].append(item)
+                is_open = not kernel.ends_range(item.max_key)
             else:
-                ranges.append(item)
-        if ranges and not open_run and not kernel.ends_range(ranges[-1].max_key):
-            open_run = [ranges.pop()]
-    return ranges + list(_rewrite(open_run, folder, locate))
-
-
-def _rewrite(run: Sequence[Range], folder: str, locate: Callable[[str], str]) -> Iterator[Range]:
-    """Yields the ranges that a single writer would write for the records of several ranges."""
-    if len(run) <= 1:
-        yield from run
-        return
-    with WorkFolder("spark") as work_folder:
-        infos = [kernel.RangeInfo(*item) for item in run]
-        metarange_id = kernel.write_metarange(infos, work_folder)
-
-        def path(table_id: str) -> str:
-            if table_id == metarange_id:
-                return f"{work_folder}/{table_id}"
-            written = f"{folder}/{table_id}"
-            return written if Path(written).exists() else locate(table_id)
-
-        tree = kernel.Tables().tree(metarange_id, path)
-        for info in kernel.write_ranges_arrow(tree.scan(decoded=False), folder):
-            yield Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
+                runs.append([item])
+        if runs and not is_open:
+            is_open = not kernel.ends_range(runs[-1][-1].max_key)
+    return runs

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Plan", "map_in_tasks"]
+__all__ = ["Plan", "default_tasks", "map_in_tasks"]
 
 
 Partition = TypeVar("Partition")
@@ -22,6 +22,12 @@ class Plan(NamedTuple):
 
     partitions: Sequence[Any]
     read: Callable[[Any], Iterable[pa.RecordBatch]]
+
+
+def default_tasks(spark: SparkSession) -> int:
+    """Returns the number of tasks that the session runs concurrently by default."""
+    partitions = spark.range(1 << 20).selectExpr("spark_partition_id() AS id").distinct()
+    return int(partitions.count())
 
 
 def map_in_tasks(

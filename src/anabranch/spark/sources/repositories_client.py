@@ -1,7 +1,7 @@
 """Client of the repositories of a server, for the driver and for tasks.
 
 Requests that the server throttles, or that did not reach a server which has responded before, are
-sent again with increasing delays, for a minute or two in total; so are reads without a response. A
+sent again with increasing delays, for up to a minute in total; so are reads without a response. A
 read that fails nevertheless raises Busy. A change without a response may have been performed, so it
 is not sent again and raises OutcomeUnknown.
 """
@@ -25,8 +25,8 @@ from anabranch.errors import Invalid
 
 __all__ = ["RETRIES", "RepositoriesClient"]
 
-RETRIES = RetryPolicy(attempts=10)
-"""The delays between attempts double from 0.4 to 30 seconds."""
+RETRIES = RetryPolicy(attempts=8)
+"""The delays between attempts double from 0.4 to 26 seconds."""
 
 _TIMEOUTS = Timeouts(read=60, change=900, connect=None)
 """The server responds to a commit or a merge only when it has finished, which may take minutes."""
@@ -38,17 +38,24 @@ class RepositoriesClient:
     statuses, and Busy without a response.
     """
 
-    def __init__(self, url: str, access_key_id: str, secret_access_key: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        access_key_id: str,
+        secret_access_key: str,
+        retries: RetryPolicy = RETRIES,
+    ) -> None:
         self.url = url
+        self.retries = retries
         authorization = basic_authorization(access_key_id, secret_access_key)
         try:
             # requests on a reused connection can fail when the server closes it, and changes are
             # not sent again then
             self._client, self._single = (
                 RestClient(
-                    *(url, authorization), timeouts=_TIMEOUTS, retries=retries, keep_alive=False
+                    *(url, authorization), timeouts=_TIMEOUTS, retries=each, keep_alive=False
                 )
-                for retries in (RETRIES, NO_RETRIES)
+                for each in (retries, NO_RETRIES)
             )
         except ValueError as error:
             raise Invalid(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch import _kernel as kernel
+from anabranch.client.retry_policy import RetryPolicy
 from anabranch.errors import Busy, Corrupt, Gone, Invalid, NotFound
 from anabranch.spark.sources.repositories_client import RETRIES, RepositoriesClient
 from anabranch.work_folders import WorkFolder
@@ -20,13 +21,22 @@ __all__ = ["Server", "ServerTables"]
 
 
 class Server:
-    """A server at `url`, such as `http://HOST:8000`, with the key pair of a user."""
+    """A server at `url`, such as `http://HOST:8000`, with the key pair of a user. `retries` decides
+    how often requests are repeated.
+    """
 
-    def __init__(self, url: str, access_key_id: str, secret_access_key: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        access_key_id: str,
+        secret_access_key: str,
+        *,
+        retries: RetryPolicy = RETRIES,
+    ) -> None:
         if not url.startswith(("http://", "https://")):
             raise Invalid(f"{url}: not the URL of a server", hint="Use http://… or https://….")
         self.url = url.rstrip("/")
-        self.client = RepositoriesClient(self.url, access_key_id, secret_access_key)
+        self.client = RepositoriesClient(self.url, access_key_id, secret_access_key, retries)
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
@@ -43,14 +53,15 @@ class Server:
         """Downloads a table to a file, again if the connection breaks. Raises Gone if the server
         does not have it, and Corrupt if the downloaded content is not that table.
         """
-        for attempt in range(1, RETRIES.attempts + 1):
+        retries = self.client.retries
+        for attempt in range(1, retries.attempts + 1):
             try:
                 self._download(repository, table_id, path)
                 break
             except Busy:
-                if attempt == RETRIES.attempts:
+                if attempt == retries.attempts:
                     raise
-                time.sleep(RETRIES.delay(attempt))
+                time.sleep(retries.delay(attempt))
         try:
             received_id = kernel.verify_table(str(path))
         except kernel.CorruptTable as error:

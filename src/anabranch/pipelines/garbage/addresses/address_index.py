@@ -32,7 +32,7 @@ from anabranch.private_folders import make_private_folder
 from anabranch.versioning.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
-__all__ = ["AddressIndex", "index_tree"]
+__all__ = ["AddressIndex", "decode_index", "encode_index", "index_tree", "resolver_folder"]
 
 _MAGIC = b"ANAMARK1"
 _HEAD = len(_MAGIC) + 32
@@ -57,7 +57,7 @@ class AddressIndex:
     ) -> None:
         self._resolver = resolver
         self._locate = locate
-        self._folder = folder / hashlib.sha256(resolver.cache_key.encode()).hexdigest()[:16]
+        self._folder = folder / resolver_folder(resolver)
         make_private_folder(self._folder)
         self.used: set[str] = set()
 
@@ -149,6 +149,13 @@ def _read_index(path: Path, rows: int) -> Hashes | None:
             raw = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (FileNotFoundError, ValueError):  # ValueError: the file is empty
         return None
+    return decode_index(raw, rows)
+
+
+def decode_index(raw: memoryview, rows: int) -> Hashes | None:
+    """Returns the hashes in the content of a file, or None if it is damaged or is not that of a
+    range with this many rows.
+    """
     body = raw[_HEAD:]
     valid = (
         raw[: len(_MAGIC)] == _MAGIC
@@ -159,12 +166,22 @@ def _read_index(path: Path, rows: int) -> Hashes | None:
     return np.frombuffer(body[_ROWS:], "<u8") if valid else None
 
 
-def _write_index(path: Path, rows: int, hashes: Hashes) -> None:
+def encode_index(rows: int, hashes: Hashes) -> bytes:
+    """Returns the content of the file of a range with this many rows."""
     body = rows.to_bytes(_ROWS, "little") + hashes.astype("<u8").tobytes()
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def resolver_folder(resolver: AddressResolver) -> str:
+    """Returns the name of the folder of a resolver."""
+    return hashlib.sha256(resolver.cache_key.encode()).hexdigest()[:16]
+
+
+def _write_index(path: Path, rows: int, hashes: Hashes) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            file.write(encode_index(rows, hashes))
         Path(temporary).replace(path)
     except BaseException:
         with suppress(FileNotFoundError):

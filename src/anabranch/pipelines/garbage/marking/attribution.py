@@ -8,7 +8,8 @@ objects that were not attributed are then reported as not traced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,13 +26,20 @@ from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 
-__all__ = ["OriginTracer", "Origins"]
+__all__ = [
+    "MAX_SHOWN_FOLDERS",
+    "ExpiredRanges",
+    "OriginTracer",
+    "Origins",
+    "expired_ranges",
+    "first_folders",
+]
 
 _MAX_ENTRIES = 20_000_000
 """The largest number of entries that are read for a report, which takes up to a minute."""
 
 _MAX_FOLDERS = 10_000
-_MAX_SHOWN_FOLDERS = 50
+MAX_SHOWN_FOLDERS = 50
 
 
 class Origins(msgspec.Struct):
@@ -45,6 +53,41 @@ class Origins(msgspec.Struct):
     other_folders: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     never_committed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     not_traced: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
+
+
+class ExpiredRanges(NamedTuple):
+    """The ranges of expired commits that are read for a report, each with the branch whose history
+    has the commit, in order; whether the lists of all ranges could be read, and whether the ranges
+    are within the limit.
+    """
+
+    ranges: Sequence[tuple[str, kernel.RangeInfo]]
+    complete: bool
+    within_limit: bool
+
+
+def expired_ranges(
+    installation: Installation, repository: Repository, now: float, active_ranges: Iterable[str]
+) -> ExpiredRanges:
+    """Returns the ranges of a repository's expired commits that `OriginTracer` reads if it does not
+    find all objects before; `now` is in seconds since 1970.
+    """
+    seen, remaining, complete = set(active_ranges), _MAX_ENTRIES, True
+    ranges: list[tuple[str, kernel.RangeInfo]] = []
+    for branch, tree in installation.expired_commits(repository, now):
+        if remaining <= 0:
+            break
+        try:
+            infos = installation.ranges(repository, tree)
+        except (Gone, Corrupt):
+            complete = False
+            continue
+        for info in infos:
+            if info.id not in seen and remaining > 0:
+                seen.add(info.id)
+                remaining -= info.count
+                ranges.append((branch, info))
+    return ExpiredRanges(ranges, complete, remaining > 0)
 
 
 class OriginTracer:
@@ -137,7 +180,7 @@ class OriginTracer:
             if len(positions):
                 self._untraced[positions] = False
                 new_rows = rows.filter(pa.array(is_new)).take(pa.array(first))
-                folders = _folders(batch.column("path").take(new_rows))
+                folders = first_folders(batch.column("path").take(new_rows))
                 _add(origins, branch, folders, self._sizes[positions])
 
 
@@ -154,7 +197,8 @@ def _add(
         totals.add(row["size_count"], row["size_sum"])
 
 
-def _folders(paths: pa.StringArray) -> pa.StringArray:
+def first_folders(paths: pa.StringArray) -> pa.StringArray:
+    """Returns the first folder of each path, with its slash; empty for a path without one."""
     first = pc.list_element(pc.split_pattern(paths, "/", max_splits=1), 0)
     return pc.if_else(
         pc.match_substring(paths, "/"), pc.binary_join_element_wise(first, "/", ""), ""
@@ -164,6 +208,6 @@ def _folders(paths: pa.StringArray) -> pa.StringArray:
 def _limit_folders(origins: Origins) -> None:
     """Moves all folders but the largest, by bytes, to `other_folders`."""
     order = sorted(origins.by_folder, key=lambda name: (-origins.by_folder[name].bytes, name))
-    for name in order[_MAX_SHOWN_FOLDERS:]:
+    for name in order[MAX_SHOWN_FOLDERS:]:
         totals = origins.by_folder.pop(name)
         origins.other_folders.add(totals.objects, totals.bytes)

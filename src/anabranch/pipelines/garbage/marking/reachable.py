@@ -26,7 +26,12 @@ from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.gc_roots import Roots
 from anabranch.pipelines.garbage.installations.installation import Installation, StagedRows
-from anabranch.pipelines.garbage.marking.attribution import Origins, OriginTracer
+from anabranch.pipelines.garbage.marking.attribution import (
+    ExpiredRanges,
+    Origins,
+    OriginTracer,
+    expired_ranges,
+)
 from anabranch.pipelines.garbage.marking.missing import MissingReference, MissingTracer
 from anabranch.pipelines.garbage.marking.needs import Need, find_needs
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
@@ -114,13 +119,17 @@ class Reachability:
 
     def trace_origins(self, dead: Iterable[pa.RecordBatch], total: ObjectTotals) -> Origins:
         """Returns the origins of the candidates in batches, given their totals."""
-        collected = self._collected.partition
-        active = frozenset(
-            range_id for partition, range_id in self._ranges if partition == collected
-        )
         resolver = self._namespace.resolver(self._collected)
         tracer = OriginTracer(self._installation, self._collected, resolver)
-        return tracer.trace(dead, total, self._now, active)
+        return tracer.trace(dead, total, self._now, self._active_ranges())
+
+    def expired_ranges(self) -> tuple[Repository, ExpiredRanges]:
+        """Returns the collected repository, and the ranges that `trace_origins` would read."""
+        collected = self._collected
+        ranges = expired_ranges(
+            *(self._installation, collected, self._now), active_ranges=self._active_ranges()
+        )
+        return collected, ranges
 
     def find_missing(
         self, absent: Hashes, before: int, exists: Callable[[str], bool]
@@ -208,6 +217,10 @@ class Reachability:
                     self._mark_trees(repository, roots.trees)
                     seen[repository.partition] = roots
         return seen
+
+    def _active_ranges(self) -> frozenset[str]:
+        collected = self._collected.partition
+        return frozenset(range_id for partition, range_id in self._ranges if partition == collected)
 
     @contextmanager
     def _unless_deleted(self, repository: Repository) -> Iterator[None]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from anabranch.pipelines.garbage.candidate_totals import CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
@@ -63,3 +64,8 @@ class Summary(msgspec.Struct, kw_only=True):
     missing: Missing = msgspec.field(default_factory=Missing)
     candidates_location: str = ""
     page_location: str = ""
+
+    def set_candidates(self, totals: CandidateTotals) -> None:
+        """Takes over the totals of the candidates."""
+        self.unknown, self.next_due_at = totals.unknown, totals.next_due_at
+        self.candidates, self.due, self.by_month = totals.candidates, totals.due, totals.by_month

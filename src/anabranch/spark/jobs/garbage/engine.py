@@ -1,29 +1,21 @@
-"""Garbage collection on a Spark cluster.
-
-    from anabranch.spark.jobs.garbage import SparkEngine
-
-    with collector.mark("sea", engine=SparkEngine(spark)) as run:
-        run.sweep(rate=2000)
+"""The engine of garbage collection that runs on a Spark cluster.
 
 Tasks list the store, and read ranges with the kernel to hash their addresses. Spark joins these
 hashes with the listing in both directions: listed objects without a hash are dead, hashes without a
 listed object may be of missing objects. Tasks remove the dead objects. The driver reads references
 and staged changes before the first removal, and again before each round of about a minute. The
-retention rules, the candidates and the restore window are handled by the collector, as with the
-local engine.
+retention rules and the restore window are handled by the collector, as with the local engine.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
@@ -31,26 +23,31 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
-from anabranch.pipelines.garbage.addresses.listing import LISTING
+from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.engine import ListingTotals, RunContext
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
+from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
 from anabranch.pipelines.garbage.sweeping.removal import Remover, quarantine_not_supported
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.spark.jobs.garbage_listing import HASHED, HASHED_ARROW, StoredListing, hash_column
-from anabranch.spark.jobs.garbage_missing import Absent, MissingSearch
-from anabranch.spark.jobs.garbage_ranges import (
+from anabranch.spark.jobs.garbage.dead import DeadObjects
+from anabranch.spark.jobs.garbage.listing import HASHED, StoredListing, hash_column
+from anabranch.spark.jobs.garbage.missing import Absent, MissingSearch
+from anabranch.spark.jobs.garbage.origins import BranchRead, trace_origins
+from anabranch.spark.jobs.garbage.ranges import (
     MARKS,
     UNCOMMITTED,
     RangeRead,
     mark_batch,
+    marks_folder,
     read_marks,
     split_reads,
 )
-from anabranch.spark.jobs.garbage_sweep import SparkSweep
+from anabranch.spark.jobs.garbage.sweep import SparkSweep
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
-from anabranch.spark.planning.scan_plan import map_in_tasks
+from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, store_opener
@@ -61,17 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "served_installation"]
 
-_LISTED_TYPES = (("address", "STRING"), ("size", "BIGINT"), ("mtime", "BIGINT"))
-_UNMATCHED = f"{HASHED}, number INT"
-"""A listed object without a reachable hash, or a reachable hash without a listed object."""
-
-_UNMATCHED_ARROW = pa.schema(
-    [
-        *(pa.field(field.name, field.type) for field in HASHED_ARROW),
-        pa.field("number", pa.int32()),
-    ]
-)
-_SLICES = 256
+_SLICES_PER_TASK = 2
 _CACHE_BYTES = 1 << 30
 
 
@@ -82,8 +69,8 @@ class SparkEngine:
 
     `listing` replaces listing the store, for example with an inventory: a DataFrame of address
     (relative to the namespace), size (bytes) and mtime (seconds since 1970). `slices` is the
-    largest number of tasks that list the store, and `tasks` the number of tasks that remove
-    objects, by default the session's default parallelism.
+    largest number of tasks that list the store, by default twice the session's default parallelism,
+    and `tasks` the number of tasks that remove objects, by default this parallelism.
     """
 
     name = "spark"
@@ -96,7 +83,7 @@ class SparkEngine:
         *,
         listing: DataFrame | None = None,
         entries_per_task: int = ENTRIES_PER_TASK,
-        slices: int = _SLICES,
+        slices: int = 0,
         tasks: int = 0,
     ) -> None:
         self._spark = spark
@@ -107,19 +94,18 @@ class SparkEngine:
         self._tasks = tasks
         self._reads: dict[int, tuple[str, RangeRead]] = {}
         self._context: RunContext | None = None
-        self._before = 0
-        self._stored_files: StoredListing | None = None
         self._listed: DataFrame | None = None
         self._absent: Absent | None = None
 
     def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
         """Lists the store, or takes the given listing."""
         progress.begin("listing the store", 0)
-        self._context, self._before = context, before
+        self._context = context
         if self._listing is None:
-            self._stored_files = self._stored_listing(context)
-            totals = self._stored_files.make(context.blocks, before, self._slices)
-            self._listed = self._stored_files.frame()
+            slices = self._slices or _SLICES_PER_TASK * default_tasks(self._spark)
+            stored = self._stored_listing(context)
+            totals = stored.make(context.blocks, before, slices)
+            self._listed = stored.frame()
             return totals
         columns = self._listing.select("address", "size", "mtime")
         self._listed = columns.mapInArrow(hash_column, HASHED)
@@ -137,48 +123,58 @@ class SparkEngine:
         with reachability.use_range_reader(partial(self._plan, self._context)):
             reachability.mark()
 
-    def dead_objects(
-        self, reachability: Reachability, progress: Progress
-    ) -> Iterator[pa.RecordBatch]:
-        """Yields the listed objects that are neither young nor reachable. A missing or damaged
-        table fails the job with an error that names the table.
+    def find_candidates(
+        self, reachability: Reachability, times: CandidateTimes, progress: Progress
+    ) -> CandidateTotals:
+        """Finds the candidates and writes them to files. A missing or damaged table fails the job
+        with an error that names the table.
         """
         assert self._listed is not None  # noqa: S101  list() comes first
         progress.begin("comparing", 0)
-        joined = self._listed.join(self._marks(reachability), "hash", "full_outer")
-        unmatched = joined.where(
-            f"number IS NULL AND mtime < {self._before} OR address IS NULL"
-        ).select(*_UNMATCHED_ARROW.names)
-        rows = unmatched.mapInArrow(_deduplicate_ranges, _UNMATCHED).toArrow()
-        self._absent = _absent(rows.filter(pc.is_null(rows.column("address"))))
-        dead = rows.filter(pc.is_valid(rows.column("address"))).sort_by("address")
-        for batch in dead.to_batches():
-            hashes = pa.array(batch.column("hash").to_numpy().view(np.uint64))
-            columns = [batch.column(field.name).cast(field.type) for field in LISTING]
-            yield pa.RecordBatch.from_arrays(
-                [*columns, hashes], schema=LISTING.append(pa.field("hash", pa.uint64()))
-            )
+        marks = self._marks(reachability)
+        totals, self._absent = self._dead().find(self._listed, marks, len(self._reads), times)
+        self._remove_unused_marks()
+        return totals
+
+    def trace_origins(
+        self, reachability: Reachability, totals: CandidateTotals, progress: Progress
+    ) -> Origins:
+        """Returns the origins of the candidates."""
+        context = self._run_context()
+        progress.begin("reading expired commits", 0)
+        repository, expired = reachability.expired_ranges()
+        if not totals.candidates.objects:
+            return Origins()
+        plan = _RepositoryPlan(context, repository, self._store)
+        reads = [
+            BranchRead(plan.read(number, info), branch)
+            for number, (branch, info) in enumerate(expired.ranges)
+        ]
+        return trace_origins(
+            *(self._spark, self._store_opener(context), context.files.candidate_files()),
+            tasks=split_reads(reads, self._entries),
+            expired=expired,
+            total=totals.candidates,
+        )
 
     def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
         since 1970. Tasks find them, query the store for each, and write the run's file.
         """
-        assert self._context is not None  # noqa: S101  list() comes first
-        assert self._listed is not None  # noqa: S101
+        context = self._run_context()
+        assert self._listed is not None  # noqa: S101  list() comes first
         progress.begin("looking for missing objects", 0)
         if self._absent is None:
-            marks = self._marks(reachability).join(self._listed.select("hash"), "hash", "left_anti")
-            nulls = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _LISTED_TYPES]
-            absent = marks.selectExpr(*nulls, "hash", "number")
-            self._absent = _absent(absent.mapInArrow(_deduplicate_ranges, _UNMATCHED).toArrow())
-        store = store_opener(self._context.blocks, self._store, self._context.namespace.prefix)
-        search = MissingSearch(self._spark, store, self._context, self._entries)
+            marks = self._marks(reachability)
+            self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
+        search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
         return search.find(self._absent, self._listed, self._reads, reachability, before)
 
     def release(self) -> None:
-        """Removes the files of the listing."""
-        if self._stored_files is not None and self._context is not None:
-            self._stored_files.remove(self._context.blocks)
+        """Removes the files of the listing, and the marks of ranges that no longer exist."""
+        if self._context is not None:
+            self._stored_listing(self._context).remove(self._context.blocks)
+            self._dead().remove()
 
     def sweeper(
         self,
@@ -193,33 +189,44 @@ class SparkEngine:
         """
         if remover is not None:
             raise quarantine_not_supported(self.name)
-        tasks = (
-            self._tasks
-            or self._spark.range(1 << 20)
-            .selectExpr("spark_partition_id() AS id")
-            .distinct()
-            .count()
-        )
-        store = store_opener(context.blocks, self._store, context.namespace.prefix)
         return SparkSweep(
             self._spark,
-            store,
+            self._store_opener(context),
             context.namespace,
             reachability,
             progress,
             sweep=context.run_id,
-            tasks=tasks,
+            tasks=self._tasks or default_tasks(self._spark),
             rate=rate,
         )
 
+    def _run_context(self) -> RunContext:
+        assert self._context is not None  # noqa: S101  list() comes first
+        return self._context
+
+    def _store_opener(self, context: RunContext) -> Opener:
+        return store_opener(context.blocks, self._store, context.namespace.prefix)
+
     def _stored_listing(self, context: RunContext) -> StoredListing:
-        store = store_opener(context.blocks, self._store, context.namespace.prefix)
-        return StoredListing(self._spark, store, context.namespace.prefix, context.prefix)
+        store, prefix = self._store_opener(context), context.namespace.prefix
+        return StoredListing(self._spark, store, prefix, context.prefix)
+
+    def _dead(self) -> DeadObjects:
+        context = self._run_context()
+        return DeadObjects(self._spark, self._store_opener(context), context)
+
+    def _remove_unused_marks(self) -> None:
+        """Removes the kept marks of ranges that are not referenced any more."""
+        context = self._run_context()
+        used = {read.marks for _, read in self._reads.values()}
+        kept = context.blocks.list(context.namespace.prefix + MARKS_FOLDER)
+        context.blocks.delete(block.address for block in kept if block.address not in used)
 
     def _marks(self, reachability: Reachability) -> DataFrame:
         """Returns the hashes of all reachable addresses, once for each range that has them."""
         pieces = split_reads((read for _, read in self._reads.values()), self._entries)
-        marks = map_in_tasks(self._spark, pieces, read_marks, MARKS)
+        read = partial(read_marks, self._store_opener(self._run_context()))
+        marks = map_in_tasks(self._spark, pieces, read, MARKS)
         uncommitted = pa.Table.from_batches(
             [mark_batch(distinct(reachability.hashes), UNCOMMITTED)]
         )
@@ -239,16 +246,27 @@ class SparkEngine:
         self, context: RunContext, repository: Repository, ranges: Iterable[kernel.RangeInfo]
     ) -> Iterable[Hashes]:
         """Adds ranges to those that tasks will read; returns no hashes."""
-        files = open_tables(context.blocks, repository.storage_namespace, self._store)
-        resolver = context.namespace.resolver(repository)
+        plan = _RepositoryPlan(context, repository, self._store)
         for info in ranges:
             number = len(self._reads)
-            part = Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
-            self._reads[number] = (
-                repository.partition,
-                RangeRead(number, files, resolver, part),
-            )
+            self._reads[number] = (repository.partition, plan.read(number, info))
         return ()
+
+
+class _RepositoryPlan:
+    """Plans reads of the ranges of a repository."""
+
+    def __init__(self, context: RunContext, repository: Repository, store: Opener | None) -> None:
+        self._files = open_tables(context.blocks, repository.storage_namespace, store)
+        self._resolver = context.namespace.resolver(repository)
+        self._marks = marks_folder(
+            context.namespace.prefix + MARKS_FOLDER, repository.partition, self._resolver
+        )
+
+    def read(self, number: int, info: kernel.RangeInfo) -> RangeRead:
+        """Returns the read of a range."""
+        part = Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
+        return RangeRead(number, self._files, self._resolver, part, self._marks + info.id)
 
 
 def served_installation(server: Server, blocks: BlockStore, folder: Path) -> ServedInstallation:
@@ -257,30 +275,3 @@ def served_installation(server: Server, blocks: BlockStore, folder: Path) -> Ser
     """
     tables = TableCache(blocks, folder / "tables", _CACHE_BYTES, verify=kernel.verify_table)
     return ServedInstallation(server.client, blocks, tables, Identifiers(time.time))
-
-
-def _deduplicate_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the unmatched rows of listed objects and of uncommitted addresses, and one row for
-    each range with unmatched hashes.
-    """
-    seen: set[int] = set()
-    for batch in batches:
-        numbers = batch.column("number")
-        in_range = pc.fill_null(pc.not_equal(numbers, UNCOMMITTED), fill_value=False)
-        others = batch.filter(pc.invert(in_range))
-        if others.num_rows:
-            yield pa.RecordBatch.from_arrays(others.columns, schema=_UNMATCHED_ARROW)
-        new_numbers = set(pc.unique(numbers.filter(in_range)).to_pylist()) - seen
-        seen |= new_numbers
-        if new_numbers:
-            rows = [{"hash": 0, "number": number} for number in sorted(new_numbers)]
-            yield pa.RecordBatch.from_pylist(rows, schema=_UNMATCHED_ARROW)
-
-
-def _absent(rows: pa.Table) -> Absent:
-    numbers = rows.column("number")
-    uncommitted = rows.filter(pc.equal(numbers, UNCOMMITTED)).column("hash").to_numpy()
-    return Absent(
-        frozenset(pc.unique(numbers).to_pylist()) - {UNCOMMITTED},
-        np.sort(uncommitted.view(np.uint64)),
-    )

@@ -30,8 +30,8 @@ from anabranch.pipelines.garbage.marking.missing import (
 from anabranch.pipelines.garbage.marking.needs import Need
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
-from anabranch.spark.jobs.garbage_ranges import ROWS, RangeRead, read_rows, split_reads
-from anabranch.spark.jobs.garbage_report import FOUND, WRITTEN, absent_rows, write_report
+from anabranch.spark.jobs.garbage.ranges import ROWS, RangeRead, read_rows, split_reads
+from anabranch.spark.jobs.garbage.report import FOUND, WRITTEN, absent_rows, write_report
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 

@@ -1,11 +1,11 @@
 """Sweep by tasks, in rounds of about a minute. Before each round, the driver writes tombstones and
 marks reachable addresses again.
 
-Tasks remove their objects, a thousand at a time, each at its part of the rate, until the round's
-deadline. A retried task removes objects that are gone already, which has no effect. An earlier
-attempt that Spark has given up may still be running, and may remove objects that the retry reports
-as late. The tombstones of a round that did not finish in time therefore stay until the lease of the
-sweep ends.
+Tasks remove their objects, each those of a range of addresses, a thousand at a time and at its part
+of the rate, until the round's deadline. A retried task removes objects that are gone already, which
+has no effect. An earlier attempt that Spark has given up may still be running, and may remove
+objects that the retry reports as late. The tombstones of a round that did not finish in time
+therefore stay until the lease of the sweep ends.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class SparkSweep:
     def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> tuple[int, int]:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
-        frame = self._spark.createDataFrame(table).repartition(self._tasks)
+        frame = self._spark.createDataFrame(table).repartitionByRange(self._tasks, "address")
         work = partial(_remove, self._parameters, deadline.elsewhere)
         with self._fence.track_removal():
             totals = frame.mapInArrow(work, _TOTALS).collect()

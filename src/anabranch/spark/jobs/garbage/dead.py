@@ -1,0 +1,236 @@
+"""The dead objects of a run, which stay in the store.
+
+Tasks compare the listing with the marks of references: one join finds listed objects without a mark
+and marks without a listed object. They write the dead objects that can be candidates to files. A
+second job sorts these by address and writes the files of candidates. The driver receives the names
+of files, totals, and which ranges have unlisted addresses.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, creation_times
+from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
+from anabranch.pipelines.garbage.engine import RunContext
+from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart
+from anabranch.spark.jobs.garbage.missing import Absent
+from anabranch.spark.jobs.garbage.ranges import UNCOMMITTED
+from anabranch.spark.jobs.parts import PartReader, PartWriter, read_parts, remove_parts
+from anabranch.spark.planning.scan_plan import map_in_tasks
+from anabranch.spark.sources.stores import Opener, open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["DeadObjects"]
+
+_CANDIDATES = "address STRING, size BIGINT, mtime BIGINT, since BIGINT"
+_EARLIER = "hash BIGINT, since BIGINT"
+_EARLIER_ARROW = pa.schema([("hash", pa.int64()), ("since", pa.int64())])
+
+_UNMATCHED = "files ARRAY<STRING>, unknown BIGINT, numbers BINARY, uncommitted BINARY"
+"""The result of a task that compares: the files of its dead objects, the number of other dead
+objects, and its marks without a listed object: which ranges have some, as compressed bits, and the
+hashes of uncommitted addresses.
+"""
+
+_UNMATCHED_ARROW = pa.schema(
+    [
+        ("files", pa.list_(pa.string())),
+        ("unknown", pa.int64()),
+        ("numbers", pa.binary()),
+        ("uncommitted", pa.binary()),
+    ]
+)
+
+_SORTED = "first STRING, files ARRAY<STRING>, rows ARRAY<BIGINT>, totals BINARY"
+"""The result of a task that writes candidates: their first address, the files in order with their
+numbers of rows, and the totals.
+"""
+
+_SORTED_ARROW = pa.schema(
+    [
+        ("first", pa.string()),
+        ("files", pa.list_(pa.string())),
+        ("rows", pa.list_(pa.int64())),
+        ("totals", pa.binary()),
+    ]
+)
+
+
+class DeadObjects:
+    """The comparison of a listing with marks, of at most `ranges` ranges."""
+
+    def __init__(self, spark: SparkSession, store: Opener, context: RunContext) -> None:
+        self._spark = spark
+        self._store = store
+        self._context = context
+        self._folder = f"{context.prefix}dead/"
+
+    def find(
+        self, listed: DataFrame, marks: DataFrame, ranges: int, times: CandidateTimes
+    ) -> tuple[CandidateTotals, Absent]:
+        """Writes the candidates to the run's files, and returns their totals, and the marks without
+        a listed object.
+        """
+        joined = listed.join(marks, "hash", "full_outer")
+        unmatched = joined.where(f"number IS NULL AND mtime < {times.before} OR address IS NULL")
+        dated = unmatched.join(self._earlier(), "hash", "left").select(
+            "address", "size", "mtime", "hash", "number", "since"
+        )
+        work = partial(_write_dead, self._store, self._folder, ranges, times)
+        rows = dated.mapInArrow(work, _UNMATCHED).collect()
+        totals = CandidateTotals(unknown=sum(row["unknown"] for row in rows))
+        files = [self._folder + name for row in rows for name in row["files"]]
+        self._sort(files, times, totals)
+        return totals, _absent(rows, ranges)
+
+    def find_absent(self, listed: DataFrame, marks: DataFrame, ranges: int) -> Absent:
+        """Returns the marks without a listed object."""
+        absent = marks.join(listed.select("hash"), "hash", "left_anti")
+        rows = absent.mapInArrow(partial(_summarize_absent, ranges), _UNMATCHED).collect()
+        return _absent(rows, ranges)
+
+    def remove(self) -> None:
+        """Removes the files of dead objects; the candidates are kept."""
+        remove_parts(self._context.blocks, self._folder)
+
+    def _earlier(self) -> DataFrame:
+        """Returns when the candidates of an earlier run were first found dead, by hash."""
+        addresses = self._context.files.earlier_candidate_files()
+        read = partial(_read_earlier, PartReader(self._store, ["address", "since"]))
+        earlier = map_in_tasks(self._spark, addresses, read, _EARLIER)
+        return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
+
+    def _sort(self, files: list[str], times: CandidateTimes, totals: CandidateTotals) -> None:
+        """Writes the candidates, sorted by address, and adds their totals."""
+        parts: list[CandidatePart] = []
+        if files:
+            dead = read_parts(self._spark, self._store, files, CANDIDATES, _CANDIDATES)
+            # the newest first, of an object that is listed several times
+            ordered = dead.repartitionByRange("address").sortWithinPartitions(
+                "address", "mtime", ascending=[True, False]
+            )
+            folder = f"{self._context.prefix}{CANDIDATE_PARTS}"
+            work = partial(_write_candidates, self._store, folder, times)
+            for row in sorted(ordered.mapInArrow(work, _SORTED).collect(), key=_first):
+                parts += map(CandidatePart, row["files"], row["rows"])
+                totals.add(msgspec.json.decode(row["totals"], type=CandidateTotals))
+        self._context.files.write_parts(parts)
+
+
+def _read_earlier(read: PartReader, address: str) -> Iterator[pa.RecordBatch]:
+    for batch in read(address):
+        if batch.num_rows:
+            hashes = pa.array(hash_addresses(batch.column("address")).view(np.int64))
+            yield pa.RecordBatch.from_arrays([hashes, batch.column("since")], schema=_EARLIER_ARROW)
+
+
+class _Unlisted:
+    """Marks without a listed object: the ranges that have some, and uncommitted hashes."""
+
+    def __init__(self, ranges: int) -> None:
+        self._numbers = np.zeros(ranges, np.bool_)
+        self._uncommitted: list[bytes] = []
+
+    def add(self, hashes: pa.Int64Array, numbers: pa.Int32Array) -> None:
+        """Adds marks."""
+        own = pc.equal(numbers, UNCOMMITTED)
+        self._uncommitted.append(hashes.filter(own).to_numpy().tobytes())
+        self._numbers[numbers.filter(pc.invert(own)).to_numpy()] = True
+
+    def result(self, files: list[str], unknown: int) -> pa.RecordBatch:
+        """Returns the result of a task."""
+        row = {
+            "files": files,
+            "unknown": unknown,
+            "numbers": zlib.compress(np.packbits(self._numbers).tobytes()),
+            "uncommitted": b"".join(self._uncommitted),
+        }
+        return pa.RecordBatch.from_pylist([row], schema=_UNMATCHED_ARROW)
+
+
+def _write_dead(
+    store: Opener,
+    folder: str,
+    ranges: int,
+    times: CandidateTimes,
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Writes the dead objects of a task that can be candidates, and yields its result."""
+    unlisted, unknown = _Unlisted(ranges), 0
+    with open_store(store) as blocks, PartWriter(blocks, folder, CANDIDATES) as writer:
+        for batch in batches:
+            is_listed = pc.is_valid(batch.column("address"))
+            marks = batch.filter(pc.invert(is_listed))
+            unlisted.add(marks.column("hash"), marks.column("number"))
+            dead = batch.filter(is_listed)
+            created = creation_times(dead.column("address"))
+            old = dead.filter(pa.array((created >= 0) & (created < times.before)))
+            unknown += dead.num_rows - old.num_rows
+            since = pc.min_element_wise(pc.fill_null(old.column("since"), times.now), times.now)
+            columns = [*(old.column(name) for name in ("address", "size", "mtime")), since]
+            writer.write(pa.RecordBatch.from_arrays(columns, schema=CANDIDATES))
+    yield unlisted.result([name for name, _ in writer.files], unknown)
+
+
+def _summarize_absent(ranges: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    unlisted = _Unlisted(ranges)
+    for batch in batches:
+        unlisted.add(batch.column("hash"), batch.column("number"))
+    yield unlisted.result([], 0)
+
+
+def _write_candidates(
+    store: Opener, folder: str, times: CandidateTimes, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Writes sorted candidates, each address once, and yields the files."""
+    totals, first, last = CandidateTotals(), "", ""
+    with open_store(store) as blocks, PartWriter(blocks, folder, CANDIDATES) as writer:
+        for batch in batches:
+            rows = _without_repetitions(batch, last)
+            if not rows.num_rows:
+                continue
+            last = rows.column("address")[-1].as_py()
+            first = first or rows.column("address")[0].as_py()
+            totals.count(rows, times)
+            writer.write(rows.cast(CANDIDATES))
+    if writer.files:
+        names, rows_written = zip(*writer.files, strict=True)
+        values = [first, names, rows_written, msgspec.json.encode(totals)]
+        columns = [pa.array([each], f.type) for each, f in zip(values, _SORTED_ARROW, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=_SORTED_ARROW)
+
+
+def _without_repetitions(batch: pa.RecordBatch, last: str) -> pa.RecordBatch:
+    """Returns the rows whose address differs from that of the row before, the first from `last`."""
+    addresses = batch.column("address")
+    before = pa.concat_arrays([pa.array([last], pa.string()), addresses[:-1].cast(pa.string())])
+    return batch.filter(pc.not_equal(addresses, before))
+
+
+def _first(row: Mapping[str, str]) -> str:
+    return row["first"]
+
+
+def _absent(rows: Iterable[Mapping[str, bytes]], ranges: int) -> Absent:
+    """Returns the marks without a listed object of all tasks."""
+    numbers = np.zeros(ranges, np.bool_)
+    uncommitted = [np.empty(0, np.uint64)]
+    for row in rows:
+        bits = np.frombuffer(zlib.decompress(row["numbers"]), np.uint8)
+        numbers |= np.unpackbits(bits, count=ranges).astype(np.bool_)
+        uncommitted.append(np.frombuffer(row["uncommitted"], np.uint64))
+    return Absent(
+        frozenset(np.flatnonzero(numbers).tolist()), np.unique(np.concatenate(uncommitted))
+    )

@@ -1,0 +1,174 @@
+"""Listing of the store by tasks, each of which lists a slice and writes files of listed objects.
+
+Objects must be listed before references are read, so later tasks read these files. The listing
+proceeds in rounds. In each round, a task stops after a number of objects, and the rest of its slice
+is divided again: most objects may be in one slice, such as those of a day on which much was
+written. The number doubles from round to round, so there are few rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, list_slice
+from anabranch.pipelines.garbage.engine import ListingTotals
+from anabranch.spark.jobs.garbage.slices import cut_listing
+from anabranch.spark.jobs.parts import PART_ROWS, PartWriter, read_parts, remove_parts
+from anabranch.spark.planning.listing_slices import FirstAfter, Slice
+from anabranch.spark.planning.scan_plan import map_in_tasks
+from anabranch.spark.sources.stores import Opener, open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["HASHED", "HASHED_ARROW", "StoredListing", "hash_column"]
+
+HASHED = "address STRING, size BIGINT, mtime BIGINT, hash BIGINT"
+"""A listed object with the hash of its address, which is signed because Spark has no unsigned
+numbers.
+"""
+
+HASHED_ARROW = LISTING.append(pa.field("hash", pa.int64()))
+
+_LISTED = "slice INT, files ARRAY<STRING>, objects BIGINT, size BIGINT, young BIGINT, after STRING"
+"""The result of a task: the number of its slice, its files, totals, and the name up to which it has
+listed the slice, or null if it has listed all of it.
+"""
+
+_LISTED_ARROW = pa.schema(
+    [
+        ("slice", pa.int32()),
+        ("files", pa.list_(pa.string())),
+        *((name, pa.int64()) for name in ("objects", "size", "young")),
+        ("after", pa.string()),
+    ]
+)
+
+
+class _Task(NamedTuple):
+    """The slice of a task, with its number, and the number of objects after which it stops."""
+
+    number: int
+    slice: Slice
+    objects: int
+
+
+class _Lister(NamedTuple):
+    """Lists slices of the namespace that begins with `prefix`, and writes to the folder `files`."""
+
+    store: Opener
+    prefix: str
+    files: str
+    before: int
+
+    def list(self, task: _Task) -> Iterator[pa.RecordBatch]:
+        """Lists a slice and yields the result."""
+        root = f"{self.prefix}{DATA_PREFIX}"
+        objects = size = young = 0
+        after = None
+        with (
+            open_store(self.store) as blocks,
+            PartWriter(blocks, self.files, HASHED_ARROW) as writer,
+        ):
+            for listed in list_slice(blocks, self.prefix, *task.slice):
+                batch = listed[: task.objects - objects]
+                objects += batch.num_rows
+                young += pc.sum(pc.greater_equal(batch.column("mtime"), self.before)).as_py() or 0
+                size += pc.sum(batch.column("size")).as_py() or 0
+                for hashed in hash_column([batch]):
+                    writer.write(hashed)
+                if objects >= task.objects:
+                    last = self.prefix + batch.column("address")[-1].as_py()
+                    after = last.removeprefix(root)
+                    break
+        row = {
+            "slice": task.number,
+            "files": [name for name, _ in writer.files],
+            "objects": objects,
+            "size": size,
+            "young": young,
+            "after": after,
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=_LISTED_ARROW)
+
+
+class StoredListing:
+    """The listing of the namespace that begins with `prefix`, in files whose addresses begin with
+    `files`. The slices have at most `round_objects` objects in the first round.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        store: Opener,
+        prefix: str,
+        files: str,
+        round_objects: int = PART_ROWS,
+    ) -> None:
+        self._spark = spark
+        self._store = store
+        self._prefix = prefix
+        self._files = f"{files}listing/"
+        self._round_objects = round_objects
+        self._written: list[str] = []
+
+    def make(self, blocks: BlockStore, before: int, slices: int) -> ListingTotals:
+        """Lists the store, which the driver has open as `blocks`, in about this many slices.
+        Objects stored after a time, in seconds since 1970, are counted as young.
+        """
+        root = f"{self._prefix}{DATA_PREFIX}"
+
+        def first_after(name: str) -> str | None:
+            after = f"{root}{name}" if name else ""
+            block = next(iter(blocks.list(root, after)), None)
+            return None if block is None else block.address.removeprefix(root)
+
+        lister = _Lister(self._store, self._prefix, self._files, before)
+        objects = size = young = 0
+        left = cut_listing(first_after, slices)
+        limit = self._round_objects
+        while left:
+            tasks = [_Task(number, part, limit) for number, part in enumerate(left)]
+            rows = map_in_tasks(self._spark, tasks, lister.list, _LISTED).collect()
+            for row in rows:
+                self._written += [self._files + name for name in row["files"]]
+                objects += row["objects"]
+                size += row["size"]
+                young += row["young"]
+            unfinished = [
+                Slice(row["after"], left[row["slice"]].last)
+                for row in rows
+                if row["after"] is not None
+            ]
+            left = _divide(first_after, unfinished, slices)
+            limit *= 2
+        return ListingTotals(objects, size, young)
+
+    def frame(self) -> DataFrame:
+        """Returns all listed objects with the hashes of their addresses."""
+        return read_parts(self._spark, self._store, self._written, HASHED_ARROW, HASHED)
+
+    def remove(self, blocks: BlockStore) -> None:
+        """Removes the files of the listing."""
+        remove_parts(blocks, self._files)
+
+
+def hash_column(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields batches of a listing with the hashes of their addresses."""
+    for batch in batches:
+        columns = [batch.column(field.name).cast(field.type) for field in LISTING]
+        hashes = hash_addresses(columns[0]).view(np.int64)
+        yield pa.RecordBatch.from_arrays([*columns, pa.array(hashes)], schema=HASHED_ARROW)
+
+
+def _divide(first_after: FirstAfter, parts: list[Slice], slices: int) -> list[Slice]:
+    """Divides slices into about this many in total."""
+    each = max(1, slices // max(1, len(parts)))
+    return [piece for part in parts for piece in cut_listing(first_after, each, part)]
