@@ -19,13 +19,12 @@ from anabranch.model.commit import Commit
 
 __all__ = ["main"]
 
-_FOREVER = float("inf")
-
 
 def main() -> None:
     """Runs one hook, and ends. What it prints is its output."""
     parent = Parent()
     request, _ = parent.receive()
+    deadline = time.monotonic() + request["seconds"]
     msgspec.convert(request["limits"], Limits).apply()
     output = SentOutput(parent)
     answer: dict[str, Any] = {"done": True}
@@ -35,7 +34,7 @@ def main() -> None:
             module, _, name = request["factory"].partition(":")
             factory: HookFactory = getattr(import_module(module), name)
             hook = factory(request["properties"])
-            hook.run(_context(request["context"], RemoteLake(parent), output))
+            hook.run(_context(request["context"], deadline, RemoteLake(parent), output))
         except AnabranchError as error:
             answer = {"failed": error.message, "hint": error.hint}
         except MemoryError:
@@ -46,8 +45,9 @@ def main() -> None:
     sys.stderr.flush()
 
 
-def _context(about: dict[str, Any], lake: RemoteLake, output: SentOutput) -> HookContext:
-    """Returns the context; the time is limited by the process that waits."""
+def _context(
+    about: dict[str, Any], deadline: float, lake: RemoteLake, output: SentOutput
+) -> HookContext:
     commit = about["commit"]
     return HookContext(
         **{
@@ -58,7 +58,7 @@ def _context(about: dict[str, Any], lake: RemoteLake, output: SentOutput) -> Hoo
         },
         lake=lake,
         output=output,
-        deadline=time.monotonic() + _FOREVER,
+        deadline=deadline,
     )
 
 

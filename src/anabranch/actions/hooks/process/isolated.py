@@ -23,8 +23,8 @@ _SPARE_SECONDS = 5
 
 
 class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs what the HookFactory `factory`, as `module:name`, makes from `properties`; references to
-    secrets are replaced first. `name` is for messages.
+    """Runs what the HookFactory `factory`, as `module:name`, makes from `properties`, in which
+    references to secrets are replaced, and from `plain_properties`. `name` is for messages.
 
     The process is killed after `timeout` seconds. It may use `memory_bytes` of address space, and
     has almost none of this process's environment. With `sees_environment`, the context has the
@@ -35,18 +35,19 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
     factory: str
     properties: dict[str, Any]
     timeout: float
+    plain_properties: dict[str, Any] = {}
     memory_bytes: int | None = None
     sees_environment: bool = False
 
     def run(self, context: HookContext) -> None:
         """Raises HookFailed if the hook does, does not end in time, or crashes."""
-        request = self._request(context)
         start = time.monotonic()
         deadline = min(context.deadline, start + self.timeout)
+        request = self._request(context)
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         try:
             with Child(_MODULE, deadline, environment=environment) as child:
-                child.send(request)
+                child.send({**request, "seconds": deadline - time.monotonic()})
                 with LakeCalls(context.lake) as calls:
                     self._answer(child, calls, context)
         except ChildHangs:
@@ -66,7 +67,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
         environment = hook_environment(context) if self.sees_environment else {}
         return {
             "factory": self.factory,
-            "properties": revealed(self.properties, context),
+            "properties": {**self.plain_properties, **revealed(self.properties, context)},
             "limits": Limits(memory_bytes=self.memory_bytes, cpu_seconds=self._cpu_seconds()),
             "context": {**about, "environment": environment},
         }

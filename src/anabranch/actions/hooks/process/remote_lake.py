@@ -77,8 +77,9 @@ class SentOutput(HookOutput):
         self._parent = parent
 
     def write(self, text: str) -> None:
-        """Sends text."""
-        self._parent.send({"output": text})
+        """Sends text, in messages that are not too long."""
+        for start in range(0, len(text), _BUFFER_BYTES):
+            self._parent.send({"output": text[start : start + _BUFFER_BYTES]})
 
     def flush(self) -> None:
         """Does nothing: what is written is sent."""

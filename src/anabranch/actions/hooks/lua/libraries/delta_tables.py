@@ -1,0 +1,116 @@
+"""`formats`: the log of a Delta Lake table in a repository.
+
+lakeFS reads it by S3 with keys that the script has; here it is read as the user who caused the
+event, and the keys are not used. The log's format: PROTOCOL.md of delta-io/delta.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from anabranch.actions.hooks.contract import HookContext, HookLake
+from anabranch.actions.hooks.lua.libraries.documents import json_text
+
+__all__ = ["formats"]
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
+_PAGE = 1000
+
+
+def formats(context: HookContext) -> Mapping[str, Any]:
+    """Returns the library `formats`."""
+
+    def get_table(repository: str, reference: str, prefix: str) -> tuple[Any, Any]:
+        """Returns the actions of each version that the log still has, and the metadata."""
+        log = _Log(context.lake, repository, reference, prefix)
+        return log.versions(), log.metadata()
+
+    def delta_client(_key: str = "", _secret: str = "", _region: str = "") -> Mapping[str, Any]:
+        return {"get_table": get_table}
+
+    return {"delta_client": delta_client}
+
+
+class _Log:
+    """The log of the table at a prefix."""
+
+    def __init__(self, lake: HookLake, repository: str, reference: str, prefix: str) -> None:
+        self._lake = lake
+        self._place = f"/repositories/{quote(repository, safe='')}/refs/{quote(reference, safe='')}"
+        self._folder = f"{prefix.strip('/')}/_delta_log/"
+        names = self._names()
+        self._commits = sorted(name for name in names if _COMMIT.fullmatch(name))
+        self._checkpoints = sorted(name for name in names if _CHECKPOINT.fullmatch(name))
+        if not self._commits and not self._checkpoints:
+            raise ValueError(f"no Delta Lake table at {prefix}")
+
+    def versions(self) -> dict[int, list[str]]:
+        """Returns the actions as JSON by version."""
+        return {
+            int(name[:20]): [
+                line for line in self._read(name).decode().splitlines() if line.strip()
+            ]
+            for name in self._commits
+        }
+
+    def metadata(self) -> dict[str, Any]:
+        """Returns the last metadata of the table."""
+        for name in reversed(self._commits):
+            for line in self._read(name).splitlines():
+                about = msgspec.json.decode(line).get("metaData") if line.strip() else None
+                if about is not None:
+                    return _described(about)
+        for name in reversed(self._checkpoints):
+            return _described(_checkpoint_metadata(self._read(name)))
+        raise ValueError("the log of the table has no metadata")
+
+    def _names(self) -> list[str]:
+        names: list[str] = []
+        after, has_more = "", True
+        while has_more:
+            query = {"prefix": self._folder, "amount": str(_PAGE), "after": after}
+            page = msgspec.json.decode(self._request("/objects/ls", query))
+            names += [each["path"].removeprefix(self._folder) for each in page["results"]]
+            has_more = page["pagination"]["has_more"]
+            after = page["pagination"]["next_offset"]
+        return names
+
+    def _read(self, name: str) -> bytes:
+        return self._request("/objects", {"path": self._folder + name})
+
+    def _request(self, rest: str, query: Mapping[str, str]) -> bytes:
+        status, body = self._lake.request("GET", self._place + rest, query, b"")
+        if status != 200:  # noqa: PLR2004
+            reason = body.decode("utf-8", "replace")
+            raise ValueError(f"cannot read the log of the table: HTTP {status}: {reason}")
+        return body
+
+
+def _described(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": about.get("id", ""),
+        "name": about.get("name") or "",
+        "description": about.get("description") or "",
+        "schema_string": about.get("schemaString", ""),
+        "partition_columns": list(about.get("partitionColumns") or []),
+        "configuration": dict(about.get("configuration") or {}),
+        "created_time": about.get("createdTime"),
+    }
+
+
+def _checkpoint_metadata(content: bytes) -> dict[str, Any]:
+    import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
+
+    table = pq.read_table(io.BytesIO(content), columns=["metaData"])
+    for about in table.column("metaData").to_pylist():
+        if about is not None:
+            found: dict[str, Any] = msgspec.json.decode(json_text(about))
+            return found
+    raise ValueError("a checkpoint of the table has no metadata")
