@@ -1,0 +1,154 @@
+"""Lua's `lakefs` and `formats` against the REST API of a running server."""
+
+import json
+
+import deltalake
+import httpx2
+import pyarrow as pa
+import pytest
+from support.hook_runs import hook_context
+from support.library_lake import LibraryLake
+
+from anabranch.actions.hooks.lua.libraries.registry import Libraries
+from anabranch.actions.hooks.lua.sandbox import Sandbox
+from anabranch.actions.hooks.registry import make_hook
+from anabranch.errors import HookFailed
+
+REPOSITORY = "lua-hooks"
+
+
+@pytest.fixture(scope="module")
+def api(server):
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as client:
+        body = {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"}
+        assert client.post("/repositories", json=body).status_code == 201
+        for path, content in (("a.txt", b"A\xff"), ("b/c.txt", b"C"), ("b/d.txt", b"D")):
+            put(client, path, content)
+        commit(client)
+        put(client, "new.txt", b"N")
+        yield client
+
+
+def put(client, path, content):
+    place = f"/repositories/{REPOSITORY}/branches/main/objects"
+    assert client.post(place, params={"path": path}, content=content).status_code == 201
+
+
+def commit(client):
+    place = f"/repositories/{REPOSITORY}/branches/main/commits"
+    assert client.post(place, json={"message": "files"}).status_code == 201
+
+
+@pytest.fixture
+def run(api):
+    """Returns a function that runs a script and returns the lines that it prints."""
+
+    def request(method, path, query, body):
+        headers = {"Content-Type": "application/json"} if body else {}
+        found = api.request(method, path, params=dict(query), content=body, headers=headers)
+        return found.status_code, found.content
+
+    def run(script, *, isolated=False):
+        context = hook_context(LibraryLake(None, REPOSITORY, request))
+        start = f"local lakefs, repo = require('lakefs'), '{REPOSITORY}'\n"
+        if isolated:
+            make_hook("lua", {"script": start + script, "timeout": 60}).run(context)
+            return context.output.text().splitlines()
+        written = []
+        sandbox = Sandbox(written.append, Libraries(context).open, lambda: None)
+        sandbox.run((start + script).encode(), "script")
+        return "".join(written).splitlines()
+
+    return run
+
+
+def test_objects_are_listed_read_and_described(run):
+    script = """
+        local code, page = lakefs.list_objects(repo, "main", "", "", "/", 1)
+        print(code, #page.results, page.results[1].path, page.pagination.has_more)
+        code, page = lakefs.list_objects(repo, "main", page.pagination.next_offset, "", "/")
+        print(code, page.results[1].path, page.results[1].path_type, page.results[2].size_bytes)
+        code, page = lakefs.list_objects(repo, "main", "", "b/")
+        print(#page.results, page.results[2].path)
+        local code, content = lakefs.get_object(repo, "main", "a.txt")
+        print(code, #content, content:byte(2))
+        local code, stat = lakefs.stat_object(repo, "main", "a.txt")
+        print(code, require("encoding/json").unmarshal(stat).path)
+    """
+    for isolated in (False, True):
+        assert run(script, isolated=isolated) == [
+            "200\t1\ta.txt\ttrue",
+            "200\tb/\tcommon_prefix\t1",
+            "2\tb/d.txt",
+            "200\t2\t255",
+            "200\ta.txt",
+        ]
+
+
+def test_differences_are_listed(run):
+    script = """
+        local code, page = lakefs.diff_branch(repo, "main")
+        print(code, #page.results, page.results[1].path, page.results[1].type)
+        code, page = lakefs.diff_refs(repo, "main~1", "main", "", "b/", "", 1)
+        print(code, #page.results, page.results[1].path, page.pagination.has_more)
+    """
+    assert run(script) == ["200\t1\tnew.txt\tadded", "200\t1\tb/c.txt\ttrue"]
+
+
+def test_tags_are_created_and_metadata_changed(run):
+    script = """
+        local code, tag = lakefs.create_tag(repo, "main", "v1")
+        print(code, tag.id)
+        code, tag = lakefs.create_tag(repo, "main", "v1")
+        print(code, tag.message)
+        print((lakefs.update_object_user_metadata(repo, "main", "a.txt", {owner = "ada"})))
+        local _, stat = lakefs.stat_object(repo, "main", "a.txt")
+        print(require("encoding/json").unmarshal(stat).metadata.owner)
+    """
+    assert run(script) == ["201\tv1", "409\ttag already exists: not unique", "204", "ada"]
+
+
+def test_errors_of_the_server_are_statuses(run):
+    assert run("print(lakefs.get_object(repo, 'main', 'missing'))")[0].startswith("404\t")
+    assert run("print((lakefs.list_objects('nothing', 'main')))") == ["404"]
+    assert run("print((lakefs.get_object(repo, '../../x', '/etc/passwd')))") == ["404"]
+
+
+def test_the_log_of_a_delta_table_is_read(run, api, tmp_path):
+    folder = tmp_path / "table"
+    for number in range(3):
+        table = pa.table({"id": [number], "day": ["mon"]})
+        deltalake.write_deltalake(folder, table, mode="append", partition_by=["day"], name="t")
+    for file in folder.rglob("*"):
+        if file.is_file():
+            put(api, f"tables/t/{file.relative_to(folder)}", file.read_bytes())
+    script = """
+        local client = require("formats").delta_client("key", "secret", "us-east-1")
+        local log, meta = client.get_table(repo, "main", "tables/t")
+        print(#log[0], #log[2], log[3])
+        print(require("encoding/json").unmarshal(log[2][#log[2]]).add ~= nil)
+        print(meta.name, meta.partition_columns[1], meta.id)
+        print(meta.schema_string)
+    """
+    lines = run(script)
+    delta = deltalake.DeltaTable(folder)
+    names = [f"{version:020}.json" for version in (0, 2)]
+    counts = [len((folder / "_delta_log" / name).read_text().splitlines()) for name in names]
+    assert lines[0] == f"{counts[0]}\t{counts[1]}\tnil"
+    assert lines[1] == "true"
+    assert lines[2] == f"t\tday\t{delta.metadata().id}"
+    assert json.loads(lines[3]) == json.loads(delta.schema().to_json())
+    delta.create_checkpoint()
+    for file in (folder / "_delta_log").iterdir():
+        if "checkpoint" in file.name:
+            put(api, f"checked/_delta_log/{file.name}", file.read_bytes())
+    checked = script.replace("tables/t", "checked").replace("#log[0], #log[2], log[3]", "log[0]")
+    checked = checked.replace(
+        'print(require("encoding/json").unmarshal(log[2][#log[2]]).add ~= nil)', ""
+    )
+    assert run(checked)[1:] == lines[2:]
+
+
+def test_what_is_no_delta_table_is_an_error(run):
+    with pytest.raises(HookFailed, match="no Delta Lake table at b"):
+        run("require('formats').delta_client('k', 's').get_table(repo, 'main', 'b')")
