@@ -1,4 +1,4 @@
-"""Signs requests to S3 with version 4, in headers or in a URL.
+"""Signs requests to S3, or to another service of AWS, with version 4: in headers or in a URL.
 
 The path of a URL must be encoded by `encode_key`, since it is signed as it is sent.
 """
@@ -17,7 +17,7 @@ from anabranch.signing.canonical_v4 import (
     sign_canonical,
 )
 from anabranch.signing.chunk_signatures import ChunkSeed
-from anabranch.signing.credential_scope import Scope
+from anabranch.signing.credential_scope import SERVICE, Scope
 from anabranch.signing.request import Request
 from anabranch.signing.signing_keys import derive
 from anabranch.signing.timestamps import write_compact
@@ -49,6 +49,7 @@ def sign_request(
     *,
     time: float,
     payload: str = UNSIGNED,
+    service: str = SERVICE,
 ) -> SignedHeaders:
     """Returns the headers of a request with those of its signature; all of them are signed.
 
@@ -67,7 +68,7 @@ def sign_request(
         sent["X-Amz-Security-Token"] = signer.token
     request = Request.from_wire(method, parts.path, parts.query, sent.items())
     names = ";".join(sorted(request.headers))
-    scope = Scope(timestamp[:8], signer.region)
+    scope = Scope(timestamp[:8], signer.region, service)
     key = derive(signer.secret, scope)
     canonical = canonical_request(request, names, payload)
     signature = sign_canonical(key, timestamp, scope, canonical)

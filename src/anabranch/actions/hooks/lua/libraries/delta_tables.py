@@ -52,13 +52,19 @@ class _Log:
             raise ValueError(f"no Delta Lake table at {prefix}")
 
     def versions(self) -> dict[int, list[str]]:
-        """Returns the actions as JSON by version."""
-        return {
-            int(name[:20]): [
-                line for line in self._read(name).decode().splitlines() if line.strip()
-            ]
-            for name in self._commits
-        }
+        """Returns the actions as JSON by version; if the first commits were removed from the log,
+        those of the last checkpoint stand for them.
+        """
+        found: dict[int, list[str]] = {}
+        names = self._commits
+        if self._checkpoints and not (names and int(names[0][:20]) == 0):
+            checkpoint = self._checkpoints[-1]
+            found[int(checkpoint[:20])] = list(map(json_text, self._checkpoint(checkpoint)))
+            names = [name for name in names if name[:20] > checkpoint[:20]]
+        for name in names:
+            lines = self._read(name).decode().splitlines()
+            found[int(name[:20])] = [line for line in lines if line.strip()]
+        return found
 
     def metadata(self) -> dict[str, Any]:
         """Returns the last metadata of the table."""
@@ -67,9 +73,19 @@ class _Log:
                 about = msgspec.json.decode(line).get("metaData") if line.strip() else None
                 if about is not None:
                     return _described(about)
-        for name in reversed(self._checkpoints):
-            return _described(_checkpoint_metadata(self._read(name)))
+        for action in self._checkpoint(self._checkpoints[-1]) if self._checkpoints else ():
+            if "metaData" in action:
+                return _described(action["metaData"])
         raise ValueError("the log of the table has no metadata")
+
+    def _checkpoint(self, name: str) -> list[dict[str, Any]]:
+        """Returns the actions of a checkpoint."""
+        import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
+
+        rows = pq.read_table(io.BytesIO(self._read(name))).to_pylist(maps_as_pydicts="strict")
+        return [
+            {kind: _without_nulls(action)} for row in rows for kind, action in row.items() if action
+        ]
 
     def _names(self) -> list[str]:
         names: list[str] = []
@@ -105,12 +121,9 @@ def _described(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _checkpoint_metadata(content: bytes) -> dict[str, Any]:
-    import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
-
-    table = pq.read_table(io.BytesIO(content), columns=["metaData"])
-    for about in table.column("metaData").to_pylist():
-        if about is not None:
-            found: dict[str, Any] = msgspec.json.decode(json_text(about))
-            return found
-    raise ValueError("a checkpoint of the table has no metadata")
+def _without_nulls(action: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in action.items()
+        if value is not None and not name.endswith("_parsed")
+    }

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json as codec
 from collections.abc import Mapping
 from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 import yaml as yaml_codec
 
 from anabranch.actions.hooks.contract import HookContext
 
-__all__ = ["json", "json_text", "xml", "yaml"]
+__all__ = ["json", "json_text", "parse_xml", "xml", "yaml"]
 
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _MAX_DEPTH = 100
@@ -67,42 +68,57 @@ def yaml(_: HookContext) -> Mapping[str, Any]:
 
 def xml(_: HookContext) -> Mapping[str, Any]:
     """Returns the library `encoding/xml`. An element is a table with `name`, `attributes`, `text`
-    (its own, joined) and `children`. Document types are refused: entities can grow without limit.
+    (its own, joined) and `children`.
     """
 
-    def unmarshal(text: bytes) -> Any:
-        return _Elements().parse(text)
+    def unmarshal(text: bytes) -> Mapping[str, Any]:
+        return _table(parse_xml(text))
 
     return {"unmarshal": unmarshal}
 
 
-class _Elements:
-    def __init__(self) -> None:
-        self._root: dict[str, Any] | None = None
-        self._open: list[dict[str, Any]] = []
+def parse_xml(text: bytes) -> Element:
+    """Returns the root element. Raises ValueError, also for document types, whose entities can grow
+    without limit, and for elements that are nested too deep.
+    """
+    builder = TreeBuilder()
+    depth = 0
 
-    def parse(self, text: bytes) -> dict[str, Any] | None:
-        parser = expat.ParserCreate()
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = lambda _: self._open.pop()
-        parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = _no_document_type
-        parser.Parse(text, True)
-        return self._root
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) >= _MAX_DEPTH:
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _MAX_DEPTH:
             raise ValueError(f"elements are nested more than {_MAX_DEPTH} levels deep")
-        element = {"name": name, "attributes": attributes, "text": "", "children": []}
-        if self._open:
-            self._open[-1]["children"].append(element)
-        else:
-            self._root = element
-        self._open.append(element)
+        builder.start(_qualified(name), attributes)
 
-    def _text(self, text: str) -> None:
-        if self._open:
-            self._open[-1]["text"] += text
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(_qualified(name))
+
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = _no_document_type
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        raise ValueError(f"invalid XML: {error}") from error
+    return builder.close()
+
+
+def _table(element: Element) -> dict[str, Any]:
+    return {
+        "name": element.tag.rpartition("}")[2],
+        "attributes": dict(element.attrib),
+        "text": (element.text or "") + "".join(child.tail or "" for child in element),
+        "children": [_table(child) for child in element],
+    }
+
+
+def _qualified(name: str) -> str:
+    return "{" + name if "}" in name else name
 
 
 def _no_document_type(*_: object) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import http as protocol
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from anabranch.actions.hooks.contract import HookContext
-from anabranch.outbound.address_guard import AddressGuard
-from anabranch.outbound.http_request import send_request
+from anabranch.actions.hooks.lua.libraries.outgoing import Outgoing
+from anabranch.outbound.http_request import DEFAULT_MAX_REDIRECTS
 
 __all__ = ["http"]
 
 _TIMEOUT_SECONDS = 30.0
-_MAX_RESPONSE_BYTES = 16 << 20
 
 
 def http(context: HookContext) -> Mapping[str, Any]:
@@ -23,7 +21,7 @@ def http(context: HookContext) -> Mapping[str, Any]:
         raise ValueError(
             "module 'net/http' is not enabled by the server's setting actions.lua.net_http_enabled"
         )
-    guard = AddressGuard(context.settings.webhook_allow)
+    outgoing = Outgoing(context)
 
     def request(target: Any, body: Any = None) -> tuple[int, bytes, Mapping[str, str], str]:
         given = target if isinstance(target, dict) else {"url": target, "body": body}
@@ -34,17 +32,14 @@ def http(context: HookContext) -> Mapping[str, Any]:
         sent = b"" if content is None else str(content).encode("utf-8", "surrogateescape")
         method = str(given.get("method") or ("GET" if content is None else "POST"))
         headers = {name: str(value) for name, value in (given.get("headers") or {}).items()}
-        response = send_request(
+        response = outgoing.send(
             method,
             url,
-            guard=guard,
-            headers=headers,
-            body=sent,
-            timeout=max(0.0, min(_TIMEOUT_SECONDS, context.deadline - time.monotonic())),
-            max_response_bytes=_MAX_RESPONSE_BYTES,
+            headers,
+            sent,
+            timeout=_TIMEOUT_SECONDS,
+            max_redirects=DEFAULT_MAX_REDIRECTS,
         )
-        if response.is_truncated:
-            raise ValueError(f"the response has more than {_MAX_RESPONSE_BYTES} bytes")
         named = {name.title(): value for name, value in response.headers.items()}
         return response.status, response.body, named, _status_text(response.status)
 

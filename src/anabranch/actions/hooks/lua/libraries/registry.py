@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 from anabranch.actions.hooks.contract import HookContext
@@ -13,11 +14,13 @@ __all__ = ["Libraries"]
 _PACKAGE = "anabranch.actions.hooks.lua.libraries"
 
 _LIBRARIES = {
+    "aws": ("aws_clients", "aws"),
     "crypto/aes": ("crypto", "aes"),
     "crypto/hmac": ("crypto", "hmac"),
     "crypto/md5": ("crypto", "md5"),
     "crypto/sha1": ("crypto", "sha1"),
     "crypto/sha256": ("crypto", "sha256"),
+    "databricks": ("databricks_client", "databricks"),
     "encoding/base64": ("encodings", "base64"),
     "encoding/hex": ("encodings", "hex"),
     "encoding/json": ("documents", "json"),
@@ -38,6 +41,16 @@ _LIBRARIES = {
 }
 """Modules and names of functions that make a library for a run."""
 
+_SCRIPTS = "catalogexport"
+_SCRIPT_PREFIX = "lakefs/catalogexport/"
+_SCRIPT_NAMES = frozenset(
+    (
+        *("delta_exporter", "glue_exporter", "hive", "internal", "symlink_exporter"),
+        *("table_extractor", "unity_exporter"),
+    )
+)
+"""Libraries that are written in Lua, in the folder of that name."""
+
 
 class Libraries:
     """The libraries of one run."""
@@ -47,6 +60,9 @@ class Libraries:
 
     def open(self, name: str) -> Mapping[str, Any] | bytes | None:
         """Returns a library, None if there is none of that name."""
+        script = name.removeprefix(_SCRIPT_PREFIX)
+        if script != name and script in _SCRIPT_NAMES:
+            return files(_PACKAGE).joinpath(_SCRIPTS, f"{script}.lua").read_bytes()
         if name not in _LIBRARIES:
             return None
         module, function = _LIBRARIES[name]
