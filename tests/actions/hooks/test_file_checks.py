@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import time
 
 import fastavro
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.hook_runs import EVENT, hook_context
 
+from anabranch.actions.hooks.checks import changed_files
 from anabranch.actions.hooks.registry import make_hook
 from anabranch.errors import HookFailed, Invalid
 
@@ -130,19 +132,32 @@ def test_only_changed_files_are_read(lake):
     assert {path for path, _, _ in lake.reads} == {"3.csv"}
 
 
-def test_many_changes_are_read_page_by_page(lake):
-    lake.put("dev", **{f"{number:05}": b"" for number in range(2500)})
-    lake.put("dev", zzz=b"stray")
-    assert "zzz has 5 bytes" in fails(lake, {"files": [{"max_size": 0}]})
+@pytest.mark.parametrize("base", ["main", None])
+def test_many_changes_are_read_page_by_page(lake, monkeypatch, base):
+    monkeypatch.setattr(changed_files, "MAX_AMOUNT", 3)
+    lake.put("dev", **{f"{number:02}": b"x" for number in range(10)})
+    context = hook_context(lake, reference="dev", base=base)
+    with pytest.raises(HookFailed, match="and 7 more"):
+        make_hook("check", {"files": [{"max_size": 0}]}).run(context)
+    assert [line.split()[0] for line in context.output.text().splitlines()] == [
+        f"{number:02}" for number in range(10)
+    ]
 
 
 def test_problems_are_counted_and_limited(lake):
-    lake.put("dev", **{f"{number:03}": b"x" for number in range(150)})
+    lake.put("dev", **{f"{number:03}": b"x" for number in range(101)})
     context = hook_context(lake, reference="dev", base="main")
     with pytest.raises(HookFailed) as failed:
         make_hook("check", {"files": [{"max_size": 0}]}).run(context)
     assert failed.value.message.endswith("; and 97 more in the output of the hook")
     assert "there may be more than these 100 problems" in context.output.text()
+
+
+def test_a_check_of_many_files_ends_in_time(lake):
+    lake.put("dev", **{f"{number}.csv": b"" for number in range(20)})
+    reason = fails(lake, {"files": [{"formats": ["csv"]}]}, deadline=time.monotonic())
+    assert reason == "the check of files did not finish in time"
+    assert lake.reads == []
 
 
 def test_required_metadata_of_the_commit(lake):

@@ -9,6 +9,7 @@ import pytest
 from support.hook_runs import hook_context
 from support.library_lake import LibraryLake
 
+from anabranch.actions.hooks.lua.libraries import lakefs_client
 from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox
 from anabranch.actions.hooks.registry import make_hook
@@ -83,6 +84,12 @@ def test_objects_are_listed_read_and_described(run):
             "200\t2\t255",
             "200\ta.txt",
         ]
+
+
+def test_an_object_that_is_too_large_is_not_read(run, monkeypatch):
+    monkeypatch.setattr(lakefs_client, "MAX_OBJECT_BYTES", 1)
+    with pytest.raises(HookFailed, match=r"a\.txt has more than 1 bytes"):
+        run("lakefs.get_object(repo, 'main', 'a.txt')")
 
 
 def test_differences_are_listed(run):

@@ -10,6 +10,7 @@ properties:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -36,14 +37,19 @@ _TABLE_CHECKS = "anabranch.actions.hooks.checks.tables.table_checks:table_checks
 
 
 class Check(msgspec.Struct, frozen=True):
-    """The rules of one hook; `tables` reads tables in a process of its own."""
+    """The rules of one hook; `tables` reads tables in a process of its own. `timeout` is the
+    time for all together, in seconds.
+    """
 
     files: Sequence[FileRule]
     metadata: Mapping[str, str]
     tables: IsolatedHook | None
+    timeout: float
 
     def run(self, context: HookContext) -> None:
         """Raises HookFailed with the problems."""
+        deadline = min(context.deadline, time.monotonic() + self.timeout)
+        context = msgspec.structs.replace(context, deadline=deadline)
         problems = Problems(context.output)
         try:
             check_commit_metadata(context, self.metadata, problems)
@@ -80,4 +86,4 @@ def check(values: Mapping[str, Any]) -> Check:
         timeout=timeout,
         memory_bytes=_MEMORY_BYTES,
     )
-    return Check(files, metadata, tables if rules else None)
+    return Check(files, metadata, tables if rules else None, timeout)

@@ -8,6 +8,7 @@ files:
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,6 +19,7 @@ from anabranch.actions.hooks.checks.formats import not_of_formats
 from anabranch.actions.hooks.checks.problems import Problems
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.properties import Properties
+from anabranch.errors import HookFailed
 
 __all__ = ["FileRule", "check_files", "file_rule"]
 
@@ -50,9 +52,16 @@ def file_rule(properties: Properties) -> FileRule:
 
 
 def check_files(context: HookContext, rules: Sequence[FileRule], problems: Problems) -> None:
-    """Adds the problems of the files that the event adds or changes."""
+    """Adds the problems of the files that the event adds or changes. Raises HookFailed once
+    time is up.
+    """
     for rule in rules:
         for file in changed_files(context, rule.path):
+            if time.monotonic() > context.deadline:
+                raise HookFailed(
+                    "the check of files did not finish in time",
+                    hint="Raise its property timeout, or let its rules concern fewer files.",
+                )
             if file.size is not None:
                 _check(context, rule, file, file.size, problems)
 

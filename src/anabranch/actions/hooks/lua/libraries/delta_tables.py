@@ -10,12 +10,12 @@ import io
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from anabranch.actions.hooks.contract import HookContext, HookLake
 from anabranch.actions.hooks.lua.libraries.documents import json_text
+from anabranch.actions.hooks.lua.libraries.lakefs_client import read_object, reference_path
 
 __all__ = ["formats"]
 
@@ -43,7 +43,7 @@ class _Log:
 
     def __init__(self, lake: HookLake, repository: str, reference: str, prefix: str) -> None:
         self._lake = lake
-        self._place = f"/repositories/{quote(repository, safe='')}/refs/{quote(reference, safe='')}"
+        self._place = reference_path(repository, reference)
         self._folder = f"{prefix.strip('/')}/_delta_log/"
         names = self._names()
         self._commits = sorted(name for name in names if _COMMIT.fullmatch(name))
@@ -92,21 +92,23 @@ class _Log:
         after, has_more = "", True
         while has_more:
             query = {"prefix": self._folder, "amount": str(_PAGE), "after": after}
-            page = msgspec.json.decode(self._request("/objects/ls", query))
+            found = self._lake.request("GET", f"{self._place}/objects/ls", query, b"")
+            page = msgspec.json.decode(_content(*found))
             names += [each["path"].removeprefix(self._folder) for each in page["results"]]
             has_more = page["pagination"]["has_more"]
             after = page["pagination"]["next_offset"]
         return names
 
     def _read(self, name: str) -> bytes:
-        return self._request("/objects", {"path": self._folder + name})
+        return _content(*read_object(self._lake, self._place, self._folder + name))
 
-    def _request(self, rest: str, query: Mapping[str, str]) -> bytes:
-        status, body = self._lake.request("GET", self._place + rest, query, b"")
-        if status != 200:  # noqa: PLR2004
-            reason = body.decode("utf-8", "replace")
-            raise ValueError(f"cannot read the log of the table: HTTP {status}: {reason}")
-        return body
+
+def _content(status: int, body: bytes) -> bytes:
+    """Returns the body of a response. Raises ValueError for a status of failure."""
+    if status != 200:  # noqa: PLR2004
+        reason = body.decode("utf-8", "replace")
+        raise ValueError(f"cannot read the log of the table: HTTP {status}: {reason}")
+    return body
 
 
 def _described(about: Mapping[str, Any]) -> dict[str, Any]:

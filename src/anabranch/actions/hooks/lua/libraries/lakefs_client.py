@@ -13,7 +13,10 @@ import msgspec
 
 from anabranch.actions.hooks.contract import HookContext, HookLake
 
-__all__ = ["lakefs"]
+__all__ = ["MAX_OBJECT_BYTES", "lakefs", "read_object", "reference_path"]
+
+MAX_OBJECT_BYTES = 64 << 20
+"""Larger objects are not read: the server would hold them in memory."""
 
 
 def lakefs(context: HookContext) -> Mapping[str, Any]:
@@ -37,7 +40,7 @@ def lakefs(context: HookContext) -> Mapping[str, Any]:
         delimiter: str = "",
         amount: int = 0,
     ) -> Any:
-        place = f"{_reference(repository, left)}/diff/{quote(right, safe='')}"
+        place = f"{reference_path(repository, left)}/diff/{quote(right, safe='')}"
         return _table(lake, "GET", place, _page(after, prefix, delimiter, amount))
 
     def diff_branch(
@@ -62,20 +65,31 @@ def lakefs(context: HookContext) -> Mapping[str, Any]:
     ) -> Any:
         query = _page(after, prefix, delimiter, amount)
         query["user_metadata"] = "true" if user_metadata else "false"
-        return _table(lake, "GET", f"{_reference(repository, reference)}/objects/ls", query)
+        return _table(lake, "GET", f"{reference_path(repository, reference)}/objects/ls", query)
 
     def get_object(repository: str, reference: str, path: str) -> tuple[int, bytes]:
-        place = f"{_reference(repository, reference)}/objects"
-        return lake.request("GET", place, {"path": path}, b"")
+        return read_object(lake, reference_path(repository, reference), path)
 
     def stat_object(
         repository: str, reference: str, path: str, user_metadata: bool = True
     ) -> tuple[int, bytes]:
         query = {"path": path, "user_metadata": "true" if user_metadata else "false"}
-        return lake.request("GET", f"{_reference(repository, reference)}/objects/stat", query, b"")
+        return lake.request(
+            "GET", f"{reference_path(repository, reference)}/objects/stat", query, b""
+        )
 
     functions = (update_object_user_metadata, create_tag, diff_refs, diff_branch, list_objects)
     return {each.__name__: each for each in (*functions, get_object, stat_object)}
+
+
+def read_object(lake: HookLake, place: str, path: str) -> tuple[int, bytes]:
+    """Returns the status and the content of an object; `place` is the path of its reference. Raises
+    ValueError for one that is too large.
+    """
+    status, found = lake.request("GET", f"{place}/objects/stat", {"path": path}, b"")
+    if status == 200 and msgspec.json.decode(found)["size_bytes"] > MAX_OBJECT_BYTES:  # noqa: PLR2004
+        raise ValueError(f"{path} has more than {MAX_OBJECT_BYTES} bytes")
+    return lake.request("GET", f"{place}/objects", {"path": path}, b"")
 
 
 def _table(
@@ -92,7 +106,8 @@ def _page(after: str, prefix: str, delimiter: str, amount: int) -> dict[str, str
     return {name: value for name, value in given.items() if value}
 
 
-def _reference(repository: str, reference: str) -> str:
+def reference_path(repository: str, reference: str) -> str:
+    """Returns the path of a reference in the REST API."""
     return f"/repositories/{quote(repository, safe='')}/refs/{quote(reference, safe='')}"
 
 
