@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from anabranch import _kernel as kernel
 from anabranch.access.key_file import load_or_create_key
+from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
@@ -68,6 +69,7 @@ class Lake(Catalog):
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
         webhook_guard: AddressGuard | None = None,
+        action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
@@ -80,8 +82,9 @@ class Lake(Catalog):
             presigned_seconds=presigned_seconds,
             images_namespace=images_namespace,
             clock=clock,
+            action_settings=action_settings,
         )
-        self.imports = Imports(core, blocks, clock)
+        self.imports = Imports(core, blocks, clock, self.changes)
         self.branch_tasks = BranchTasks(core, clock)
         self.images = OpenImages(core, blocks, images_namespace, clock)
         self.builds = self.images.builds
@@ -126,7 +129,10 @@ class Lake(Catalog):
             force=force,
         )
         return import_listing_locally(
-            self.core, self.blocks, repository, request, listing, inventory=inventory, prefix=prefix
+            *(self.core, self.blocks, repository, request, listing),
+            inventory=inventory,
+            prefix=prefix,
+            changes=self.changes,
         )
 
     def before_close(self, callback: Callable[[], object]) -> None:

@@ -107,8 +107,3 @@ def test_a_login_gives_a_token_that_lets_in(make_sdk, server, refused):
 def test_events_are_validated_and_discarded(sdk):
     event = lakefs_sdk.StatsEvent(**{"class": "test", "name": "count"}, count=1)
     sdk.internal_api.post_stats_events(lakefs_sdk.StatsEventsList(events=[event]))
-
-
-def test_unimplemented_operation_responds_with_501(sdk, refused):
-    with refused(501):
-        sdk.actions_api.list_repository_runs("lake")

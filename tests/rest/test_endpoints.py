@@ -72,12 +72,6 @@ def test_head_errors_have_only_a_status(anonymous):
     assert (response.status_code, response.content) == (401, b"")
 
 
-@pytest.mark.parametrize("path", ["/repositories/x/actions/runs/y", "/repositories/x/actions/runs"])
-def test_unimplemented_operation_responds_with_501(api, path):
-    response = api.get(path)
-    assert (response.status_code, response.json()) == (501, {"message": "Not Implemented"})
-
-
 @pytest.mark.parametrize(
     ("content", "headers", "reason"),
     [

@@ -101,9 +101,10 @@ class Access:
         )
         self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
         self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock)
+        self.actors = Actors(keyvalue, self.users, self.effective_policies)
         self.authenticator = Authenticator(
             self.changes,
-            Actors(keyvalue, self.users, self.effective_policies),
+            self.actors,
             self.credentials,
             self.tokens,
             RevokedTokens(keyvalue, self.changes, clock),

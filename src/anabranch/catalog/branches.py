@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from anabranch.access.readable_paths import ReadablePaths
+from anabranch.actions.changes import Change as ChangeWithHooks
+from anabranch.actions.changes import Changes, Kind, Subject
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
     prefer_error_from,
@@ -27,6 +29,7 @@ from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.records import keys
+from anabranch.versioning.references import Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.reset import ResetKind
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
@@ -37,8 +40,11 @@ __all__ = ["Branches"]
 class Branches:
     """Use cases of branches."""
 
-    def __init__(self, core: Core, protection: Protection, rules: RequestedRules) -> None:
+    def __init__(
+        self, core: Core, protection: Protection, rules: RequestedRules, changes: Changes
+    ) -> None:
         self._core = core
+        self._changes = changes
         self._protection = protection
         self._rules = rules
 
@@ -62,14 +68,20 @@ class Branches:
                 reference_errors(f"source reference '{source}'"),
             ):
                 commit = self._core.references.commit(stored_repository, source)
+            subject = Subject(branch=name, source_ref=source, commit_id=commit.id)
+            place = Resolved(commit.id)
+            change = self._changes.begin("create-branch", stored_repository, subject, place)
+            change.before()
             admit = self._core.pins.admission(stored_repository, commit.id)
-            return self._core.branches.create(
+            branch = self._core.branches.create(
                 stored_repository,
                 name,
                 commit.id,
                 hidden=hidden,
-                extra_writes=combine(extra_writes, admit),
+                extra_writes=combine(extra_writes, admit, change.record),
             )
+        change.end()
+        return branch
 
     def _require_no_tag(self, repository: Repository, name: str) -> None:
         if self._core.tags.find(repository, name) is not None:
@@ -111,10 +123,19 @@ class Branches:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
 
+            stored = self._core.branches.find(stored_repository, name)
+            head = "" if stored is None else stored.branch.commit_id
+            places = [Resolved(head)] if head and name != stored_repository.default_branch else []
+            subject = Subject(branch=name, source_ref=head, commit_id=head)
+            change = self._changes.begin("delete-branch", stored_repository, subject, *places)
+            change.before()
+
             def admit(_: None) -> ExtraWrites:
                 return self._core.protection.admit_deletion(stored_repository, name)
 
-            self._core.branches.delete(stored_repository, name, combine(extra_writes, admit))
+            writes = combine(extra_writes, admit, change.record)
+            self._core.branches.delete(stored_repository, name, writes)
+        change.end()
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False
@@ -213,7 +234,8 @@ class Branches:
         rules = self._rules.read(repository, name, strategy, resolutions)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, references):
-            return self._core.reverter.revert(
+            change = self._begin("revert", stored_repository, name)
+            made = self._core.reverter.revert(
                 stored_repository,
                 name,
                 references,
@@ -223,8 +245,17 @@ class Branches:
                 metadata=metadata,
                 allow_empty=allow_empty,
                 rules=rules,
-                extra_writes=combine(extra_writes, admit),
+                extra_writes=combine(extra_writes, admit, lambda made: change.record(made[-1])),
+                examine=change.examine,
             )
+        change.end()
+        return made
+
+    def _begin(self, kind: Kind, repository: Repository, branch: str) -> ChangeWithHooks:
+        """Returns the hooks of a change that adds commits to a branch, with its own files."""
+        head = self._core.branches.read(repository, branch).branch.commit_id
+        subject = Subject(branch=branch, source_ref=branch)
+        return self._changes.begin(kind, repository, subject, Resolved(head))
 
     def cherry_pick(
         self,
@@ -251,7 +282,8 @@ class Branches:
         rules = self._rules.read(repository, name, strategy, resolutions)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, [reference]):
-            return self._core.merger.cherry_pick(
+            change = self._begin("cherry-pick", stored_repository, name)
+            commit = self._core.merger.cherry_pick(
                 stored_repository,
                 name,
                 reference,
@@ -260,8 +292,11 @@ class Branches:
                 message=message,
                 metadata=metadata,
                 rules=rules,
-                extra_writes=combine(extra_writes, admit),
+                extra_writes=combine(extra_writes, admit, change.record),
+                examine=change.examine,
             )
+        change.end()
+        return commit
 
     @contextmanager
     def _update_errors_after_reference(

@@ -6,7 +6,11 @@ import logging
 import time
 from collections.abc import Callable
 
+from anabranch.actions.changes import Changes
+from anabranch.actions.engine import Engine
+from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings
 from anabranch.blocks.contract import BlockStore, StorageConfig
+from anabranch.catalog.actions import Actions
 from anabranch.catalog.blame import Blame
 from anabranch.catalog.branches import Branches
 from anabranch.catalog.commits import Commits
@@ -15,6 +19,7 @@ from anabranch.catalog.garbage.prepare import GarbagePreparation
 from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
+from anabranch.catalog.hook_lake import HookLakes
 from anabranch.catalog.images.images import Images
 from anabranch.catalog.merge_rules import RequestedRules
 from anabranch.catalog.objects.multipart_completion import Completion
@@ -57,7 +62,8 @@ class Catalog:
 
     `clock` returns seconds since 1970. `signing_secret` signs upload addresses and presigned URLs;
     the latter are valid for `presigned_seconds`. Tables of images are stored in
-    `images_namespace`.
+    `images_namespace`. `action_settings` limits the runs of
+    hooks.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Catalog:
         presigned_seconds: float = PRESIGNED_SECONDS,
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
+        action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
     ) -> None:
         self.core = core
         self._blocks = blocks
@@ -83,6 +90,10 @@ class Catalog:
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self.usage = Usage(core, clock)
         self.refs_dumps = RefsDumps(core, blocks)
+        self.hook_lakes = HookLakes(core, blocks)
+        self.engine = Engine(core, blocks, action_settings, self.hook_lakes, clock)
+        self.changes = Changes(core, self.engine)
+        self.actions = Actions(core, self.engine)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
@@ -93,6 +104,7 @@ class Catalog:
                 PeriodicTask(self.uploads.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(core.candidates.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
@@ -101,10 +113,10 @@ class Catalog:
         self.repositories = Repositories(core, blocks, self.images)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
         rules = RequestedRules(self.staging)
-        self.branches = Branches(core, self.protection, rules)
-        self.tags = Tags(core)
-        self.commits = Commits(core, self.protection)
-        self.refs = Refs(core, rules)
+        self.branches = Branches(core, self.protection, rules, self.changes)
+        self.tags = Tags(core, self.changes)
+        self.commits = Commits(core, self.protection, self.changes)
+        self.refs = Refs(core, rules, self.changes)
         self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
         self.reviews = Reviews(core)
@@ -123,11 +135,13 @@ class Catalog:
         return self._blocks.config
 
     def start(self) -> None:
-        """Starts the periodic tasks."""
+        """Starts the periodic tasks, and the hooks of earlier changes."""
         self._periodic_tasks.start()
+        self.engine.start()
 
     def close(self) -> None:
-        """Ends running tasks, stops the periodic ones, and stores the usage counts."""
+        """Ends running hooks and tasks, stops the periodic ones, and stores the usage counts."""
+        self.engine.stop()
         self.refs_dumps.close()
         self.garbage_tasks.close()
         self._periodic_tasks.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from anabranch.actions.changes import Changes, Subject
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
 from anabranch.model.commit import Commit
@@ -13,8 +14,9 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import Limits, log, log_page
 from anabranch.versioning.records import keys
+from anabranch.versioning.references import at_branch
 from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
 __all__ = ["Commits"]
 
@@ -22,8 +24,9 @@ __all__ = ["Commits"]
 class Commits:
     """Use cases of commits."""
 
-    def __init__(self, core: Core, protection: Protection) -> None:
+    def __init__(self, core: Core, protection: Protection, changes: Changes) -> None:
         self._core = core
+        self._changes = changes
         self._protection = protection
 
     def commit(
@@ -52,7 +55,17 @@ class Commits:
             check_writable(stored_repository, force=force)
             self._protection.require_committable(stored_repository, branch)
             stored_branch = self._core.branches.find(stored_repository, branch)
-        return self._core.committer.commit(
+        subject = Subject(
+            branch=branch,
+            source_ref=branch,
+            commit_message=message,
+            committer=committer,
+            commit_metadata=metadata or {},
+        )
+        places = [] if stored_branch is None else [at_branch(stored_branch)]
+        change = self._changes.begin("commit", stored_repository, subject, *places)
+        change.prepare()
+        commit = self._core.committer.commit(
             stored_repository,
             branch,
             committer=committer,
@@ -62,9 +75,12 @@ class Commits:
             allow_empty=allow_empty,
             source_metarange=source_metarange,
             since=since,
-            known=stored_branch,
-            extra_writes=extra_writes,
+            known=None if change.has_hooks else stored_branch,
+            extra_writes=combine(extra_writes, change.record),
+            examine=change.examine,
         )
+        change.end()
+        return commit
 
     def create_record(self, repository: str, commit: Commit, *, force: bool = False) -> None:
         """Adds the record of a commit that a client has made, to which no reference leads yet.

@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges, NotFound
+from anabranch.errors import (
+    Conflict,
+    Invalid,
+    MergeConflict,
+    NoChanges,
+    NotFound,
+    PreconditionFailed,
+)
 
 __all__ = [
     "name_is_a_branch",
     "name_is_a_tag",
     "prefer_error_from",
     "reference_errors",
+    "refused_updates",
     "update_errors",
 ]
 
@@ -38,10 +46,24 @@ def reference_errors(step: str) -> Iterator[None]:
 
 
 @contextmanager
+def refused_updates(branch: str = "") -> Iterator[None]:
+    """Gives the errors of hooks that refuse the update of a branch the messages of lakeFS."""
+    try:
+        yield
+    except PreconditionFailed as error:
+        if error.kind != "hook_failed":
+            raise
+        step = f"update branch {branch}" if branch else "update branch"
+        message = f"{step}: {error.message}"
+        raise PreconditionFailed(message, kind=error.kind, hint=error.hint) from error
+
+
+@contextmanager
 def update_errors() -> Iterator[None]:
     """Gives errors of a failed branch update the messages of lakeFS."""
     try:
-        yield
+        with refused_updates():
+            yield
     except NoChanges as error:
         raise NoChanges("update branch: no changes", kind=error.kind, hint=error.hint) from error
     except MergeConflict as error:

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from anabranch.access.readable_paths import ReadablePaths
-from anabranch.catalog.error_messages import prefer_error_from, reference_errors
+from anabranch.actions.changes import Changes, Subject
+from anabranch.catalog.error_messages import (
+    prefer_error_from,
+    reference_errors,
+    refused_updates,
+)
 from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.readable_changes import readable_changes
 from anabranch.catalog.readable_conflicts import readable_conflicts
@@ -31,8 +36,9 @@ __all__ = ["Refs"]
 class Refs:
     """Use cases of two references."""
 
-    def __init__(self, core: Core, rules: RequestedRules) -> None:
+    def __init__(self, core: Core, rules: RequestedRules, changes: Changes) -> None:
         self._core = core
+        self._changes = changes
         self._rules = rules
 
     def diff(
@@ -166,20 +172,28 @@ class Refs:
                 reference_errors(f"update branch {destination}: get commit by ref {source}"),
             ):
                 theirs = self._core.references.commit(stored_repository, source)
-        return self._core.merger.merge(
-            stored_repository,
-            theirs,
-            destination,
-            source=source,
-            known=stored_branch,
-            committer=committer,
-            message=message,
-            metadata=metadata,
-            rules=rules,
-            squash=squash,
-            allow_empty=allow_empty or force,
-            extra_writes=combine(extra_writes, admit),
-        ).id
+        subject = Subject(branch=destination, source_ref=theirs.id, merge_source=source)
+        # as in lakeFS the source's action files, and those that only the destination has
+        places = Resolved(theirs.id), Resolved(stored_branch.branch.commit_id)
+        change = self._changes.begin("merge", stored_repository, subject, *places)
+        with refused_updates(destination):
+            merged = self._core.merger.merge(
+                stored_repository,
+                theirs,
+                destination,
+                source=source,
+                known=stored_branch,
+                committer=committer,
+                message=message,
+                metadata=metadata,
+                rules=rules,
+                squash=squash,
+                allow_empty=allow_empty or force,
+                extra_writes=combine(extra_writes, admit, change.record),
+                examine=change.examine,
+            )
+        change.end()
+        return merged.id
 
     def preview_merge(
         self,

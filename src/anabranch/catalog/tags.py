@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.actions.changes import Changes, Subject
 from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
@@ -9,6 +10,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.tag import Tag
 from anabranch.versioning.core import Core
 from anabranch.versioning.records import keys
+from anabranch.versioning.references import Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
@@ -18,8 +20,9 @@ __all__ = ["Tags"]
 class Tags:
     """Use cases of tags."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, changes: Changes) -> None:
         self._core = core
+        self._changes = changes
 
     def create(
         self,
@@ -37,10 +40,15 @@ class Tags:
             check_tag(name)
             with prefer_error_from(lambda: self._require_no_branch(stored_repository, name)):
                 commit = self._core.references.commit(stored_repository, reference)
+            subject = Subject(tag=name, source_ref=commit.id, commit_id=commit.id)
+            place = Resolved(commit.id)
+            change = self._changes.begin("create-tag", stored_repository, subject, place)
+            change.before()
             admit = self._core.pins.admission(stored_repository, commit.id)
-            return self._core.tags.create(
-                stored_repository, name, commit.id, extra_writes=combine(extra_writes, admit)
-            )
+            writes = combine(extra_writes, admit, change.record)
+            tag = self._core.tags.create(stored_repository, name, commit.id, extra_writes=writes)
+        change.end()
+        return tag
 
     def _require_no_branch(self, repository: Repository, name: str) -> None:
         if self._core.branches.find(repository, name) is not None:
@@ -69,4 +77,11 @@ class Tags:
         with self._core.prefetch(("tag", repository), keys.tag(name)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            self._core.tags.delete(stored_repository, name, extra_writes)
+            commit_id = self._core.tags.get(stored_repository, name).commit_id
+            subject = Subject(tag=name, source_ref=commit_id, commit_id=commit_id)
+            place = Resolved(commit_id)
+            change = self._changes.begin("delete-tag", stored_repository, subject, place)
+            change.before()
+            writes = combine(extra_writes, change.record)
+            self._core.tags.delete(stored_repository, name, writes)
+        change.end()

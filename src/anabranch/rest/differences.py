@@ -46,6 +46,9 @@ DIFFERENCES: Final = {
         f"{_MERGE_BASE}, and loses some conflicts of large trees; `resolutions` and rules for "
         f"single paths, `dry_run`; {_KEYED}; {_CONTENTION}"
     ),
+    "listRunHooks": _differs(
+        "to `lakefs-sdk`, which knows no status `skipped`, a skipped hook has that of its run"
+    ),
     "findMergeBase": _differs(_MERGE_BASE),
     "diffRefs": _differs(
         "`right` may be `branch$`, which includes staged changes; with a delimiter, pages lose no "

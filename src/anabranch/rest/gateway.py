@@ -9,6 +9,7 @@ from typing import Literal, cast
 
 from falcon.routing import CompiledRouter
 
+from anabranch.access.actor import Actor
 from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind
 from anabranch.http.fixed_request import FixedRequest
@@ -65,6 +66,21 @@ class RestGateway:
         if handler is None:
             return self.missing(request_id)
         return RestRequest(handler, head, route[2], request_id)
+
+    def perform(self, actor: Actor, method: str, path: str, query: str, body: bytes) -> Response:
+        """Performs an operation of the API in this process, as a user. `path` follows the API's
+        base path; the response is 404 for one that the API does not have.
+        """
+        route = self._router.find(BASE_PATH + path)
+        if route is None:
+            return error_response(not_found())
+        handler = cast("dict[str, OperationHandler]", route[0]).get(method)
+        if handler is None:
+            return error_response(not_found())
+        headers = {"content-type": JSON} if body else {}
+        request = Request(route[2], query, headers, body=body, content=[body])
+        request.actor = actor
+        return handler(request)
 
     def missing(self, request_id: str) -> FixedRequest:
         """Returns a request whose response is 404."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.rest.operations import (
+    actions,
     auth,
     blame,
     branch_protection,
@@ -40,7 +41,6 @@ from anabranch.rest.operations import (
     sts,
     tags,
     transfers,
-    unimplemented,
     uploads,
     users,
 )
@@ -83,7 +83,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *metadata.OPERATIONS,
     *imports.OPERATIONS,
     *pulls.OPERATIONS,
-    *unimplemented.OPERATIONS,
+    *actions.OPERATIONS,
 )
 """All operations of lakeFS's API."""
 
@@ -94,6 +94,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *blame.OPERATIONS,
     *queries.OPERATIONS,
     *reviews.OPERATIONS,
+    *actions.EXTENSIONS,
     *history_edits.EXTENSIONS,
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,

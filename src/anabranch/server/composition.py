@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from anabranch.access.access import Access
 from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
+from anabranch.actions.hooks.contract import HookSettings
+from anabranch.actions.runs.settings import ActionSettings
 from anabranch.audit.log import AuditLog
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
@@ -16,9 +18,11 @@ from anabranch.library import Lake
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
+from anabranch.rest.hook_authority import RestAuthority
 from anabranch.rest.protocol.services import Services, Version
 from anabranch.s3.gateway import S3Gateway
 from anabranch.s3.services import Services as S3Services
+from anabranch.server.config.actions import Actions
 from anabranch.server.config.settings import Settings
 from anabranch.server.execution.batch_thread import BatchThread
 from anabranch.server.execution.policy import StoreCapabilities
@@ -44,6 +48,7 @@ from anabranch.server.observability.request_log import RequestLog
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.web.application import Application
+from anabranch.versioning.candidates import MAX_EXAMINATION_SECONDS
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
 
@@ -74,6 +79,7 @@ class Composition:
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
             presigned_seconds=presigned_seconds(settings.blockstore),
             images_namespace=settings.images.storage_namespace,
+            action_settings=_action_settings(settings.actions),
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
@@ -82,8 +88,10 @@ class Composition:
         )
         self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
         metrics = Metrics({operation.id: operation.method for operation in ALL_OPERATIONS})
+        rest = RestGateway(self.services)
+        self.lake.hook_lakes.authority = RestAuthority(rest, self.services.access, self.lake.images)
         self.dispatcher = Dispatcher(
-            RestGateway(self.services),
+            rest,
             S3Gateway(_s3_services(settings, self.services)),
             Pages(Application(), metrics=metrics.text),
             Executors(self._pool, self._transfers, self._batch_thread),
@@ -162,6 +170,21 @@ def _services(
         audit=audit,
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
         aws_identities=open_aws_identities(settings.auth, time.time),
+    )
+
+
+def _action_settings(actions: Actions) -> ActionSettings:
+    return ActionSettings(
+        enabled=actions.enabled,
+        concurrency=max(1, actions.concurrency),
+        parallel_actions=max(1, actions.parallel),
+        timeout=min(float(actions.timeout), MAX_EXAMINATION_SECONDS),
+        output_bytes=max(0, actions.output_bytes),
+        hooks=HookSettings(
+            environment_enabled=actions.env.enabled,
+            webhook_allow=actions.webhook.allow,
+            lua_net_http_enabled=actions.lua.net_http_enabled,
+        ),
     )
 
 

@@ -7,31 +7,42 @@ meanwhile, it starts again from the new head and reuses the tables that the fail
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
-from anabranch.errors import DirtyBranch, Gone, NoChanges, NotFound
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.errors import Busy, DirtyBranch, Gone, NoChanges, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
 from anabranch.versioning.branch_locks import BranchLocks
 from anabranch.versioning.branches import Branches, StoredBranch
+from anabranch.versioning.candidates import Candidates
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.diff import Differ
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import (
+    ExtraWrites,
+    ExtraWritesFor,
+    collect_extra_writes,
+    combine,
+)
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 
-__all__ = ["Committer"]
+__all__ = ["Committer", "Examine"]
 
+Examine = Callable[[Commit, Commit], None]
+"""Receives a commit that a branch is about to move to, and the branch's head. Raises to refuse it.
+"""
+
+_MAX_EXAMINATIONS = 10
 _DIRTY = "uncommitted changes (dirty branch)"
 
 
@@ -51,6 +62,7 @@ class Committer:
         admission: TreeAdmission,
         addresses: TreeAddresses,
         index: HistoryIndex,
+        candidates: Candidates,
         clock: Callable[[], float],
     ) -> None:
         self._branches = branches
@@ -61,6 +73,7 @@ class Committer:
         self._admission = admission
         self._addresses = addresses
         self._index = index
+        self._candidates = candidates
         self._clock = clock
         self._locks = BranchLocks()
 
@@ -78,6 +91,7 @@ class Committer:
         since: int | None = None,
         known: StoredBranch | None = None,
         extra_writes: ExtraWritesFor[Commit] | None = None,
+        examine: Examine | None = None,
     ) -> Commit:
         """Commits the staged changes of a branch or, given `source_metarange`, that tree. `known`
         is the branch, if the caller has read it already; `extra_writes` adds writes to the
@@ -125,6 +139,7 @@ class Committer:
             *(repository, branch, make, combine(extra_writes, record_changed), known),
             trusts_tree=not source_metarange,
             since=since,
+            examine=examine,
         )
 
     def _require_tree(self, repository: Repository, metarange_id: str) -> str:
@@ -151,6 +166,7 @@ class Committer:
         *,
         trusts_tree: bool = True,
         since: int | None = None,
+        examine: Examine | None = None,
     ) -> Commit:
         """Moves a branch to the commit that `make` returns, and returns that commit.
 
@@ -161,39 +177,37 @@ class Committer:
         `trusts_tree`, the commit's tree may name any objects, and garbage collection must admit it;
         `since` is the number of sweeps that had begun when the tree was read.
 
-        Raises what `make` and `extra_writes` raise, and Conflict; then the branch has not moved,
-        and its staged changes remain.
+        With `examine`, the commit can be read as a candidate while that is called, and nobody waits
+        for it; if the branch has moved meanwhile, the next commit is examined.
+
+        Raises what `make`, `examine` and `extra_writes` raise, and Conflict; then the branch has
+        not moved, and its staged changes remain.
         """
+
+        def additions(head: Commit, commit: Commit) -> ExtraWrites:
+            extra, expect = collect_extra_writes(extra_writes, commit)
+            if trusts_tree:
+                return extra, expect
+            trees = head.metarange_id, commit.metarange_id
+            admitted, unchanged = self._admission.admit(repository, *trees, since)
+            return [*extra, *admitted], [*expect, *unchanged]
+
+        if examine is not None:
+            return self._move_examined(repository, branch, make, additions, examine)
         result: list[Commit | NoChanges] = []
 
-        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+        def step(stored: StoredBranch) -> ExtraWrites:
             head = self._commits.get(repository, stored.branch.commit_id)
-            writes: list[Write] = []
-            expect: list[Expect] = []
             try:
                 commit = make(stored, head)
             except NoChanges as no_changes:
                 # the sealed changes have no effect: drop them, and do not move the branch
-                result[:], moved = [no_changes], stored.branch
+                result[:] = [no_changes]
                 if not stored.branch.sealed_tokens:
                     return [], []
-            else:
-                result[:] = [commit]
-                moved = msgspec.structs.replace(stored.branch, commit_id=commit.id)
-                writes.append(self._commits.write(repository, commit))
-                additions = [] if extra_writes is None else [extra_writes(commit)]
-                if not trusts_tree:
-                    additions.append(
-                        self._admission.admit(
-                            repository, head.metarange_id, commit.metarange_id, since
-                        )
-                    )
-                for extra, expected in additions:
-                    writes += extra
-                    expect += expected
-            moved = msgspec.structs.replace(moved, sealed_tokens=())
-            writes.append(self._branches.write(repository, moved))
-            return [*writes, *discard(stored.branch.sealed_tokens, self._clock())], expect
+                return self._drop_sealed(repository, stored.branch, ())
+            result[:] = [commit]
+            return self._move(repository, stored.branch, (), commit, additions(head, commit))
 
         with self._locks.acquire((repository.partition, branch)) as waited:
             sealed = self.seal(repository, branch, None if waited else known)
@@ -202,6 +216,87 @@ class Committer:
             raise result[0]
         self._commits.remember(repository, result[0])
         return result[0]
+
+    def _move_examined(
+        self,
+        repository: Repository,
+        branch: str,
+        make: Callable[[StoredBranch, Commit], Commit],
+        additions: Callable[[Commit, Commit], ExtraWrites],
+        examine: Examine,
+    ) -> Commit:
+        """Moves a branch to a commit that was examined. The branch can be changed meanwhile: what
+        is staged then remains staged, and if its head moves, the commit is made again.
+        """
+        for _ in range(_MAX_EXAMINATIONS):
+            with self._locks.acquire((repository.partition, branch)):
+                before = self.seal(repository, branch).branch
+                head = self._commits.get(repository, before.commit_id)
+                commit = make(StoredBranch(before, b""), head)
+            candidate = self._candidates.store(repository, commit)
+            try:
+                examine(commit, head)
+                moved = self._move_from(
+                    repository, before, commit, partial(additions, head, commit)
+                )
+            finally:
+                self._candidates.remove(candidate)
+            if moved:
+                self._commits.remember(repository, commit)
+                return commit
+        raise Busy(
+            f"the branch {branch} has moved {_MAX_EXAMINATIONS} times while hooks were running",
+            kind="too_many_tries",
+        )
+
+    def _move_from(
+        self,
+        repository: Repository,
+        before: Branch,
+        commit: Commit,
+        additions: Callable[[], ExtraWrites],
+    ) -> bool:
+        """Moves a branch to a commit if its head is still that of `before`, and the changes that
+        were sealed then are still the oldest; returns whether it did.
+        """
+        sealed = before.sealed_tokens
+        moved = False
+
+        def step(stored: StoredBranch) -> ExtraWrites:
+            nonlocal moved
+            newer = stored.branch.sealed_tokens[: len(stored.branch.sealed_tokens) - len(sealed)]
+            same_head = stored.branch.commit_id == before.commit_id
+            moved = same_head and (*newer, *sealed) == stored.branch.sealed_tokens
+            if not moved:
+                return [], []
+            return self._move(repository, stored.branch, newer, commit, additions())
+
+        self._branches.update(repository, before.id, step)
+        return moved
+
+    def _move(
+        self,
+        repository: Repository,
+        branch: Branch,
+        newer: tuple[str, ...],
+        commit: Commit,
+        additions: ExtraWrites,
+    ) -> ExtraWrites:
+        """Returns the writes that add a commit and move a branch to it. Of its sealed areas, the
+        `newer` ones remain.
+        """
+        extra, expect = additions
+        moved = msgspec.structs.replace(branch, commit_id=commit.id)
+        dropped, _ = self._drop_sealed(repository, moved, newer)
+        return [self._commits.write(repository, commit), *extra, *dropped], expect
+
+    def _drop_sealed(
+        self, repository: Repository, branch: Branch, newer: tuple[str, ...]
+    ) -> ExtraWrites:
+        """Returns the writes that store a branch without its sealed areas but the `newer` ones."""
+        kept = msgspec.structs.replace(branch, sealed_tokens=newer)
+        dropped = discard(branch.sealed_tokens[len(newer) :], self._clock())
+        return [self._branches.write(repository, kept), *dropped], []
 
     def require_clean(
         self,
@@ -226,7 +321,7 @@ class Committer:
         """
         result: list[StoredBranch] = []
 
-        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+        def step(stored: StoredBranch) -> ExtraWrites:
             if self._staging.is_empty([stored.branch.staging_token]):
                 result[:] = [stored]
                 return [], []

@@ -5,8 +5,8 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, pins, reset, committer, transfers, commit records, dumps of references,
-merger, reverter, rebaser.
+rules, sweeps, restored, pins, candidates, reset, committer, transfers, commit records, dumps of
+references, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.branches import Branches
+from anabranch.versioning.candidates import Candidates
 from anabranch.versioning.changes import Changes
 from anabranch.versioning.commit_records import CommitRecords
 from anabranch.versioning.commit_store import Commits
@@ -87,6 +88,7 @@ class Core:
         grace_seconds: float = GRACE_SECONDS,
         webhook_guard: AddressGuard | None = None,
     ) -> None:
+        self.keyvalue = keyvalue
         self.identifiers = identifiers or Identifiers(clock)
         self.repositories = Repositories(keyvalue, self.identifiers, clock)
         self.protection = Protection(keyvalue)
@@ -110,7 +112,11 @@ class Core:
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
-        self.pins = Pins(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock)
+        self.pins = Pins(
+            *(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock),
+            is_made=self.commits.is_made,
+        )
+        self.candidates = Candidates(keyvalue, self.identifiers, self.pins, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
         addresses = TreeAddresses(tables.store, self.trees)
@@ -123,6 +129,7 @@ class Core:
             self.tree_admission,
             addresses,
             self.history_index,
+            self.candidates,
             clock,
         )
         self.commit_records = CommitRecords(

@@ -2,8 +2,8 @@
 
 An xid is 12 bytes (4 of time in seconds, 5 of the process, 3 of a counter) written in 20 characters
 of base32hex, so that its text sorts by time. A *descending* xid counts down from the year 4000,
-which puts the newest first; ids of pull requests count down from the end of November 2999, as in
-lakeFS, for which that is month 0 of the year 3000.
+which puts the newest first; ids of pull requests and of runs of hooks count down from the end of
+November 2999, as in lakeFS, for which that is month 0 of the year 3000.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class Identifiers:
     def pull_request_id(self) -> str:
         """Returns the id of a new pull request, which sorts before all earlier ones."""
         return self._xid(_NOVEMBER_2999 - int(self._clock()), step=-1)
+
+    def run_id(self) -> str:
+        """Returns the id of a new run of hooks, which sorts before all earlier ones."""
+        return self.pull_request_id()
 
     def staging_token(self, repository: str, branch: str) -> str:
         """Returns a name for a new staging area: `<repository>-<branch>:<uuid>`."""

@@ -18,7 +18,7 @@ from anabranch.versioning.commit_store import ID_LENGTH, Commits
 from anabranch.versioning.history.revision_walk import walk_revisions
 from anabranch.versioning.tags import Tags
 
-__all__ = ["COMMITTED", "STAGING", "References", "Resolved"]
+__all__ = ["COMMITTED", "STAGING", "References", "Resolved", "at_branch"]
 
 COMMITTED = "@"
 STAGING = "$"
@@ -36,6 +36,11 @@ class Resolved(msgspec.Struct, frozen=True):
     def tokens(self) -> tuple[str, ...]:
         """The staging areas that overlay the commit, the newest first."""
         return self.branch.branch.tokens if self.branch else ()
+
+
+def at_branch(stored: StoredBranch) -> Resolved:
+    """Returns a branch with its staged changes as a resolved reference."""
+    return Resolved(stored.branch.commit_id, stored)
 
 
 class References:
@@ -92,7 +97,7 @@ class References:
             return Resolved(name)
         stored = self._branches.find(repository, name)
         if stored is not None:
-            return Resolved(stored.branch.commit_id, stored)
+            return at_branch(stored)
         tag = self._tags.find(repository, name)
         if tag is not None:
             return Resolved(tag.commit_id)

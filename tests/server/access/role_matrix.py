@@ -46,7 +46,7 @@ REST: dict[str, str] = {
         getPhysicalAddress; linkPhysicalAddress; createPresignMultipartUpload;
         completePresignMultipartUpload; abortPresignMultipartUpload; uploadPart; uploadPartCopy;
         createSymlinkFile; createPullRequest; updatePullRequest; mergePullRequest;
-        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; commitAsync;
+        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
         commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; resolveImage;
         imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch;

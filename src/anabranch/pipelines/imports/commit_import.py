@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from anabranch import _kernel as kernel
+from anabranch.actions.changes import NO_HOOKS, Changes, Subject
+from anabranch.actions.changes import Change as ChangeWithHooks
 from anabranch.errors import DirtyBranch
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commit import Commit
@@ -16,6 +18,7 @@ from anabranch.pipelines.imports.entries import parse_destination
 from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
+from anabranch.versioning.references import at_branch
 from anabranch.versioning.staging.extra_writes import combine
 from anabranch.versioning.trees import NewTables
 
@@ -55,7 +58,7 @@ class ImportCommitter:
     """Commits the tree `imported`, whose new tables are in `folder`, to a branch, in place of all
     objects under the destinations of the request's prefixes. `check_cancelled` is called regularly
     and raises to stop. If `adopted`, the tables are already in the repository. `since` is the
-    number of sweeps that had begun before the first source was read.
+    number of sweeps that had begun before the first source was read; `changes` runs hooks.
     """
 
     def __init__(
@@ -69,8 +72,10 @@ class ImportCommitter:
         *,
         adopted: bool = False,
         since: int | None = None,
+        changes: Changes | None = None,
     ) -> None:
         self._core = core
+        self._changes = changes
         self._since = since
         self._repository = repository
         self._request = request
@@ -82,8 +87,9 @@ class ImportCommitter:
 
     def commit(self, completion: Completion | None = None) -> Commit:
         """Moves the branch to a new commit, atomically with the writes that `completion` returns,
-        and returns the commit. Raises DirtyBranch, NotFound, ProtectedBranch, and Conflict if
-        garbage collection may have removed objects; then the branch is unchanged.
+        and returns the commit. Raises DirtyBranch, NotFound, ProtectedBranch, Conflict if garbage
+        collection may have removed objects, and PreconditionFailed if a hook fails; then the branch
+        is unchanged.
         """
         core, request, repository = self._core, self._request, self._repository
         admit = core.protection.admission(repository, request.branch)
@@ -100,13 +106,32 @@ class ImportCommitter:
             )
 
         # merge before the branch is locked; the result is reused unless the branch moves meanwhile
-        branch = core.branches.read(repository, request.branch).branch
-        self._merged_tree(core.commits.get(repository, branch.commit_id).metarange_id)
-        return core.committer.move_branch(
-            *(repository, request.branch, make, combine(completion, admit)),
+        stored = core.branches.read(repository, request.branch)
+        self._merged_tree(core.commits.get(repository, stored.branch.commit_id).metarange_id)
+        change = self._begin(stored)
+        change.prepare()
+        commit = core.committer.move_branch(
+            *(repository, request.branch, make, combine(completion, admit, change.record)),
             trusts_tree=False,
             since=self._since,
+            examine=change.examine,
         )
+        change.end()
+        return commit
+
+    def _begin(self, stored: StoredBranch) -> ChangeWithHooks:
+        """Returns the hooks of the commit; the branch's own files declare them."""
+        if self._changes is None:
+            return NO_HOOKS
+        request = self._request
+        subject = Subject(
+            branch=request.branch,
+            source_ref=request.branch,
+            commit_message=request.message or DEFAULT_MESSAGE,
+            committer=request.committer,
+            commit_metadata=request.metadata,
+        )
+        return self._changes.begin("commit", self._repository, subject, at_branch(stored))
 
     def record_timestamp(self, now: float) -> None:
         """Records the time of the import in the repository's metadata, under lakeFS's key; `now`

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from anabranch.actions.changes import Changes
 from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import DirtyBranch
 from anabranch.model.repository import Repository
@@ -31,6 +32,7 @@ class ImportJob(Job):
         *,
         slots: threading.Semaphore,
         clock: Callable[[], float],
+        changes: Changes | None,
         on_done: Callable[[str], None],
     ) -> None:
         super().__init__(
@@ -41,6 +43,7 @@ class ImportJob(Job):
             on_done=on_done,
         )
         self._sources = sources
+        self._changes = changes
         self._request = request
 
     def run(self) -> None:
@@ -63,6 +66,7 @@ class ImportJob(Job):
                 committer = ImportCommitter(
                     *(core, repository, request, folder, tree, self.check_cancelled),
                     since=since,
+                    changes=self._changes,
                 )
                 committer.commit(self.completion)
             finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import Conflict, Invalid, NotFound
@@ -29,14 +30,19 @@ CANCELED = "Canceled"
 
 
 class Imports:
-    """Starts and cancels imports. `clock` returns seconds since 1970."""
+    """Starts and cancels imports. `clock` returns seconds since 1970; `changes` runs hooks."""
 
     def __init__(
-        self, core: Core, blocks: BlockStore, clock: Callable[[], float] = time.time
+        self,
+        core: Core,
+        blocks: BlockStore,
+        clock: Callable[[], float] = time.time,
+        changes: Changes | None = None,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
+        self._changes = changes
         self._jobs: JobRegistry[ImportJob] = JobRegistry("import", core.imports, clock)
 
     def start(self, repository: str, request: ImportRequest, *, force: bool = False) -> str:
@@ -64,6 +70,7 @@ class Imports:
             self._core.identifiers.xid(),
             slots=self._jobs.slots,
             clock=self._clock,
+            changes=self._changes,
             on_done=self._jobs.forget,
         )
         self._jobs.start(job)

@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 
 import msgspec
 
@@ -105,7 +106,8 @@ class Job:
             raise Conflict(f"the {self.name} was not started", kind="job_not_started")
         for part, run in (("heartbeat", self._heartbeat), ("work", self._work)):
             name = f"{self.name}-{part}-{self.id}"
-            threading.Thread(target=run, name=name, daemon=True).start()
+            # the work goes on in the name of the caller
+            threading.Thread(target=copy_context().run, args=(run,), name=name, daemon=True).start()
 
     def stop(self, reason: str) -> None:
         """Requests the job to stop soon; the reason becomes its error unless it has one already."""

@@ -191,7 +191,11 @@ class Survey:
                 what, reason = _OTHER_PARTITIONS[partition]
                 self._omit(what, reason, records=number)
             elif partition == "actions":
-                self._omit("runs of hooks", "Anabranch does not run hooks", records=number)
+                self._omit(
+                    "runs of hooks",
+                    "they are of the past; the action files come with the objects",
+                    records=number,
+                )
             elif partition == "pulls":
                 continue  # the index of pull requests, which is migrated with each repository
             elif _is_own(partition):

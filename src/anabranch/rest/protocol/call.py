@@ -28,10 +28,11 @@ class Request:
     `join_headers` makes them, `body` is a whole body and `content` one that is still being
     received; iterating over it raises Truncated if the connection breaks. `id` is the request's
     name in logs, `client` the address of the client. `audit` is the request's record in the audit
-    log, if there is one.
+    log, if there is one. `actor` is the user of a request that the server itself makes.
     """
 
     __slots__ = (
+        "actor",
         "audit",
         "body",
         "client",
@@ -64,6 +65,7 @@ class Request:
         self.secure = secure
         self.client = client
         self.audit: RequestAudit | None = None
+        self.actor: Actor | None = None
 
     def header(self, name: str) -> str:
         """Returns a header's value, the empty string without one."""

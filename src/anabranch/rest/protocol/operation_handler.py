@@ -15,6 +15,7 @@ from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
 from anabranch.access.readable_paths import ReadablePaths
+from anabranch.actions.caller import Caller, acting_as, current_caller
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
 from anabranch.http.response import Response
@@ -35,7 +36,10 @@ from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.services import Services
 from anabranch.rest.protocol.session import authenticate, named_access_key
 
-__all__ = ["OperationHandler", "not_found", "required_permissions"]
+__all__ = ["RUN_HEADER", "OperationHandler", "not_found", "required_permissions"]
+
+RUN_HEADER = "x-anabranch-run-id"
+"""The header by which the receiver of a webhook says which run its requests are made for."""
 
 _NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
 
@@ -119,7 +123,7 @@ class OperationHandler:
         self._audit(request)
         audit = request.audit
         try:
-            actor = authenticate(
+            actor = request.actor or authenticate(
                 self._services.access.authenticator, request, self.operation.method
             )
             if self._needs_actor:
@@ -149,14 +153,30 @@ class OperationHandler:
         if self._handler is None:
             raise NotSupported("Not Implemented", kind="not_implemented")
         try:
-            if self.operation.keyed:
-                return self._answer(self._perform_keyed(self._handler, call))
-            return self._answer(self._handler(call))
+            if self._is_change and actor is not None:
+                with acting_as(self._caller(request, actor)):
+                    return self._call(self._handler, call)
+            return self._call(self._handler, call)
         except MergeConflict as error:
             readable = call.readable_paths("", "")
             if readable is not None:
                 _hide_unreadable(error, readable)
             raise
+
+    def _caller(self, request: Request, actor: Actor) -> Caller:
+        """Returns the caller of a request: of a hook, if this process makes the request for one, or
+        if the request names the run of one.
+        """
+        chain = current_caller().chain
+        if not chain and RUN_HEADER in request.headers:
+            run = self._services.catalog.engine.running.find(request.header(RUN_HEADER))
+            chain = () if run is None else run.chain
+        return Caller(actor.username, chain)
+
+    def _call(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> Response:
+        if self.operation.keyed:
+            return self._answer(self._perform_keyed(handler, call))
+        return self._answer(handler(call))
 
     def _perform_keyed(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> object:
         """Returns what the handler returns; if the request has an idempotency key, once."""

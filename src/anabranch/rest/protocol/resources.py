@@ -45,6 +45,7 @@ __all__ = [
     "on_repository",
     "on_staged_source",
     "on_tag",
+    "on_triggered_branch",
     "on_user",
 ]
 
@@ -99,6 +100,11 @@ def on_pull_destination(call: _Call) -> str:
     repository = call.params.repository
     pull = call.services.catalog.pulls.get(repository, call.params.pull_request)
     return branch_arn(repository, pull.destination)
+
+
+def on_triggered_branch(call: _Call) -> str:
+    """The branch on which hooks run by hand, or the reference that stands for it."""
+    return branch_arn(call.params.repository, call.body.branch or call.body.ref)
 
 
 def on_logged_paths(call: _Call) -> list[str]:

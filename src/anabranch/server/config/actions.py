@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anabranch.server.config.types import SettingDoc, SettingsGroup
+from anabranch.server.config.types import Seconds, SettingDoc, SettingsGroup
 
 __all__ = ["Actions"]
 
@@ -44,6 +44,23 @@ class LuaHooks(SettingsGroup, frozen=True, kw_only=True):
 class Actions(SettingsGroup, frozen=True, kw_only=True):
     """Actions: hooks on the events of repositories."""
 
+    enabled: Annotated[bool, SettingDoc("Whether hooks run")] = True
+    concurrency: Annotated[
+        int,
+        SettingDoc(
+            "Maximum number of changes that wait for hooks at once, and of events whose hooks run "
+            "after their change, in each process"
+        ),
+    ] = 32
+    parallel: Annotated[
+        int, SettingDoc("Maximum number of actions of one event that run at once")
+    ] = 8
+    timeout: Annotated[
+        Seconds, SettingDoc("Time for all hooks of an event, at most 50 minutes")
+    ] = Seconds(900)
+    output_bytes: Annotated[int, SettingDoc("Maximum size of the output of a hook, in bytes")] = (
+        1 << 20
+    )
     env: HookVariables = HookVariables()
     webhook: Webhooks = Webhooks()
     lua: LuaHooks = LuaHooks()

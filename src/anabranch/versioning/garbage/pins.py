@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from anabranch.errors import Busy, Conflict
+from anabranch.errors import Busy, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.model.repository import Repository
@@ -23,7 +23,7 @@ from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
-__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "IsExpired", "Pin", "Pins"]
+__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "IsExpired", "IsMade", "Pin", "Pins"]
 
 PIN_SECONDS = 600
 """The default duration of a pin, from when it is written or renewed."""
@@ -37,6 +37,9 @@ _REFERENCES = "/"
 """Prefix of the names of pins that references share. Names of users' pins begin with the name of
 the user, which is never empty.
 """
+
+IsMade = Callable[[Repository, str], bool]
+"""Returns whether a commit of a repository exists, so that references can be created from it."""
 
 IsExpired = Callable[[Repository, str, float], bool]
 """Returns whether a commit of a repository has expired at a time, in seconds since 1970."""
@@ -74,20 +77,30 @@ class Pins:
         identifiers: Identifiers,
         expired: IsExpired,
         clock: Callable[[], float],
+        is_made: IsMade,
     ) -> None:
         self._keyvalue = keyvalue
         self._sweeps = sweeps
         self._identifiers = identifiers
         self._expired = expired
         self._clock = clock
+        self._is_made = is_made
 
     def admit_commits(self, repository: Repository, commit_ids: Sequence[str]) -> ExtraWrites:
         """Returns the conditions for creating references to commits. While a sweep runs, each
         commit is pinned for at least PIN_SECONDS: if the reference moves to another branch or tag,
         a collector may miss it in two passes, but it does not miss the pin.
 
-        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs.
+        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and NotFound
+        for a commit that is examined before it is made.
         """
+        for commit_id in commit_ids:
+            if not self._is_made(repository, commit_id):
+                raise NotFound(
+                    "commit not found",
+                    kind="commit_not_found",
+                    hint=f"The commit {commit_id} is not made yet: hooks examine it.",
+                )
         sweep_ids, unchanged = self._sweeps.running()
         if not sweep_ids:
             return (), (unchanged,)
@@ -134,6 +147,15 @@ class Pins:
                 return Pin(pin.key, record)
             before = self._keyvalue.get(_PARTITION, pin.key)
         raise Busy("the pin is being changed by many at once")
+
+    def hold(self, repository: Repository, commit_id: str, *, name: str, seconds: int) -> Pin:
+        """Pins a commit that is not made yet for a number of seconds, and returns the pin, which is
+        new. Its objects may not be protected otherwise: the change that makes it finds that out.
+        """
+        pin = self.by_name(repository, name)
+        record = msgspec.json.encode(_Record([commit_id], self._until(seconds)))
+        self._keyvalue.apply([Write(_PARTITION, pin.key, record)])
+        return Pin(pin.key, record)
 
     def by_name(self, repository: Repository, name: str) -> Pin:
         """Returns the pin with a name, to renew or release it; it need not exist."""

@@ -45,12 +45,14 @@ def commit_node(commit: Commit) -> CommitNode:
 
 
 def load_commit_graph(commits: Commits, repository: Repository) -> dict[str, CommitNode]:
-    """Returns all commits of a repository by id.
+    """Returns all commits of a repository by id, those that are examined before they are made, too.
 
     A scan is not a snapshot: of two commits that are created while it runs, it may find only the
     second. Therefore first parents that the scan has missed are looked up.
     """
-    graph = {commit.id: commit_node(commit) for commit in commits.all(repository)}
+    # candidates first: one that is made meanwhile is found among the commits
+    graph = {commit.id: commit_node(commit) for commit in commits.candidates(repository)}
+    graph |= {commit.id: commit_node(commit) for commit in commits.all(repository)}
     pending = [node.first_parent for node in graph.values()]
     for parent in pending:
         if parent and parent not in graph:

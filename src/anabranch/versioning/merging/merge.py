@@ -16,7 +16,7 @@ from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.committer import Committer
+from anabranch.versioning.committer import Committer, Examine
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.merging.conflicts import OpenConflict, SideTree
@@ -83,10 +83,11 @@ class Merger:
         allow_empty: bool = False,
         known: StoredBranch | None = None,
         extra_writes: ExtraWritesFor[Commit] | None = None,
+        examine: Examine | None = None,
     ) -> Commit:
         """Merges a commit into a branch and returns the new commit. `source` is the reference to
         the commit, for the message; `known` is the branch, if the caller has read it already;
-        `extra_writes` adds writes to the commit's.
+        `extra_writes` adds writes to the commit's; `examine` is as for `Committer.move_branch`.
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
@@ -114,7 +115,9 @@ class Merger:
                     self._committer.require_unstaged(repository, known.branch)
                     make(known, head)
             writes = combine(extra_writes, admit, trees.admit)
-            return self._committer.move_branch(repository, destination, make, writes, known)
+            return self._committer.move_branch(
+                *(repository, destination, make, writes, known), examine=examine
+            )
 
     def conflicts(
         self,
@@ -154,6 +157,7 @@ class Merger:
         metadata: Mapping[str, str] | None = None,
         rules: MergeRules = NO_RULES,
         extra_writes: ExtraWritesFor[Commit] | None = None,
+        examine: Examine | None = None,
     ) -> Commit:
         """Applies one commit's changes to a branch: merges it, with its parent as base.
 
@@ -187,7 +191,7 @@ class Merger:
         admit = self._pins.admission(repository, picked.id)
         with self._tree_mergers.open(repository, rules) as trees:
             writes = combine(extra_writes, admit, trees.admit)
-            return self._committer.move_branch(repository, branch, make, writes)
+            return self._committer.move_branch(repository, branch, make, writes, examine=examine)
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number > len(commit.parents):

@@ -16,7 +16,7 @@ from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.committer import Committer
+from anabranch.versioning.committer import Committer, Examine
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.merge import check_parent_number
@@ -69,10 +69,11 @@ class Reverter:
         allow_empty: bool = False,
         rules: MergeRules = NO_RULES,
         extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
+        examine: Examine | None = None,
     ) -> list[Commit]:
         """Undoes commits on a branch, in order, and returns the new commits, one for each. All
         references are resolved before the first commit is undone. `message` and `metadata` are
-        those of each new commit; `extra_writes` adds writes for them.
+        those of each new commit; `extra_writes` adds writes for them; `examine` receives the last.
 
         Without a parent number, the empty tree stands for the parent of a commit that has none.
         Raises Conflict for a merge commit without a parent number (1 is the first), MergeConflict
@@ -111,7 +112,7 @@ class Reverter:
         admit = self._pins.admission(repository, *parents)
         with self._tree_mergers.open(repository, rules) as trees:
             writes = combine(record, store, admit, trees.admit)
-            self._committer.move_branch(repository, branch, make, writes)
+            self._committer.move_branch(repository, branch, make, writes, examine=examine)
         return made
 
     def _read(self, repository: Repository, reference: str, parent_number: int) -> _Undone:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "ACTIONS",
+    "CANDIDATES",
     "CLEANUP",
     "FINISHED_UPLOADS",
     "GRAVELER",
@@ -18,6 +20,7 @@ __all__ = [
     "all_tasks",
     "all_uploads",
     "branch",
+    "candidate",
     "changed_paths",
     "changed_paths_commit",
     "commit",
@@ -26,6 +29,7 @@ __all__ = [
     "pull_comment",
     "pull_review",
     "repository",
+    "repository_actions",
     "tag",
     "task",
     "upload",
@@ -34,6 +38,8 @@ __all__ = [
 ]
 
 GRAVELER = "graveler"
+ACTIONS = "actions"
+CANDIDATES = "anabranch-candidates"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 RESTORED_REFS = b"anabranch-restored-refs"
@@ -46,6 +52,11 @@ FINISHED_UPLOADS = "multiparts-finished"
 def repository(name: str) -> bytes:
     """Returns the key of a repository in the partition GRAVELER."""
     return b"repos/" + name.encode()
+
+
+def repository_actions(name: str) -> bytes:
+    """Returns the prefix of the keys, in the partition ACTIONS, of a repository's runs of hooks."""
+    return f"repos/{name}/".encode("utf-8", "surrogateescape")
 
 
 def branch(name: str) -> bytes:
@@ -61,6 +72,14 @@ def tag(name: str) -> bytes:
 def commit(commit_id: str) -> bytes:
     """Returns the key of a commit in its repository's partition."""
     return b"commits/" + commit_id.encode("utf-8", "surrogateescape")
+
+
+def candidate(partition: str, commit_id: str = "", name: str = "") -> bytes:
+    """Returns the key, in the partition CANDIDATES, of a candidate of the repository with that
+    partition; without a name or a commit, the prefix of all such keys.
+    """
+    stem = f"{partition}/{commit_id}/" if commit_id else f"{partition}/"
+    return (stem + name).encode("utf-8", "surrogateescape")
 
 
 def changed_paths(commit_id: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid
 from anabranch.pipelines.imports.listings.import_listing import Imported, LakeTarget, ListingRequest
@@ -23,14 +24,15 @@ def import_listing_locally(
     inventory: bool = False,
     prefix: str = "",
     progress: Progress = NO_PROGRESS,
+    changes: Changes | None = None,
 ) -> Imported:
     """Imports a listing to a branch; if `inventory`, the listing is the address of an S3 Inventory,
-    and only keys that begin with `prefix` are imported. Raises the errors of `import_listing`, and
-    Invalid if a required library is not installed.
+    and only keys that begin with `prefix` are imported. `changes` runs hooks. Raises the errors of
+    `import_listing`, and Invalid if a required library is not installed.
     """
     engine = _engine()
     source = engine.ListingSource(listing, inventory=inventory, prefix=prefix)
-    target = LakeTarget(core, repository)
+    target = LakeTarget(core, repository, changes=changes)
     rows = source.rows(blocks)
     imported: Imported = engine.import_listing(target, blocks, rows, request, progress=progress)
     return imported

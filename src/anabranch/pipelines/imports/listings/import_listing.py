@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from anabranch.actions.changes import Changes
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
@@ -112,13 +113,21 @@ class ImportTarget(Protocol):
 class LakeTarget:
     """A repository whose stores are open in this process; create it before the first row is read.
     If `adopted`, the tables are already in the repository's store, except those that are written
-    into the folder.
+    into the folder. `changes` runs hooks.
     """
 
-    def __init__(self, core: Core, repository: str, *, adopted: bool = False) -> None:
+    def __init__(
+        self,
+        core: Core,
+        repository: str,
+        *,
+        adopted: bool = False,
+        changes: Changes | None = None,
+    ) -> None:
         self._core = core
         self._repository = core.repositories.get(repository)
         self._adopted = adopted
+        self._changes = changes
         self._since = core.sweeps.begun_count()
 
     def require_clean(self, request: ListingRequest) -> None:
@@ -140,6 +149,7 @@ class LakeTarget:
             *(self._core, self._repository, request.import_request, folder, tables),
             adopted=self._adopted,
             since=self._since,
+            changes=self._changes,
         )
         commit = importer.commit()
         importer.record_timestamp(commit.creation_date)

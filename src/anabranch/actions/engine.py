@@ -1,0 +1,254 @@
+"""The engine: runs the hooks of events before and after changes, and records their runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from anabranch.actions.files.action import Action
+from anabranch.actions.files.stored_files import StoredActionFiles
+from anabranch.actions.hooks.registry import make_hook
+from anabranch.actions.queue.queue import Queue, Queued
+from anabranch.actions.queue.workers import Workers
+from anabranch.actions.runs.event import Event
+from anabranch.actions.runs.logs import RunLogs
+from anabranch.actions.runs.records import RunRecords
+from anabranch.actions.runs.run import HookRun, Run, hook_run_id
+from anabranch.actions.runs.runner import LakeFor, Outcome, Runner
+from anabranch.actions.runs.running import Heartbeat, Running, RunningRuns
+from anabranch.actions.runs.settings import ActionSettings
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import AnabranchError, Busy, Invalid, PreconditionFailed
+from anabranch.keyvalue.contract import Write
+from anabranch.model.commit import Commit
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.references import Resolved
+
+__all__ = ["Engine"]
+
+_log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Runs hooks. `lake_for` gives them the lake, `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        core: Core,
+        blocks: BlockStore,
+        settings: ActionSettings,
+        lake_for: LakeFor,
+        clock: Callable[[], float],
+    ) -> None:
+        keyvalue = core.keyvalue
+        self.settings = settings
+        self.clock = clock
+        self._core = core
+        self._keyvalue = keyvalue
+        self.files = StoredActionFiles(core, blocks, make_hook)
+        self.records = RunRecords(keyvalue)
+        self.logs = RunLogs(blocks)
+        self.running = RunningRuns(keyvalue, self.records, self.logs, clock)
+        self._runner = Runner(settings, lake_for, clock)
+        self._slots = threading.BoundedSemaphore(settings.concurrency)
+        self._queue = Queue(keyvalue, core.identifiers, self.running)
+        self._workers = Workers(self._queue, self._perform, limit=settings.concurrency)
+        self._heartbeat = Heartbeat(self.running)
+
+    def start(self) -> None:
+        """Starts to run the hooks of queued events."""
+        if self.settings.enabled:
+            self._heartbeat.start()
+            self._workers.start()
+
+    def stop(self) -> None:
+        """Stops; hooks that are still running after a while are run again by the next server."""
+        self._workers.stop()
+        self._heartbeat.stop()
+
+    def before(
+        self,
+        repository: Repository,
+        event: Event,
+        actions: Sequence[Action],
+        commit: Commit | None = None,
+    ) -> Run | None:
+        """Runs the hooks before a change, and returns their run, None if none has run.
+
+        Raises PreconditionFailed (kind hook_failed) if one has failed, Busy if too many changes are
+        waiting for hooks.
+        """
+        outcome = self.run(repository, event, actions, commit)
+        if outcome.failures:
+            raise aborted(event, outcome.run.id, _numbered(outcome.failures))
+        return outcome.run if any(not hook.skipped for hook in outcome.hooks) else None
+
+    def run(
+        self,
+        repository: Repository,
+        event: Event,
+        actions: Sequence[Action],
+        commit: Commit | None = None,
+    ) -> Outcome:
+        """Runs hooks while the caller waits, and stores their run unless none has run. Raises
+        Busy.
+        """
+        if not self._slots.acquire(blocking=False):
+            raise Busy(
+                f"{self.settings.concurrency} changes are waiting for hooks already",
+                kind="too_many_hooks",
+            )
+        try:
+            begun = self._begun(repository, event, actions)
+            self._keyvalue.apply([self.running.begin(begun)])
+            try:
+                outcome = self._runner.run(repository, event, actions, begun.run.id, commit)
+            except BaseException:
+                self._keyvalue.apply([self.running.end(begun.run.id)])
+                raise
+            writes = self._store(repository, outcome)
+            self._keyvalue.apply([self.running.end(begun.run.id), *writes])
+            return outcome
+        finally:
+            self._slots.release()
+
+    def queue(self, event: Event, repository: Repository, places: Sequence[str]) -> Write:
+        """Returns the write that queues an event after a change; its action files are read at the
+        commits `places`. `wake` makes the workers find it.
+        """
+        queued = Queued(event=event, partition=repository.partition, places=tuple(places))
+        return self._queue.add(queued)
+
+    def wake(self) -> None:
+        """Makes the workers look for queued events."""
+        self._workers.wake()
+
+    def _perform(self, key: bytes, raw: bytes) -> bool:
+        """Runs the hooks of a queued event, unless another server does; returns whether it ran
+        them.
+        """
+        queued = msgspec.json.decode(raw, type=Queued)
+        event = queued.event
+        repository = self._repository(queued)
+        actions: Sequence[Action] = ()
+        failure = ""
+        if repository is not None:
+            try:
+                places = [Resolved(commit_id) for commit_id in queued.places]
+                actions = self._matching(self.files.read(repository, *places), event)
+            except Busy:
+                raise
+            except AnabranchError as error:
+                failure = error.message
+        if repository is None or not (actions or failure):
+            return self._queue.drop(key, raw)
+        claim = self._queue.claim(key, raw, self._begun(repository, event, actions))
+        if claim is None:
+            return False
+        if failure:
+            outcome = self._unreadable(claim.queued.run_id, event, failure)
+        else:
+            commit = None
+            if event.commit_id:
+                commit = self._core.commits.find(repository, event.commit_id)
+            outcome = self._runner.run(repository, event, actions, claim.queued.run_id, commit)
+        return self._queue.finish(claim, self._store(repository, outcome))
+
+    def _repository(self, queued: Queued) -> Repository | None:
+        """Returns the repository of a queued event, None if it was deleted."""
+        try:
+            repository = self._core.repositories.get(queued.event.repository)
+        except Busy:
+            raise
+        except AnabranchError:
+            return None
+        return repository if repository.partition == queued.partition else None
+
+    def _matching(self, actions: Sequence[Action], event: Event) -> Sequence[Action]:
+        return [action for action in actions if action.runs_on(event.type, event.branch)]
+
+    def _unreadable(self, run_id: str, event: Event, failure: str) -> Outcome:
+        """Returns the failed run of an event whose action files cannot be read."""
+        _log.warning("run %s of %s: %s", run_id, event.repository, failure)
+        now = self.clock()
+        run = Run(
+            id=run_id,
+            event=event.type,
+            branch=event.branch,
+            source_ref=event.source_ref,
+            commit_id=event.commit_id,
+            started=now,
+            ended=now,
+        )
+        hook = HookRun(
+            run_id=run_id,
+            hook_run_id=hook_run_id(0, 0),
+            hook_id="action_files",
+            action="action files",
+            started=now,
+            ended=now,
+        )
+        return Outcome(run, [hook], {hook.hook_run_id: f"Error: {failure}\n"}, [failure])
+
+    def _store(self, repository: Repository, outcome: Outcome) -> list[Write]:
+        """Writes the logs of a run and returns the writes that record it; none if no hook ran."""
+        if all(hook.skipped for hook in outcome.hooks):
+            return []
+        self.logs.write(repository.storage_namespace, outcome.run, outcome.hooks, outcome.outputs)
+        return self.records.writes(repository.id, outcome.run, outcome.hooks)
+
+    def _begun(self, repository: Repository, event: Event, actions: Sequence[Action]) -> Running:
+        """Returns a new run that has just begun."""
+        run_id = self._core.identifiers.run_id()
+        run = Run(
+            id=run_id,
+            event=event.type,
+            branch=event.branch,
+            source_ref=event.source_ref,
+            commit_id=event.commit_id if event.type.is_after else "",
+            started=self.clock(),
+        )
+        hooks = [
+            HookRun(
+                run_id=run_id,
+                hook_run_id=hook_run_id(number, position),
+                hook_id=spec.id,
+                action=action.name,
+            )
+            for number, action in enumerate(actions)
+            for position, spec in enumerate(action.hooks)
+        ]
+        return Running(
+            repository=repository.id,
+            namespace=repository.storage_namespace,
+            run=run,
+            hooks=hooks,
+            chain=event.chain,
+        )
+
+
+def aborted(event: Event, run_id: str, reason: str) -> PreconditionFailed:
+    """Returns the error of a change that hooks have refused, in the words of lakeFS."""
+    return PreconditionFailed(
+        f"{event.type} hook aborted, run id '{run_id}': {reason}",
+        kind="hook_failed",
+        hint=f"The outputs of the hooks: anabranch actions show REPOSITORY {run_id}",
+    )
+
+
+def unreadable_files(event: Event, run_id: str, error: Invalid) -> PreconditionFailed:
+    """Returns the error of a change whose action files are wrong."""
+    failed = aborted(event, run_id, f"load actions: {error.message}")
+    failed.hint = error.hint or "Correct the file, or remove it, and try again."
+    return failed
+
+
+def _numbered(failures: Sequence[str]) -> str:
+    """Returns messages in the form of Go's multierror, as lakeFS does."""
+    count = "1 error" if len(failures) == 1 else f"{len(failures)} errors"
+    lines = "".join(f"\n\t* {failure}" for failure in failures)
+    return f"{count} occurred:{lines}\n\n"

@@ -1,0 +1,94 @@
+"""The queue of events whose hooks run after a change.
+
+    anabranch-post-hooks    (xid)    Queued, as JSON
+
+An event is queued in the transaction that makes the change, and removed in the one that stores its
+run. So it is never lost, and its hooks run at least once: if a server dies while they run, another
+runs them again, as another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from anabranch.actions.runs.event import Event
+from anabranch.actions.runs.running import Running, RunningRuns
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.versioning.identifiers import Identifiers
+
+__all__ = ["Claim", "Queue", "Queued"]
+
+_PARTITION = "anabranch-post-hooks"
+MAX_ATTEMPTS = 5
+
+
+class Queued(msgspec.Struct, frozen=True, kw_only=True):
+    """An event in the queue. Its action files are read at the commits `places`. `partition` is that
+    of the repository, which another one of its name does not have. `run_id` is the latest run of
+    its hooks, empty before the first.
+    """
+
+    event: Event
+    partition: str
+    places: tuple[str, ...]
+    run_id: str = ""
+    attempts: int = 0
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A queued event that this process runs the hooks of: its key and its record."""
+
+    key: bytes
+    queued: Queued
+    raw: bytes
+
+
+class Queue:
+    """The queue of all servers."""
+
+    def __init__(
+        self, keyvalue: KeyValueStore, identifiers: Identifiers, running: RunningRuns
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._identifiers = identifiers
+        self._running = running
+
+    def add(self, queued: Queued) -> Write:
+        """Returns the write that adds an event."""
+        key = self._identifiers.xid().encode()
+        return Write(_PARTITION, key, msgspec.json.encode(queued))
+
+    def oldest(self, amount: int) -> Iterator[tuple[bytes, bytes]]:
+        """Yields the keys and records of the oldest events."""
+        return self._keyvalue.scan(_PARTITION, limit=amount)
+
+    def claim(self, key: bytes, raw: bytes, begin: Running) -> Claim | None:
+        """Claims an event for the run `begin`, whose record is stored with the claim; returns None
+        if another server has it, or if it was tried too often, in which case it is removed.
+        """
+        queued = msgspec.json.decode(raw, type=Queued)
+        if queued.run_id and self._running.lives(queued.run_id):
+            return None
+        if queued.attempts >= MAX_ATTEMPTS:
+            self._keyvalue.apply([Write(_PARTITION, key, None)], [Expect(_PARTITION, key, raw)])
+            return None
+        claimed = msgspec.structs.replace(queued, run_id=begin.run.id, attempts=queued.attempts + 1)
+        record = msgspec.json.encode(claimed)
+        writes = [Write(_PARTITION, key, record), self._running.begin(begin)]
+        if self._keyvalue.apply(writes, [Expect(_PARTITION, key, raw)]):
+            return Claim(key, claimed, record)
+        self._running.end(begin.run.id)
+        return None
+
+    def drop(self, key: bytes, raw: bytes) -> bool:
+        """Removes an event without a run, if it is unchanged; returns whether it was."""
+        return self._keyvalue.apply([Write(_PARTITION, key, None)], [Expect(_PARTITION, key, raw)])
+
+    def finish(self, claim: Claim, writes: list[Write]) -> bool:
+        """Removes an event with the writes that store its run; returns False, and makes none of
+        them, if another server has claimed it meanwhile.
+        """
+        ended = [Write(_PARTITION, claim.key, None), self._running.end(claim.queued.run_id)]
+        return self._keyvalue.apply([*ended, *writes], [Expect(_PARTITION, claim.key, claim.raw)])

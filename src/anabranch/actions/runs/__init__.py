@@ -1,0 +1,1 @@
+"""Runs: the hooks of one event, how they are run, and what is stored of them."""
