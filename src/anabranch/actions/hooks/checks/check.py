@@ -73,9 +73,10 @@ def check(values: Mapping[str, Any]) -> Check:
     properties.refuse_others()
     if not files and not rules and not metadata:
         raise properties.invalid("", "a check needs tables, files or commit_metadata")
-    if rules and not all(map(find_spec, ("duckdb", "pyarrow"))):
+    needed = ["pyarrow"] * bool(rules) + ["duckdb"] * any(rule.unique for rule in rules)
+    if not all(map(find_spec, needed)):
         raise NotSupported(
-            "checks of tables need DuckDB and pyarrow",
+            f"these checks of tables need {' and '.join(needed)}",
             kind="library_missing",
             hint="Install them on the server: pip install 'anabranch[merge]'",
         )

@@ -14,7 +14,6 @@ from anabranch.actions.hooks.checks.table_rules import TableRule
 from anabranch.actions.hooks.checks.tables.cells import Misfit, RangeRule, first_null
 from anabranch.actions.hooks.checks.tables.schemas import schema_differences
 from anabranch.actions.hooks.checks.tables.table_file import TableFile, Unreadable, open_table
-from anabranch.actions.hooks.checks.tables.unique_keys import first_repeated
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.errors import NotFound
 
@@ -176,6 +175,10 @@ class _Rule:
             self._problems.add(f"{name} has {count} rows, more than {high}: divide it")
 
     def _check_unique(self, paths: Sequence[str]) -> None:
+        from anabranch.actions.hooks.checks.tables.unique_keys import (  # noqa: PLC0415  its library
+            first_repeated,
+        )
+
         columns = self._rule.unique
         repeated = first_repeated(columns, self._keys(paths))
         if repeated is None:
