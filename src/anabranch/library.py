@@ -68,13 +68,13 @@ class Lake(Catalog):
         presigned_seconds: float = PRESIGNED_SECONDS,
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
-        webhook_guard: AddressGuard | None = None,
         action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
         tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
-        core = Core(keyvalue, tables, clock=clock, webhook_guard=webhook_guard)
+        guard = AddressGuard(action_settings.hooks.webhook_allow)
+        core = Core(keyvalue, tables, clock=clock, webhook_guard=guard)
         super().__init__(
             core,
             blocks,
