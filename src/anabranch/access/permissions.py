@@ -1,7 +1,8 @@
 """Permissions: actions and names of resources, as in lakeFS 1.84.
 
 A permission is one action on one resource. Policies written for lakeFS name the same actions and
-the same resources, so the values must not change. Images and their actions are our own.
+the same resources, so the values must not change. Images, their actions and that of the audit log
+are our own.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class Action(StrEnum):
     CREATE_USER_EXTERNAL_PRINCIPAL = "auth:CreateUserExternalPrincipal"
     DELETE_USER_EXTERNAL_PRINCIPAL = "auth:DeleteUserExternalPrincipal"
     READ_EXTERNAL_PRINCIPAL = "auth:ReadExternalPrincipal"
+    READ_AUDIT = "auth:ReadAudit"
 
     READ_ACTION = "ci:ReadAction"
 

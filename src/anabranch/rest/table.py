@@ -6,6 +6,7 @@ from typing import Any
 
 from anabranch.rest.operations import (
     actions,
+    audit_records,
     auth,
     blame,
     branch_protection,
@@ -93,6 +94,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *transfers.OPERATIONS,
     *blame.OPERATIONS,
     *queries.OPERATIONS,
+    *audit_records.OPERATIONS,
     *reviews.OPERATIONS,
     *actions.EXTENSIONS,
     *history_edits.EXTENSIONS,

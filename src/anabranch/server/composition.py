@@ -40,7 +40,7 @@ from anabranch.server.installation.single_sign_on import (
     open_aws_identities,
     open_single_sign_on,
 )
-from anabranch.server.observability.audit_logs import open_audit
+from anabranch.server.observability.audit_logs import audit_file, open_audit
 from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
@@ -168,6 +168,7 @@ def _services(
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
         logout_url=logout_url(settings.auth),
         audit=audit,
+        audit_file=audit_file(settings.audit),
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
         aws_identities=open_aws_identities(settings.auth, time.time),
     )

@@ -69,7 +69,7 @@ REST: dict[str, str] = {
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
         prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
-        addTombstones; deleteTombstones; explainPermission;
+        addTombstones; deleteTombstones; explainPermission; listAuditRecords;
     """,
 }
 

@@ -162,3 +162,20 @@ def test_server_with_an_unwritable_audit_log_does_not_start(tmp_path):
         running_server(tmp_path, env=env),
     ):
         pass
+
+
+def test_administrators_read_records_over_rest(audited, file):
+    lake = audited.repository("a")
+    member = audited.member(allow("fs:ReadObject"))
+    assert member.api.get(f"/repositories/{lake}/branches").status_code == 401
+    eventually(lambda: records(file, user=member.name, action="fs:ListBranches"))
+    (expected,) = records(file, user=member.name, action="fs:ListBranches")
+    admin = audited.admin.api
+    wanted = {"user": member.name, "denied": "true", "amount": 5}
+    assert admin.get("/audit/records", params=wanted).json()["results"] == [expected]
+    page = admin.get("/audit/records", params={"amount": 1}).json()
+    older = {"amount": 1000, "after": page["next_offset"]}
+    assert page["results"][0] not in admin.get("/audit/records", params=older).json()["results"]
+    assert member.api.get("/audit/records").status_code == 401
+    for wrong in ({"since": "yesterday"}, {"amount": 0}, {"after": "x"}, {"event": "x"}):
+        assert admin.get("/audit/records", params=wrong).status_code == 400

@@ -10,6 +10,7 @@ from typing import Any
 
 from anabranch.audit.chain import parse_line
 from anabranch.audit.file import with_older_files
+from anabranch.audit.filter import RecordFilter
 from anabranch.audit.verification import verify
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Argument, Command, Group, Option
@@ -52,23 +53,17 @@ def _lines(context: CommandContext) -> Iterator[bytes]:
                 yield from (line.rstrip(b"\n") for line in file)
 
 
+_TEXTS = [name for name in RecordFilter.__struct_fields__ if name != "denied"]
+
+
 def _show(context: CommandContext) -> None:
     records = (record for line in _lines(context) if (record := parse_line(line)) is not None)
-    matching = (record for record in records if _matches(record, context.arguments))
-    context.output.rows(_COLUMNS, matching, _cells)
-
-
-def _matches(record: dict[str, Any], wanted: Any) -> bool:
-    equal = ("user", "action", "operation", "source_ip", "request_id", "event")
-    return (
-        all(
-            not getattr(wanted, name) or record.get(name) == getattr(wanted, name) for name in equal
-        )
-        and (not wanted.denied or record.get("allowed") is False)
-        and str(record.get("resource", "")).startswith(wanted.resource)
-        and (not wanted.since or wanted.since <= str(record.get("time", "")))
-        and (not wanted.until or str(record.get("time", "")) < wanted.until)
+    wanted = RecordFilter(
+        **{name: getattr(context.arguments, name) or "" for name in _TEXTS},
+        denied=context.arguments.denied,
     )
+    matching = (record for record in records if wanted.matches(record))
+    context.output.rows(_COLUMNS, matching, _cells)
 
 
 def _cells(record: dict[str, Any]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from anabranch.access.access import Access
@@ -31,8 +32,8 @@ class Version(NamedTuple):
 class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the
     base URL of this server's presigned URLs; if empty, it is that of the client's request. `audit`
-    is None without an audit log. Logging out redirects to `logout_url`. `single_sign_on` is None if
-    it is not enabled.
+    is None without an audit log, `audit_file` if it is not written to a file. Logging out redirects
+    to `logout_url`. `single_sign_on` is None if it is not enabled.
     """
 
     catalog: Catalog
@@ -46,5 +47,6 @@ class Services(NamedTuple):
     presign_endpoint: str = ""
     logout_url: str = "/auth/login"
     audit: AuditLog | None = None
+    audit_file: Path | None = None
     aws_identities: AwsIdentities | None = None
     single_sign_on: SingleSignOn | None = None

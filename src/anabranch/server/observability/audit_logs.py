@@ -9,7 +9,7 @@ from anabranch.audit.log import AuditLog, Sink
 from anabranch.audit.streams import StandardOutput, Syslog
 from anabranch.server.config.settings import Audit
 
-__all__ = ["open_audit"]
+__all__ = ["audit_file", "open_audit"]
 
 _STANDARD_OUTPUT = "-"
 
@@ -19,12 +19,13 @@ def open_audit(settings: Audit) -> AuditLog | None:
     written.
     """
     sinks: list[Sink] = []
+    path = audit_file(settings)
     if settings.file == _STANDARD_OUTPUT:
         sinks.append(StandardOutput())
-    elif settings.file:
+    elif path is not None:
         sinks.append(
             AuditFile(
-                Path(settings.file),
+                path,
                 max_bytes=settings.max_file_bytes,
                 keep_files=settings.keep_files,
             )
@@ -32,3 +33,9 @@ def open_audit(settings: Audit) -> AuditLog | None:
     if settings.syslog:
         sinks.append(Syslog(settings.syslog))
     return AuditLog(sinks) if sinks else None
+
+
+def audit_file(settings: Audit) -> Path | None:
+    """Returns the path of the audit log's file, None if it is written to none."""
+    is_file = settings.file not in {"", _STANDARD_OUTPUT}
+    return Path(settings.file) if is_file else None
