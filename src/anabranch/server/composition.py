@@ -17,6 +17,7 @@ from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
+from anabranch.pipelines.storage.storage import Storage
 from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
 from anabranch.rest.hook_authority import RestAuthority
 from anabranch.rest.protocol.services import Services, Version
@@ -162,6 +163,7 @@ def _services(
                 processes=settings.queries.processes,
             ),
         ),
+        storage=Storage(lake.core, lake.blocks),
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

@@ -15,6 +15,7 @@ from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
 from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.queries.queries import Queries
+from anabranch.pipelines.storage.storage import Storage
 
 __all__ = ["Services", "Version"]
 
@@ -41,6 +42,7 @@ class Services(NamedTuple):
     builds: Builds
     branch_tasks: BranchTasks
     queries: Queries
+    storage: Storage
     access: Access
     version: Version
     clock: Callable[[], float]

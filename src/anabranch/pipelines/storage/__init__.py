@@ -1,0 +1,3 @@
+"""How much storage a repository's branches take, what they share, how that grew, and what garbage
+collection found.
+"""

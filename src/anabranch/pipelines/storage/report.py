@@ -1,0 +1,58 @@
+"""The report on a repository's storage. Sizes are in bytes, times in seconds since 1970."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["BranchStorage", "GarbageFound", "GrowthPoint", "StorageReport", "Totals"]
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """A number of objects and their total size."""
+
+    objects: int = 0
+    bytes: int = 0
+
+
+class BranchStorage(msgspec.Struct, frozen=True):
+    """A branch's committed objects: those at its head, and of these the ones whose bytes no other
+    branch has at its head, which deleting the branch would release once its commits expire.
+    """
+
+    branch: str
+    total: Totals
+    unique: Totals
+
+
+class GrowthPoint(msgspec.Struct, frozen=True):
+    """The objects at a commit."""
+
+    commit_id: str
+    created_at: int
+    total: Totals
+
+
+class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What the newest run of garbage collection found: `candidates` are referenced by nothing, of
+    these `due` have waited long enough to be removed.
+    """
+
+    run_id: str
+    state: str
+    started_at: float
+    candidates: Totals = Totals()
+    due: Totals = Totals()
+    swept: Totals = Totals()
+    quarantined: Totals = Totals()
+
+
+class StorageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository's storage. `distinct` counts bytes that several paths or branches share once.
+    `complete` is whether all branches are in the report. `garbage` is None without a run.
+    """
+
+    branches: list[BranchStorage]
+    distinct: Totals
+    growth: list[GrowthPoint]
+    garbage: GarbageFound | None
+    complete: bool
