@@ -6,6 +6,18 @@ const repository = "/repositories/:repository";
 
 export const VERSION_ROUTES: readonly Route[] = [
   {
+    pattern: `${repository}/commits`,
+    layout: "repository",
+    tab: "commits",
+    load: () => import("../pages/commits/Commits.svelte"),
+  },
+  {
+    pattern: `${repository}/commits/:id`,
+    layout: "repository",
+    tab: "commits",
+    load: () => import("../pages/commits/Commit.svelte"),
+  },
+  {
     pattern: `${repository}/compare`,
     layout: "repository",
     tab: "compare",

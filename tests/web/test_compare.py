@@ -1,0 +1,174 @@
+"""Comparing references, and merging with choices for conflicts."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def diverged(repository):
+    """A branch that adds, changes and removes, and conflicts with main in one path."""
+    repository.put("a.txt", b"one\ntwo\nthree\n")
+    repository.put("gone.txt")
+    repository.put("config.json", b'{"retries": 3, "region": "eu"}\n')
+    repository.commit("First")
+    repository.branch("dev")
+    repository.put("a.txt", b"one\n2\nthree\n", branch="dev")
+    repository.put("new/b.txt", branch="dev")
+    repository.delete("gone.txt", branch="dev")
+    repository.put("config.json", b'{"retries": 5, "region": "eu"}\n', branch="dev")
+    repository.commit("Second", branch="dev")
+    repository.put("config.json", b'{"retries": 3, "region": "us"}\n')
+    repository.commit("Third")
+    return repository
+
+
+def compare_url(repository, *, left="main", right="dev", more=""):
+    return f"/repositories/{repository.name}/compare?ref={left}&compare={right}{more}"
+
+
+def test_differences_are_a_tree_with_what_happened_to_each_path(page, diverged):
+    page.goto(compare_url(diverged))
+    tree = page.get_by_role("treegrid", name="Differences")
+    for name in ["a.txt, changed", "b.txt, added", "gone.txt, removed", "config.json, conflict"]:
+        expect(tree.get_by_role("link", name=name)).to_be_visible()
+
+
+def test_a_chosen_text_is_compared_with_the_merge_base_side_by_side(page, diverged):
+    diverged.put("a.txt", b"one\ntwo\nthree, on main\n")
+    diverged.commit("Fourth")
+    page.goto(compare_url(diverged))
+    page.get_by_role("link", name="a.txt, conflict").click()
+    lines = page.get_by_role("table", name="Lines that differ").get_by_role("row")
+    expect(lines.nth(1)).to_have_text(re.compile(r"2\s*removed:\s*two\s*2\s*added:\s*2\s*"))
+    expect(lines).to_have_count(3)
+    expect(page).to_have_url(re.compile("open=a.txt"))
+    page.reload()
+    expect(lines).to_have_count(3)
+
+
+def test_swap_exchanges_the_references(page, diverged):
+    page.goto(compare_url(diverged))
+    page.get_by_role("button", name="Swap the references").click()
+    expect(page).to_have_url(re.compile("ref=dev&compare=main$"))
+    expect(page.get_by_role("link", name="config.json, conflict")).to_be_visible()
+    expect(page.get_by_role("link", name="b.txt, added")).to_have_count(0)
+
+
+def test_all_differences_include_what_the_left_side_changed(page, repository):
+    repository.put("a.txt")
+    repository.commit()
+    repository.branch("dev")
+    repository.put("only-main.txt")
+    repository.commit()
+    page.goto(compare_url(repository))
+    expect(page.get_by_text("main has everything that dev changed")).to_be_visible()
+    page.get_by_label("What is compared").select_option("two_dot")
+    expect(page.get_by_role("link", name="only-main.txt, removed")).to_be_visible()
+
+
+def test_merge_with_a_conflict_and_no_choice_is_refused_and_changes_nothing(page, diverged):
+    before = diverged.head()["id"]
+    page.goto(compare_url(diverged, more="&merge=1"))
+    panel = page.get_by_role("region", name="Merge dev into main")
+    expect(panel.get_by_text("1 conflict open")).to_be_visible()
+    panel.get_by_role("button", name="Merge into main").click()
+    expect(panel.get_by_role("alert")).to_contain_text("Nothing was merged")
+    assert diverged.head()["id"] == before
+
+
+def test_versions_of_a_conflict_are_shown(page, diverged):
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_role("button", name="Show the versions of config.json").click()
+    for side in ["Base", "dev", "main"]:
+        expect(page.get_by_role("link", name=f"Open config.json at {side}")).to_be_visible()
+    page.get_by_label("Compared versions").select_option("What main changed")
+    lines = page.get_by_role("table", name="Lines that differ")
+    expect(lines).to_contain_text('"region": "us"')
+    expect(lines).not_to_contain_text('"retries": 5')
+
+
+def test_dry_run_says_that_a_choice_settles_the_conflict_and_changes_nothing(page, diverged):
+    before = diverged.head()["id"]
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_label("Choice for config.json").select_option("json")
+    expect(page.get_by_text("choices have changed since")).to_be_visible()
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_text("1 conflict settled")).to_be_visible()
+    expect(page.get_by_text("settled by json")).to_be_visible()
+    assert diverged.head()["id"] == before
+
+
+@pytest.mark.parametrize(
+    ("choice", "content"),
+    [
+        ("source-wins", b'{"retries": 5, "region": "eu"}\n'),
+        ("dest-wins", b'{"retries": 3, "region": "us"}\n'),
+        ("json", b'{"retries": 5, "region": "us"}\n'),
+    ],
+)
+def test_merge_follows_the_choice_for_a_path(page, diverged, choice, content):
+    page.goto(compare_url(diverged))
+    page.get_by_role("button", name="Merge…").click()
+    page.get_by_label("Message").fill("Settled here")
+    page.get_by_label("Choice for config.json").select_option(choice)
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("status").filter(has_text="Merged into main as")).to_be_visible()
+    assert diverged.get("config.json") == content
+    assert sorted(diverged.paths()) == ["a.txt", "config.json", "new/b.txt"]
+    head = diverged.head()
+    assert head["message"] == "Settled here"
+    assert len(head["parents"]) == 2
+
+
+def test_merge_follows_a_rule_for_a_pattern(page, diverged):
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_label("Pattern 1", exact=True).fill("*.json")
+    page.get_by_label("Choice for pattern 1").select_option("base")
+    page.get_by_label("Squash").check()
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("status").filter(has_text="Merged into main as")).to_be_visible()
+    assert diverged.get("config.json") == b'{"retries": 3, "region": "eu"}\n'
+    assert len(diverged.head()["parents"]) == 1
+
+
+def test_as_few_lines_differ_as_git_finds(page, repository, tmp_path):
+    source = random.Random(7)
+    old = [source.choice("abcdef") for _ in range(300)]
+    new = [line for line in old if source.random() > 0.2]
+    for _ in range(60):
+        new.insert(source.randrange(len(new)), source.choice("abcdef"))
+    texts = {"old": "\n".join(old) + "\n", "new": "\n".join(new) + "\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    arguments = ["git", "diff", "--no-index", "--minimal", "--numstat", "old", "new"]
+    found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    added, removed = found.stdout.split()[:2]
+    repository.put("lines.txt", texts["old"].encode())
+    repository.commit()
+    repository.branch("dev")
+    repository.put("lines.txt", texts["new"].encode(), branch="dev")
+    repository.commit(branch="dev")
+    page.goto(compare_url(repository, more="&open=lines.txt"))
+    expect(page.get_by_text(f"{removed} lines removed, {added} lines added")).to_be_visible()
+
+
+def test_names_and_texts_of_users_run_no_script(page, repository):
+    name = "<img src=x onerror=alert(1)>.txt"
+    repository.put(name, b"<script>alert(1)</script>\n")
+    repository.commit()
+    repository.branch("dev")
+    repository.put(name, b"<img src=x onerror=alert(2)>\n", branch="dev")
+    repository.commit("<script>alert(3)</script>", branch="dev")
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(compare_url(repository))
+    page.get_by_role("link", name=f"{name}, changed").click()
+    expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    assert dialogs == []

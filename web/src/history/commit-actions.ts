@@ -1,0 +1,29 @@
+// What can be done with a commit, as a menu.
+
+import type { Commit } from "$/api/types";
+import type { MenuItem } from "$/components/Menu.svelte";
+import { copy } from "$/components/copy";
+import { lakefsUri } from "$/format/addresses";
+import { links } from "$/router/links";
+
+/** A dialog about a commit. */
+export type CommitDialog = "revert" | "cherry-pick" | "branch" | "tag";
+
+/** Returns the entries of a commit's menu. */
+export function commitActions(
+  repository: string,
+  commit: Commit,
+  show: (dialog: CommitDialog) => void,
+): MenuItem[] {
+  const { id } = commit;
+  const hasParent = commit.parents.length > 0;
+  return [
+    { label: "Browse the data", icon: "folder", href: links.objects(repository, id) },
+    { label: "Copy commit id", icon: "copy", run: () => copy(id, "Commit id") },
+    { label: "Copy URI", icon: "copy", run: () => copy(lakefsUri(repository, id), "URI") },
+    { label: "Create branch here", icon: "branch", run: () => show("branch") },
+    { label: "Create tag here", icon: "tag", run: () => show("tag") },
+    { label: "Cherry-pick to a branch", icon: "commit", disabled: !hasParent, run: () => show("cherry-pick") },
+    { label: "Revert on a branch", icon: "revert", danger: true, disabled: !hasParent, run: () => show("revert") },
+  ];
+}
