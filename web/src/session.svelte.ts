@@ -2,6 +2,7 @@
 // read.
 
 import { api, whenSignedOut } from "./api/client";
+import { ApiError } from "./api/error";
 import type { Config, LoginConfig, User } from "./api/types";
 import { links } from "./router/links";
 import { isOwnPath, location, navigate } from "./router/location.svelte";
@@ -15,11 +16,11 @@ class Session {
 
   /** Finds out who is signed in, and goes to the page to sign in, or to set up, if nobody is. */
   async start(): Promise<void> {
-    const [setup, { user }] = await Promise.all([api.get("/setup_lakefs"), api.get("/user")]);
+    const [setup, user] = await Promise.all([api.get("/setup_lakefs"), this.#find()]);
     this.loginConfig = setup.login_config;
     if (setup.state === "not_initialized") {
       navigate(links.setup(), { replace: true });
-    } else if (user.id) {
+    } else if (user) {
       await this.#enter(user);
     } else {
       this.#ask();
@@ -31,6 +32,17 @@ class Session {
     const body = { access_key_id: accessKeyId, secret_access_key: secretAccessKey };
     await api.post("/auth/login", { body });
     await this.#enter((await api.get("/user")).user);
+  }
+
+  /** Returns who is signed in; nobody if the session has ended. */
+  async #find(): Promise<User | undefined> {
+    try {
+      const { user } = await api.get("/user");
+      return user.id ? user : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.isSignedOut) return undefined;
+      throw error;
+    }
   }
 
   async #enter(user: User): Promise<void> {

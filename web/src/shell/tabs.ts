@@ -16,12 +16,12 @@ const TABS: readonly Tab[] = [
   { id: "objects", label: "Data", key: "d", href: (r, ref = "") => links.objects(r, ref) },
   { id: "changes", label: "Changes", key: "u", href: (r, ref = "") => links.changes(r, ref) },
   { id: "commits", label: "History", key: "h", href: (r, ref = "") => links.commits(r, ref) },
-  { id: "branches", label: "Branches", key: "b", href: links.branches },
-  { id: "tags", label: "Tags", key: "t", href: links.tags },
+  { id: "branches", label: "Branches", key: "b", href: (r) => links.branches(r) },
+  { id: "tags", label: "Tags", key: "t", href: (r) => links.tags(r) },
   { id: "compare", label: "Compare", key: "c", href: (r, ref = "") => links.compare(r, ref) },
-  { id: "pulls", label: "Pull requests", key: "p", href: links.pulls },
-  { id: "actions", label: "Actions", key: "a", href: links.actions },
-  { id: "storage", label: "Storage", key: "s", href: links.storage },
+  { id: "pulls", label: "Pull requests", key: "p", href: (r) => links.pulls(r) },
+  { id: "actions", label: "Actions", key: "a", href: (r) => links.actions(r) },
+  { id: "storage", label: "Storage", key: "s", href: (r) => links.storage(r) },
   { id: "settings", label: "Settings", key: "e", href: (r) => links.settings(r) },
 ];
 

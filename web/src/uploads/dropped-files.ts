@@ -13,9 +13,12 @@ export function chosenFiles(list: FileList): ChosenFile[] {
 
 /** Returns the files of a drop. Call it while the drop is handled: the browser empties it then. */
 export async function droppedFiles(data: DataTransfer): Promise<ChosenFile[]> {
-  const entries = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const dropped = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: ChosenFile[] = [];
-  for (const entry of entries) await collect(entry, files);
+  for (const { entry, file } of dropped) {
+    if (entry) await collect(entry, files);
+    else if (file) files.push({ file, path: file.name }); // dragged from a page: it is in no folder
+  }
   return files;
 }
 
