@@ -1,6 +1,7 @@
 // The table of pages. A page's code is loaded when it is first shown.
 
 import type { Route } from "./router/match";
+import { COLLABORATION_ROUTES } from "./routes/collaboration";
 import { VERSION_ROUTES } from "./routes/versions";
 
 export const ROUTES: readonly Route[] = [
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
     load: () => import("./pages/changes/Changes.svelte"),
   },
   ...VERSION_ROUTES,
+  ...COLLABORATION_ROUTES,
 ];
 
 /** Addresses that stand for another page. */

@@ -23,4 +23,24 @@ export const VERSION_ROUTES: readonly Route[] = [
     tab: "compare",
     load: () => import("../pages/compare/Compare.svelte"),
   },
+  {
+    pattern: `${repository}/branches`,
+    layout: "repository",
+    tab: "branches",
+    load: () => import("../pages/branches/Branches.svelte"),
+  },
+  {
+    pattern: `${repository}/tags`,
+    layout: "repository",
+    tab: "tags",
+    load: () => import("../pages/tags/Tags.svelte"),
+  },
+  ...["/settings", "/settings/:section"].map(
+    (path): Route => ({
+      pattern: repository + path,
+      layout: "repository",
+      tab: "settings",
+      load: () => import("../pages/settings/Settings.svelte"),
+    }),
+  ),
 ];

@@ -1,0 +1,185 @@
+"""Pull requests: created, looked at, discussed, approved, merged."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from support.repository_calls import call
+
+
+@pytest.fixture
+def proposed(repository):
+    """A branch with a change for main."""
+    repository.put("a.txt", b"one\n")
+    repository.commit("First")
+    repository.branch("fix")
+    repository.put("a.txt", b"two\n", branch="fix")
+    repository.commit("Second", branch="fix")
+    return repository
+
+
+def create(repository, *, title="Fix it", description=""):
+    body = {
+        "title": title,
+        "description": description,
+        "source_branch": "fix",
+        "destination_branch": "main",
+    }
+    return call(repository, "POST", "pulls", body)["id"]
+
+
+def pull_url(repository, pull="", more=""):
+    return f"/repositories/{repository.name}/pulls/{pull}{more}"
+
+
+def state_of(repository, pull):
+    return call(repository, "GET", f"pulls/{pull}")["status"]
+
+
+def test_pull_request_is_created_with_its_differences_in_sight(page, proposed):
+    page.goto(f"/repositories/{proposed.name}/compare?ref=main&compare=fix")
+    page.get_by_role("link", name="Create pull request").click()
+    expect(page.get_by_role("link", name="a.txt, changed")).to_be_visible()
+    create_button = page.get_by_role("button", name="Create pull request")
+    expect(create_button).to_be_disabled()
+    page.get_by_label("Title").fill("Correct a.txt")
+    page.get_by_label("Description").fill("Because of **two**.")
+    create_button.click()
+    expect(page.get_by_role("heading", name="Correct a.txt")).to_be_visible()
+    expect(page.locator("strong", has_text="two")).to_be_visible()
+    (pull,) = call(proposed, "GET", "pulls")["results"]
+    assert (pull["source_branch"], pull["destination_branch"]) == ("fix", "main")
+
+
+def test_list_has_open_ones_and_on_request_the_others(page, proposed):
+    create(proposed, title="Still open")
+    closed = create(proposed, title="Given up")
+    call(proposed, "PATCH", f"pulls/{closed}", {"status": "closed"})
+    page.goto(f"/repositories/{proposed.name}/pulls")
+    pulls = page.get_by_role("list", name="Pull requests")
+    expect(pulls.get_by_role("link")).to_have_text(["Still open"])
+    page.get_by_role("link", name="Closed and merged").click()
+    expect(pulls.get_by_role("link")).to_have_text(["Given up"])
+    page.get_by_role("link", name="All", exact=True).click()
+    expect(pulls.get_by_role("link")).to_have_text(["Given up", "Still open"])
+
+
+def test_comment_is_added_and_its_markdown_runs_no_script(page, proposed):
+    pull = create(proposed, description="<script>alert(1)</script> [x](javascript:alert(2))")
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(pull_url(proposed, pull))
+    page.get_by_label("Say something").fill("Look at *this* <img src=x onerror=alert(3)>")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    entry = page.get_by_role("list", name="Comments and reviews").get_by_role("listitem")
+    expect(entry).to_contain_text("commented")
+    expect(entry.locator("em")).to_have_text("this")
+    expect(page.locator("main [onerror], main script, main a[href^=javascript]")).to_have_count(0)
+    (comment,) = call(proposed, "GET", f"pulls/{pull}/comments")["results"]
+    assert comment["text"].startswith("Look at *this*")
+    assert dialogs == []
+
+
+def test_comment_on_a_path_leads_back_to_its_difference(page, proposed):
+    pull = create(proposed)
+    page.goto(pull_url(proposed, pull, "?tab=changes"))
+    page.get_by_role("link", name="a.txt, changed").click()
+    expect(page.get_by_role("table", name="Lines that differ")).to_be_visible()
+    page.get_by_role("button", name="Comment on this path").click()
+    page.get_by_label("Comment", exact=True).fill("Why two?")
+    page.get_by_role("dialog").get_by_role("button", name="Comment", exact=True).click()
+    expect(page.get_by_text("Comment on a.txt added")).to_be_visible()
+    page.get_by_role("link", name="Conversation").click()
+    page.get_by_role("link", name="a.txt", exact=True).click()
+    expect(page.get_by_role("table", name="Lines that differ")).to_be_visible()
+
+
+def test_required_approval_of_somebody_else_lets_it_be_merged(page, proposed, reviewer):
+    rules = [{"pattern": "main", "required_approvals": 1}]
+    call(proposed, "PUT", "settings/branch_protection", rules)
+    pull = create(proposed)
+    page.goto(pull_url(proposed, pull, "?merge=1"))
+    checks = page.get_by_role("list", name="Checks")
+    expect(checks).to_contain_text("0 of 1 required approval")
+    page.get_by_role("button", name="Approve").click()
+    entries = page.get_by_role("list", name="Comments and reviews").get_by_role("listitem")
+    expect(entries.first).to_contain_text("does not count")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 of 1 required approval is missing")
+    assert state_of(proposed, pull) == "open"
+
+    reviewer.goto(pull_url(proposed, pull))
+    reviewer.get_by_label("Say something").fill("Looks right")
+    reviewer.get_by_role("button", name="Approve").click()
+    expect(reviewer.get_by_role("list", name="Checks")).to_contain_text("1 of 1 required")
+
+    page.reload()
+    expect(checks).to_contain_text("1 of 1 required approval")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("The pull request is merged")).to_be_visible()
+    expect(page.get_by_text("merged", exact=True).first).to_be_visible()
+    assert state_of(proposed, pull) == "merged"
+    assert proposed.get("a.txt") == b"two\n"
+
+
+@pytest.fixture
+def reviewer(open_page, site, api):
+    """A page at which another user is signed in."""
+    api.post("/auth/users", json={"id": "reviewer"})
+    api.put("/auth/groups/SuperUsers/members/reviewer")
+    keys = api.post("/auth/users/reviewer/credentials").json()
+    page = open_page(site, signed_in=False)
+    body = {name: keys[name] for name in ["access_key_id", "secret_access_key"]}
+    assert page.context.request.post("/api/v1/auth/login", data=body).ok
+    yield page
+    api.delete("/auth/users/reviewer")
+
+
+def test_changes_are_requested(page, proposed):
+    pull = create(proposed)
+    page.goto(pull_url(proposed, pull))
+    page.get_by_label("Say something").fill("Not yet")
+    page.get_by_role("button", name="Request changes").click()
+    entries = page.get_by_role("list", name="Comments and reviews").get_by_role("listitem")
+    expect(entries).to_contain_text("asked for changes")
+    (review,) = call(proposed, "GET", f"pulls/{pull}/reviews")["results"]
+    assert (review["state"], review["text"]) == ("changes_requested", "Not yet")
+    assert review["commit_id"] == proposed.head("fix")["id"]
+
+
+def test_conflicts_are_among_the_checks(page, proposed):
+    proposed.put("a.txt", b"three\n")
+    proposed.commit("Third")
+    pull = create(proposed)
+    page.goto(pull_url(proposed, pull))
+    expect(page.get_by_role("list", name="Checks")).to_contain_text("1 conflict with main")
+    page.get_by_role("button", name="Merge…").click()
+    page.get_by_label("Choice for a.txt").select_option("source-wins")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("The pull request is merged")).to_be_visible()
+    assert proposed.get("a.txt") == b"two\n"
+
+
+def test_pull_request_is_edited_closed_and_opened_again(page, proposed):
+    pull = create(proposed, title="Old title")
+    page.goto(pull_url(proposed, pull))
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Title").fill("New title")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="New title")).to_be_visible()
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.get_by_role("button", name="Open again")).to_be_visible()
+    assert state_of(proposed, pull) == "closed"
+    page.get_by_role("button", name="Open again").click()
+    expect(page.get_by_role("button", name="Merge…")).to_be_visible()
+    assert state_of(proposed, pull) == "open"
+
+
+def test_merged_pull_request_keeps_showing_what_it_changed(page, proposed):
+    pull = create(proposed)
+    call(proposed, "PUT", f"pulls/{pull}/merge", {})
+    page.goto(pull_url(proposed, pull, "?tab=changes"))
+    expect(page.get_by_role("link", name="a.txt, changed")).to_be_visible()
+    expect(page.get_by_text(re.compile("merged as"))).to_be_visible()

@@ -1,0 +1,117 @@
+"""The settings of a repository."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import expect
+from support.repository_calls import call
+
+
+def settings_url(repository, section):
+    return f"/repositories/{repository.name}/settings/{section}"
+
+
+def protection(repository):
+    return call(repository, "GET", "settings/branch_protection")
+
+
+def test_repository_is_deleted_only_after_its_name_is_typed(page, repository):
+    page.goto(settings_url(repository, "general"))
+    expect(page.get_by_text(f"local://{repository.name}", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Delete repository").click()
+    dialog = page.get_by_role("dialog")
+    confirm = dialog.get_by_role("button", name="Delete repository")
+    expect(confirm).to_be_disabled()
+    dialog.get_by_role("textbox").fill(repository.name)
+    confirm.click()
+    expect(page).to_have_url(re.compile("/repositories$"))
+    assert repository.api.get(repository.path).status_code == 404
+
+
+def test_rules_of_protection_are_added_changed_and_deleted(page, repository):
+    page.goto(settings_url(repository, "branches"))
+    page.get_by_role("button", name="Add rule").click()
+    page.get_by_label("Pattern").fill("release-*")
+    page.get_by_label("Required approvals").select_option("2")
+    page.get_by_role("button", name="Add rule").last.click()
+    approvals = page.get_by_label("Required approvals for release-*")
+    expect(approvals).to_have_value("2")
+    assert protection(repository) == [{"pattern": "release-*", "required_approvals": 2}]
+    approvals.select_option("0")
+    expect(page.get_by_text("The rule for release-* was changed")).to_be_visible()
+    assert protection(repository) == [{"pattern": "release-*"}]
+    page.get_by_role("button", name="Delete the rule for release-*").click()
+    expect(page.get_by_text("No branch is protected")).to_be_visible()
+    assert protection(repository) == []
+
+
+def test_invalid_pattern_is_told_and_adds_no_rule(page, repository):
+    page.goto(settings_url(repository, "branches"))
+    page.get_by_role("button", name="Add rule").click()
+    page.get_by_label("Pattern").fill("release-[")
+    page.get_by_role("button", name="Add rule").last.click()
+    expect(page.get_by_role("alert")).to_contain_text("The rule was not added")
+    assert protection(repository) == []
+
+
+def test_rules_that_another_browser_changed_are_not_overwritten(open_page, site, repository):
+    call(repository, "PUT", "settings/branch_protection", [{"pattern": "main"}])
+    first, second = open_page(site), open_page(site)
+    for page in [first, second]:
+        page.goto(settings_url(repository, "branches"))
+        expect(page.get_by_label("Required approvals for main")).to_be_visible()
+    first.get_by_label("Required approvals for main").select_option("1")
+    expect(first.get_by_text("The rule for main was changed")).to_be_visible()
+    second.get_by_role("button", name="Delete the rule for main").click()
+    expect(second.get_by_role("alert")).to_contain_text("The rules stay as they were")
+    expect(second.get_by_label("Required approvals for main")).to_have_value("1")
+    assert protection(repository) == [{"pattern": "main", "required_approvals": 1}]
+
+
+def test_retention_rules_are_set_in_the_form_and_deleted(page, repository):
+    page.goto(settings_url(repository, "retention"))
+    page.get_by_label("Days by default").fill("30")
+    page.get_by_role("button", name="Add a branch").click()
+    page.get_by_label("Branch 1", exact=True).fill("main")
+    page.get_by_label("Days of branch 1").fill("7")
+    page.get_by_role("button", name="Save rules").click()
+    expect(page.get_by_text("The retention rules were saved")).to_be_visible()
+    rules = {
+        "default_retention_days": 30,
+        "branches": [{"branch_id": "main", "retention_days": 7}],
+    }
+    assert call(repository, "GET", "settings/gc_rules") == rules
+    page.get_by_role("button", name="Delete rules").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete rules").click()
+    expect(page.get_by_text("garbage collection keeps everything")).to_be_visible()
+    assert repository.api.get(f"{repository.path}/settings/gc_rules").status_code == 404
+
+
+def test_retention_rules_are_written_as_json(page, repository):
+    page.goto(settings_url(repository, "retention?as=json"))
+    text = page.get_by_label("Rules as JSON")
+    text.fill('{"default_retention_days": "many"}')
+    page.get_by_role("button", name="Save rules").click()
+    expect(page.get_by_role("alert")).to_contain_text("The rules do not look like")
+    assert repository.api.get(f"{repository.path}/settings/gc_rules").status_code == 404
+    rules = {"default_retention_days": 9, "branches": []}
+    text.fill(json.dumps(rules))
+    page.get_by_role("button", name="As a form").click()
+    expect(page.get_by_label("Days by default")).to_have_value("9")
+    page.get_by_role("button", name="Save rules").click()
+    expect(page.get_by_text("The retention rules were saved")).to_be_visible()
+    assert call(repository, "GET", "settings/gc_rules") == rules
+
+
+def test_metadata_of_the_repository_are_added_and_removed(page, repository):
+    call(repository, "POST", "metadata", {"metadata": {"old": "1", "kept": "2"}})
+    page.goto(settings_url(repository, "metadata"))
+    page.get_by_role("button", name="Remove old").click()
+    page.get_by_role("button", name="Add a key").click()
+    page.get_by_role("textbox", name="Key 2").fill("owner")
+    page.get_by_role("textbox", name="Value 2").fill("<geology>")
+    page.get_by_role("button", name="Save metadata").click()
+    expect(page.get_by_text("The metadata were saved")).to_be_visible()
+    assert call(repository, "GET", "metadata") == {"kept": "2", "owner": "<geology>"}

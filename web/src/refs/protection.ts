@@ -1,0 +1,49 @@
+// The rules that protect branches. They are replaced as a whole, on the condition that nobody else has
+// changed them since they were read.
+
+import { api, apiUrl, send } from "$/api/client";
+import type { BranchProtectionRule } from "$/api/types";
+
+const RULES = "/repositories/{repository}/settings/branch_protection";
+
+/** Rules, and what identifies this state of them. */
+export interface ProtectionRules {
+  rules: BranchProtectionRule[];
+  etag: string;
+}
+
+/** Returns the rules of a repository. */
+export async function loadRules(repository: string, signal?: AbortSignal): Promise<ProtectionRules> {
+  const response = await send(apiUrl(RULES, { repository }), { signal: signal ?? null });
+  return { rules: await response.json(), etag: response.headers.get("ETag") ?? "" };
+}
+
+/** Replaces the rules. Throws ApiError, with status 412 if they have changed since they were read. */
+export async function saveRules(repository: string, rules: BranchProtectionRule[], etag: string): Promise<void> {
+  await api.put(RULES, { path: { repository }, body: rules, headers: { "If-Match": etag } });
+}
+
+/** Returns the rule that protects a branch, if one does. */
+export function ruleOf(branch: string, rules: readonly BranchProtectionRule[]): BranchProtectionRule | undefined {
+  return rules.find(({ pattern }) => toRegExp(pattern).test(branch));
+}
+
+/** Returns the expression of a pattern: `*`, `?`, `[a-z]`, `[!a]`, `{this,that}` and `\` before a character.
+ * A pattern that is none protects all branches, as on the server. */
+function toRegExp(pattern: string): RegExp {
+  let depth = 0;
+  const source = pattern.replace(/\\.|\[!?[^\]]*\]|[\s\S]/g, (part) => {
+    if (part === "*") return ".*";
+    if (part === "?") return ".";
+    if (part === "{") return (depth += 1), "(?:";
+    if (part === "}" && depth > 0) return (depth -= 1), ")";
+    if (part === "," && depth > 0) return "|";
+    if (part.length > 2 && part.startsWith("[")) return part.replace(/^\[!/, "[^").replace(/\\/g, "\\\\");
+    return part.replace(/^\\/, "").replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  });
+  try {
+    return new RegExp(`^(?:${source})$`, "s");
+  } catch {
+    return /^/;
+  }
+}
