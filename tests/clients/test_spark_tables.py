@@ -24,6 +24,12 @@ spark.range(7).write.format("delta").mode("append").save("s3a://rides-of-the-cit
 print("two", spark.read.format("delta").load("s3a://rides-of-the-city/two/trips").count())
 """
 
+READ_DELTA_MERGED = """
+trips = spark.read.format("delta")
+main = "s3a://rides-of-the-city/main/trips"
+print("merged", trips.load(main).count(), trips.option("versionAsOf", 3).load(main).count())
+"""
+
 
 @pytest.fixture
 def run(server, repo, tmp_path):
@@ -77,8 +83,9 @@ def test_versions_of_the_page_are_those_of_the_jars():
         assert f"  {name}-{version}.jar\n" in listed
 
 
-def test_delta_example_and_conflict_of_two_writers(run, server, repo):
-    """After the example, the package deltalake reads main, and two branches write and conflict."""
+def test_delta_example_and_merge_of_two_writers(run, server, repo):
+    """After the example, the package deltalake reads main, and two branches write, conflict and are
+    merged by a rule."""
     code, _, errors = run(DELTA)
     assert code == 0, errors
     options = {
@@ -105,6 +112,17 @@ def test_delta_example_and_conflict_of_two_writers(run, server, repo):
         repo.merge("two")
     assert caught.value.status == 409
     assert f"_delta_log/{3:020}.json" in caught.value.body
+
+    rules = "rules:\n  - {path: 'trips/_delta_log/**', strategy: delta}\n"
+    repo.sdk.objects_api.upload_object(
+        repo.id, "main", "_lakefs_merge.yaml", content=rules.encode()
+    )
+    repo.commit("Rules of merging", "main")
+    repo.merge("two")
+    assert DeltaTable(f"s3://{repo.id}/main/trips", storage_options=options).version() == 4
+    code, output, errors = run(session, READ_DELTA_MERGED)
+    assert code == 0, errors
+    assert "merged 1512 1505" in output
 
 
 def test_iceberg_example_and_deletion_of_the_branch(run, repo):

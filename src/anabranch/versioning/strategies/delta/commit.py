@@ -92,7 +92,7 @@ class Action(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
     protocol: dict[str, Any] | None = None
     txn: Transaction | None = None
     domain_metadata: Domain | None = None
-    cdc: msgspec.Raw | None = None
+    cdc: dict[str, Any] | None = None
 
 
 class LogCommit(msgspec.Struct, frozen=True, kw_only=True):
