@@ -34,6 +34,7 @@ _BUILT_IN = {
     "json": (f"{_PACKAGE}.json_document", "json_strategy"),
     "text": (f"{_PACKAGE}.text", "text_strategy"),
     "delta": (f"{_PACKAGE}.delta.strategy", "delta_strategy"),
+    "iceberg": (f"{_PACKAGE}.iceberg.strategy", "iceberg_strategy"),
 }
 
 

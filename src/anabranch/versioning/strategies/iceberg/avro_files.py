@@ -1,0 +1,67 @@
+"""Avro files with the schemas and the metadata that Iceberg adds to them.
+
+Fields are known by the ids in the schema; their names differ between versions of the writers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anabranch.versioning.strategies.iceberg.table_files import refused
+
+__all__ = ["AvroFile", "read_avro", "write_avro"]
+
+_SYNC_BYTES = 16
+
+
+class AvroFile(NamedTuple):
+    """The content of a file. `metadata` leaves out what Avro itself adds."""
+
+    schema: dict[str, Any]
+    metadata: Mapping[str, str]
+    records: Sequence[dict[str, Any]]
+
+    def names(self, *path: str) -> dict[int, str]:
+        """Returns the names of the fields by their ids, of the record or one that it contains."""
+        schema = self.schema
+        for name in path:
+            schema = next(field["type"] for field in schema["fields"] if field["name"] == name)
+        return {field["field-id"]: field["name"] for field in schema["fields"]}
+
+
+def read_avro(name: str, content: bytes) -> AvroFile:
+    """Returns the content of a file. Raises Conflict, with `name`, for a damaged one."""
+    import fastavro  # noqa: PLC0415  optional
+
+    try:
+        reader = fastavro.reader(io.BytesIO(content))
+        metadata = dict(reader.metadata)
+        schema = json.loads(metadata["avro.schema"])
+        given = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
+        return AvroFile(schema, given, list(reader))
+    except Exception as error:
+        # fastavro raises errors of any class for bytes that it does not expect
+        raise refused(f"{name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def write_avro(
+    schema: Mapping[str, Any], metadata: Mapping[str, str], records: Iterable[Mapping[str, Any]]
+) -> bytes:
+    """Returns a file, which is the same for the same content."""
+    import fastavro  # noqa: PLC0415  optional
+
+    rows = list(records)
+    # the marker between blocks is random otherwise
+    marker = hashlib.sha256(repr((schema, metadata, rows)).encode()).digest()[:_SYNC_BYTES]
+    stream = io.BytesIO()
+    fastavro.writer(
+        *(stream, json.loads(json.dumps(schema)), rows),
+        codec="deflate",
+        metadata=dict(metadata),
+        sync_marker=marker,
+    )
+    return stream.getvalue()

@@ -1,0 +1,123 @@
+"""What a side of a merge has changed in an Iceberg table since the base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+from anabranch.versioning.strategies.iceberg.manifests import (
+    DATA,
+    EQUALITY_DELETES,
+    POSITION_DELETES,
+    FileEntry,
+    ListedManifest,
+    ManifestList,
+    Partition,
+    read_manifest_list,
+)
+from anabranch.versioning.strategies.iceberg.table_files import TableFiles, refused
+
+__all__ = ["SideChanges", "TableVersion", "find_changes", "read_version"]
+
+_ROWS_STAY = ("append", "replace")
+"""Operations that change no rows of the table."""
+
+
+class TableVersion(NamedTuple):
+    """A table on one side: its current metadata, and the manifests of its current snapshot."""
+
+    files: TableFiles
+    name: str
+    metadata: dict[str, Any]
+    snapshot: dict[str, Any] | None
+    manifests: ManifestList
+
+    def snapshots(self) -> dict[int, dict[str, Any]]:
+        """Returns the snapshots by their ids."""
+        return {snapshot["snapshot-id"]: snapshot for snapshot in self.metadata["snapshots"]}
+
+
+class SideChanges(NamedTuple):
+    """The files that a side has added and removed, by their paths, and the partitions in which it
+    has changed or removed rows, or may have.
+    """
+
+    added: Mapping[str, FileEntry]
+    removed: Mapping[str, FileEntry]
+    changed: AbstractSet[Partition]
+
+    @property
+    def has_equality_deletes(self) -> bool:
+        """Whether rows are deleted by their values, in whatever file they are."""
+        return any(entry.content == EQUALITY_DELETES for entry in self.added.values())
+
+    def without(self, other: SideChanges) -> SideChanges:
+        """Returns the changes without the files that the other side has added, too."""
+        added = {path: entry for path, entry in self.added.items() if path not in other.added}
+        return self._replace(added=added)
+
+    def touched(self) -> dict[str, FileEntry]:
+        """Returns the files that were removed, and those from which rows were deleted, by path. For
+        deletions from unknown files, the path is "".
+        """
+        deletes = [each for each in self.added.values() if each.content == POSITION_DELETES]
+        return {**self.removed, **{each.deletes_from: each for each in deletes}}
+
+
+def read_version(files: TableFiles) -> TableVersion:
+    """Returns the current version of a table. Raises Conflict if it cannot be read."""
+    name = files.current()
+    metadata = files.metadata(name)
+    current = metadata.get("current-snapshot-id")
+    by_id = {snapshot.get("snapshot-id"): snapshot for snapshot in metadata["snapshots"]}
+    if current not in (None, -1) and current not in by_id:
+        raise refused(f"{name} of the {files.side} does not have its current snapshot")
+    snapshot = by_id.get(current)
+    return TableVersion(files, name, metadata, snapshot, read_manifest_list(files, snapshot))
+
+
+def find_changes(base: TableVersion, side: TableVersion, other: TableVersion) -> SideChanges:
+    """Returns what a side has changed since the base."""
+    # a file is live in one manifest, so manifests that both have make no difference
+    was, now = base.manifests.manifests, side.manifests.manifests
+    before = _live(was[address] for address in was.keys() - now.keys())
+    after = _live(now[address] for address in now.keys() - was.keys())
+    added = {path: entry for path, entry in after.items() if path not in before}
+    removed = {path: entry for path, entry in before.items() if path not in after}
+    operations = _operations(base, side, other)
+    if operations is None:  # the files do not tell a compaction from a change
+        is_append = not removed and all(entry.content == DATA for entry in added.values())
+        entries = [] if is_append else [*added.values(), *removed.values()]
+    elif all(operation in _ROWS_STAY for operation in operations.values()):
+        entries = []
+    else:
+        new = added.values()
+        entries = [each for each in new if operations.get(each.snapshot_id) not in _ROWS_STAY]
+        entries += removed.values()
+    return SideChanges(added, removed, {entry.partition for entry in entries})
+
+
+def _live(manifests: Iterator[ListedManifest]) -> dict[str, FileEntry]:
+    return {entry.path: entry for manifest in manifests for entry in manifest.live}
+
+
+def _operations(
+    base: TableVersion, side: TableVersion, other: TableVersion
+) -> dict[int, str] | None:
+    """Returns the operations, by the ids of snapshots, that follow the base's current snapshot or
+    one of the other side. Returns None if that is not how the table came about: snapshots have
+    expired, or the side went back to an earlier one.
+    """
+    start = base.metadata.get("current-snapshot-id")
+    known = other.snapshots().keys() - base.snapshots().keys()
+    snapshots = side.snapshots()
+    current = side.metadata.get("current-snapshot-id")
+    operations: dict[int, str] = {}
+    while current != start and current not in known:
+        snapshot = None if current is None else snapshots.get(current)
+        if current is None or snapshot is None:
+            return None if start not in (None, -1) else operations
+        operations[current] = (snapshot.get("summary") or {}).get("operation", "")
+        current = snapshot.get("parent-snapshot-id")
+    return operations

@@ -1,0 +1,121 @@
+"""Which changes of an Iceberg table conflict.
+
+Files that a side added never conflict with files that the other added. Both sides may change rows,
+if they do so in different partitions. A file that was removed, or from which rows were deleted, may
+not be touched by the other side.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from anabranch.versioning.strategies.contract import ContentConflict
+from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.table_files import refused
+
+__all__ = ["find_conflicts", "require_mergeable"]
+
+_MAX_CONFLICTS = 1000
+_FORMAT_VERSIONS = (1, 2)
+_SCHEMA = {
+    "schema": ("schemas", "current-schema-id", "last-column-id"),
+    "partition spec": ("partition-specs", "default-spec-id", "last-partition-id"),
+    "format version": ("format-version",),
+}
+"""What neither side may change, by its name."""
+
+_SETTINGS = {
+    "sort order": ("sort-orders", "default-sort-order-id"),
+    "properties": ("properties",),
+    "location": ("location",),
+    "encryption keys": ("encryption-keys",),
+}
+"""What only the destination may change, since its metadata is continued."""
+
+
+def require_mergeable(base: TableVersion, side: TableVersion) -> None:
+    """Raises Conflict unless a side has a version of the same table, of a known format."""
+    version = side.metadata.get("format-version")
+    if version not in _FORMAT_VERSIONS:
+        raise refused(f"tables of format version {version} are not merged")
+    if side.metadata.get("table-uuid") != base.metadata.get("table-uuid"):
+        raise refused(f"the {side.files.side} created the table anew")
+
+
+def find_conflicts(
+    versions: Sequence[TableVersion], source: SideChanges, destination: SideChanges
+) -> list[ContentConflict]:
+    """Returns the first conflicts of two sides. `versions` are the base, source and destination."""
+    found = itertools.chain(
+        _metadata_conflicts(*versions),
+        _equality_conflicts(source, destination),
+        _file_conflicts(source, destination),
+        _partition_conflicts(source, destination),
+    )
+    return list(itertools.islice(found, _MAX_CONFLICTS))
+
+
+def _metadata_conflicts(
+    base: TableVersion, source: TableVersion, destination: TableVersion
+) -> Iterator[ContentConflict]:
+    for side in (source, destination):
+        parts = {**_SCHEMA, **(_SETTINGS if side is source else {})}
+        for part, names in parts.items():
+            if any(_value(side, name) != _value(base, name) for name in names):
+                yield _conflict({"metadata": part}, f"the {side.files.side} changed the {part}")
+    if _references(source) != _references(base):
+        yield _conflict(
+            {"metadata": "refs"}, "the source changed the branches and tags of the table"
+        )
+
+
+def _value(version: TableVersion, name: str) -> Any:
+    return version.metadata.get(name) or None  # what is empty may be left out
+
+
+def _references(version: TableVersion) -> dict[str, Any]:
+    refs: Mapping[str, Any] = version.metadata.get("refs") or {}
+    return {name: each for name, each in refs.items() if name != "main"}
+
+
+def _equality_conflicts(source: SideChanges, destination: SideChanges) -> Iterator[ContentConflict]:
+    """Yields deletions by value. They concern all rows that are older, in whatever file: in a
+    merged snapshot, those would be other rows.
+    """
+    if source.has_equality_deletes:
+        yield _conflict({"deletes": "source"}, "the source deletes rows by their values")
+    if destination.has_equality_deletes and source.removed:
+        yield _conflict(
+            {"deletes": "destination"},
+            "the destination deletes rows by their values, and the source rewrote files",
+        )
+
+
+def _file_conflicts(source: SideChanges, destination: SideChanges) -> Iterator[ContentConflict]:
+    theirs, ours = source.touched(), destination.touched()
+    for path in sorted(theirs.keys() & ours.keys() - {""}):
+        yield _conflict({"file": path}, "both sides removed or replaced rows of the file")
+    for one, other in ((theirs, ours), (ours, theirs)):
+        if "" in one and other:
+            yield _conflict(
+                {"file": one[""].path},
+                "the rows that the file deletes may be in files that the other side changed",
+            )
+
+
+def _partition_conflicts(
+    source: SideChanges, destination: SideChanges
+) -> Iterator[ContentConflict]:
+    specs = {spec for spec, _ in (*source.changed, *destination.changed)}
+    if source.changed and destination.changed and len(specs) > 1:
+        message = "both sides changed rows, in partitions by different specs"
+        yield _conflict({"specs": sorted(specs)}, message)
+    for spec, values in sorted(source.changed & destination.changed, key=repr):
+        message = "both sides changed rows of the partition"
+        yield _conflict({"spec": spec, "partition": dict(values)}, message)
+
+
+def _conflict(key: dict[str, Any], message: str) -> ContentConflict:
+    return ContentConflict(key=key, message=message)

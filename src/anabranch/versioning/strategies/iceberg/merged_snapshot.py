@@ -1,0 +1,243 @@
+"""The snapshot that adds the changes of the source to an Iceberg table on the destination.
+
+Each manifest with files that the source added gives one manifest, and each of the destination's
+with files that the source removed is written again without them. Everything is derived from the two
+versions of the table, so a merge that is repeated gives the same files.
+
+Source: the Iceberg table specification, "Sequence Numbers", "Manifests", "Snapshots".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from anabranch.versioning.strategies.iceberg.avro_files import write_avro
+from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.manifests import (
+    DATA,
+    DELETED,
+    EQUALITY_DELETES,
+    POSITION_DELETES,
+    FileEntry,
+    ListedManifest,
+)
+from anabranch.versioning.strategies.iceberg.table_files import next_names
+
+__all__ = ["MergedSnapshot"]
+
+_EXISTING, _ADDED = range(2)
+_COUNTS = {_ADDED: (504, 512), _EXISTING: (505, 513), DELETED: (506, 514)}
+"""The fields of a manifest list for the numbers of files and rows, by the status of entries."""
+
+_Measure = Callable[[FileEntry], int]
+_MEASURES: tuple[tuple[str, str, str, _Measure], ...] = (
+    ("data-files", "added-data-files", "deleted-data-files", lambda e: e.content == DATA),
+    ("delete-files", "added-delete-files", "removed-delete-files", lambda e: e.content != DATA),
+    ("records", "added-records", "deleted-records", lambda e: e.rows * (e.content == DATA)),
+    ("files-size", "added-files-size", "removed-files-size", lambda e: e.size),
+    (
+        *("position-deletes", "added-position-deletes", "removed-position-deletes"),
+        lambda e: e.rows * (e.content == POSITION_DELETES),
+    ),
+    (
+        *("equality-deletes", "added-equality-deletes", "removed-equality-deletes"),
+        lambda e: e.rows * (e.content == EQUALITY_DELETES),
+    ),
+)
+"""The totals of a summary, the names of what is added to them and removed, and its measure."""
+
+_MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
+
+
+class MergedSnapshot:
+    """The merged version of a table. `folder` is the address of its metadata files on the
+    destination, without a slash at its end.
+    """
+
+    def __init__(
+        self, source: TableVersion, destination: TableVersion, changes: SideChanges, folder: str
+    ) -> None:
+        self._source = source
+        self._destination = destination
+        self._changes = changes
+        self._folder = folder
+        self._digest = self._identify()
+        self.id = self._snapshot_id()
+        self._unique = str(uuid.UUID(bytes=self._digest[:16], version=5))
+        self._sequence_number = destination.metadata.get("last-sequence-number", 0) + 1
+        self._files: dict[str, bytes] = {}
+
+    def files(self) -> dict[str, bytes]:
+        """Returns the new metadata files by their names; the version hint is one of them, if the
+        destination has it.
+        """
+        listed = [*self._added_manifests(), *self._kept_manifests()]
+        names, hint = next_names(
+            self._destination.name,
+            self._source.name,
+            self._destination.files.hint,
+            self._unique,
+        )
+        list_name = f"snap-{self.id}-1-{self._unique}.avro"
+        self._files[list_name] = self._manifest_list(listed)
+        metadata = json.dumps(self._metadata(list_name), separators=(",", ":")).encode()
+        self._files |= dict.fromkeys(names, metadata)
+        if hint:
+            self._files["version-hint.text"] = hint.encode()
+        return self._files
+
+    def _identify(self) -> bytes:
+        versions = self._source, self._destination
+        parts = [version.metadata.get("current-snapshot-id") for version in versions]
+        parts += [self._destination.name, self._folder]
+        parts += [sorted(self._changes.added), sorted(self._changes.removed)]
+        return hashlib.sha256(json.dumps(parts).encode()).digest()
+
+    def _snapshot_id(self) -> int:
+        taken = self._source.snapshots().keys() | self._destination.snapshots().keys()
+        number = int.from_bytes(self._digest[16:24], "big") >> 1
+        while number in taken or number == 0:
+            number += 1
+        return number
+
+    def _added_manifests(self) -> Iterator[dict[int, Any]]:
+        """Yields the records of manifests with the files that the source added."""
+        for manifest in self._source.manifests.manifests.values():
+            if manifest.address in self._destination.manifests.manifests:
+                continue
+            added = self._changes.added
+            entries = [(_ADDED, entry) for entry in manifest.live if entry.path in added]
+            if entries:
+                yield self._write_manifest(manifest, entries)
+
+    def _kept_manifests(self) -> Iterator[dict[int, Any]]:
+        """Yields the records of the destination's manifests."""
+        removed = self._changes.removed
+        theirs = self._source.manifests.manifests
+        for manifest in self._destination.manifests.manifests.values():
+            # a manifest that the source has, too, has no file that the source removed
+            is_changed = removed and manifest.address not in theirs
+            if is_changed and any(entry.path in removed for entry in manifest.live):
+                yield self._write_manifest(
+                    manifest,
+                    [
+                        (DELETED if entry.path in removed else _EXISTING, entry)
+                        for entry in manifest.live
+                    ],
+                )
+            else:
+                yield {number: manifest.value(number) for number in manifest.names}
+
+    def _write_manifest(
+        self, like: ListedManifest, entries: Iterable[tuple[int, FileEntry]]
+    ) -> dict[int, Any]:
+        """Writes a manifest and returns its record in the manifest list. The bounds of partitions
+        are those of the manifest that it is made from, which has more files.
+        """
+        names = like.file.names()
+        entries = list(entries)
+        records = []
+        for status, entry in entries:
+            record = {**entry.record, names[0]: status}
+            if status != _EXISTING:
+                record[names[1]] = self.id
+            if status == _ADDED:  # the sequence numbers of the new snapshot are inherited
+                record |= {names[number]: None for number in (3, 4) if number in names}
+            records.append(record)
+        content = write_avro(like.file.schema, like.file.metadata, records)
+        name = f"{self._unique}-m{len(self._files)}.avro"
+        self._files[name] = content
+        counts: Counter[int] = Counter()
+        for status, entry in entries:
+            files, rows = _COUNTS[status]
+            counts.update({files: 1, rows: entry.rows})
+        numbers = [
+            self._sequence_number if status == _ADDED else entry.sequence_number
+            for status, entry in entries
+            if status != DELETED
+        ]
+        return {
+            **{number: like.value(number) for number in like.names},
+            500: f"{self._folder}/{name}",
+            501: len(content),
+            503: self.id,
+            515: self._sequence_number,
+            516: min(numbers, default=self._sequence_number),
+            **{number: counts[number] for pair in _COUNTS.values() for number in pair},
+        }
+
+    def _manifest_list(self, listed: Iterable[Mapping[int, Any]]) -> bytes:
+        file = self._destination.manifests.file or self._source.manifests.file
+        assert file is not None  # noqa: S101  the source has changes
+        names = file.names()
+        parent = self._destination.metadata.get("current-snapshot-id")
+        header = {
+            **file.metadata,
+            "snapshot-id": str(self.id),
+            "parent-snapshot-id": "null" if self._destination.snapshot is None else str(parent),
+        }
+        if "sequence-number" in header:
+            header["sequence-number"] = str(self._sequence_number)
+        records = [{name: each.get(number) for number, name in names.items()} for each in listed]
+        return write_avro(file.schema, header, records)
+
+    def _metadata(self, list_name: str) -> dict[str, Any]:
+        old = self._destination.metadata
+        time = max(version.get("last-updated-ms", 0) for version in (old, self._source.metadata))
+        snapshot: dict[str, Any] = {
+            "snapshot-id": self.id,
+            "timestamp-ms": time,
+            "manifest-list": f"{self._folder}/{list_name}",
+            "summary": self._summary(),
+        }
+        if "current-schema-id" in old:
+            snapshot["schema-id"] = old["current-schema-id"]
+        if self._destination.snapshot is not None:
+            snapshot["parent-snapshot-id"] = old["current-snapshot-id"]
+        new = {
+            **old,
+            "last-updated-ms": time,
+            "current-snapshot-id": self.id,
+            "snapshot-log": [
+                *(old.get("snapshot-log") or ()),
+                {"snapshot-id": self.id, "timestamp-ms": time},
+            ],
+            "metadata-log": self._metadata_log(),
+        }
+        if old["format-version"] > 1:
+            snapshot["sequence-number"] = new["last-sequence-number"] = self._sequence_number
+        main = {"type": "branch", **(old.get("refs") or {}).get("main", {}), "snapshot-id": self.id}
+        new["refs"] = {**(old.get("refs") or {}), "main": main}
+        new["snapshots"] = [*old["snapshots"], snapshot]
+        return new
+
+    def _metadata_log(self) -> list[dict[str, Any]]:
+        old = self._destination.metadata
+        entry = {
+            "metadata-file": f"{self._folder}/{self._destination.name}",
+            "timestamp-ms": old.get("last-updated-ms", 0),
+        }
+        most = (old.get("properties") or {}).get(_MAX_PREVIOUS_FILES, "100")
+        kept = max(int(most), 1) if most.isdigit() else 1
+        return [*(old.get("metadata-log") or ()), entry][-kept:]
+
+    def _summary(self) -> dict[str, str]:
+        added, removed = self._changes.added.values(), self._changes.removed.values()
+        operation = "append"
+        if removed or any(entry.content != DATA for entry in added):
+            operation = "overwrite" if self._changes.changed else "replace"
+        snapshot = self._destination.snapshot or {}
+        before: Mapping[str, str] = snapshot.get("summary") or {}
+        summary = {"operation": operation}
+        for total, plus, minus, measure in _MEASURES:
+            more, less = sum(map(measure, added)), sum(map(measure, removed))
+            summary |= {name: str(value) for name, value in ((plus, more), (minus, less)) if value}
+            if f"total-{total}" in before or not snapshot:
+                known = int(before.get(f"total-{total}", 0))
+                summary[f"total-{total}"] = str(known + more - less)
+        return summary

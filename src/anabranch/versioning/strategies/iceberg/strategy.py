@@ -1,0 +1,162 @@
+"""The strategy `iceberg`: merges the metadata of an Iceberg table.
+
+All files in the table's metadata folder become those of the destination; a metadata file and a
+snapshot with the source's changes are added. Data files are merged as any other paths, except for
+those that one side refers to again and the other has removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anabranch.errors import Invalid, NotSupported
+from anabranch.versioning.strategies.contract import (
+    ContentConflict,
+    MergeOutput,
+    PathConflict,
+    Side,
+)
+from anabranch.versioning.strategies.iceberg.changes import (
+    SideChanges,
+    TableVersion,
+    find_changes,
+    read_version,
+)
+from anabranch.versioning.strategies.iceberg.conflict_rules import (
+    find_conflicts,
+    require_mergeable,
+)
+from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
+from anabranch.versioning.strategies.iceberg.table_files import (
+    TableFiles,
+    is_metadata_file,
+    metadata_folder,
+    refused,
+)
+
+__all__ = ["iceberg_strategy"]
+
+_SIDES: tuple[Side, ...] = ("base", "source", "destination")
+
+
+def iceberg_strategy(options: Mapping[str, Any]) -> _IcebergStrategy:
+    """Returns the strategy. Option `location`: the address of the table on the destination, for new
+    metadata files; by default that of the metadata files of both sides, if it is the same.
+    Raises Invalid for other options, NotSupported without fastavro.
+    """
+    unknown = sorted(options.keys() - {"location"})
+    if unknown:
+        raise Invalid(
+            f"the strategy iceberg has no option {unknown[0]!r}", kind="invalid_merge_options"
+        )
+    location = options.get("location", "")
+    if not isinstance(location, str) or ("location" in options and not location.strip("/")):
+        raise Invalid(
+            f"option location: must be the address of the table, not {location!r}",
+            kind="invalid_merge_options",
+        )
+    try:
+        import fastavro  # noqa: PLC0415  optional
+    except ImportError as error:
+        raise NotSupported(
+            "the strategy iceberg needs fastavro",
+            kind="library_missing",
+            hint="Install it on the server: pip install 'anabranch[merge]'",
+        ) from error
+    del fastavro
+    return _IcebergStrategy(location.rstrip("/"))
+
+
+class _IcebergStrategy:
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
+        """Writes the merged metadata, or returns the changes that conflict. Raises Conflict for
+        tables that cannot be merged.
+        """
+        folder = metadata_folder(conflict.path)
+        sides = [TableFiles(conflict, side, folder) for side in _SIDES]
+        _require_tables(sides)
+        _require_first(conflict.path, sides)
+        versions = base, source, destination = [read_version(files) for files in sides]
+        for side in (source, destination):
+            require_mergeable(base, side)
+        changes = find_changes(base, source, destination)
+        others = find_changes(base, destination, source)
+        changes, others = changes.without(others), others.without(changes)
+        conflicts = find_conflicts(versions, changes, others)
+        if conflicts:
+            return conflicts
+        _take_destination(output, sides)
+        if changes.added or changes.removed:
+            merged = MergedSnapshot(source, destination, changes, self._address(versions))
+            for name, content in merged.files().items():
+                with output.create(folder + name) as stream:
+                    stream.write(content)
+        _keep_files(conflict, output, versions, changes, "source")
+        _keep_files(conflict, output, versions, others, "destination")
+        return []
+
+    def _address(self, versions: Sequence[TableVersion]) -> str:
+        """Returns the address of the folder of new metadata files."""
+        if self._location:
+            return f"{self._location}/metadata"
+        lists = [each.snapshot["manifest-list"] for each in versions if each.snapshot is not None]
+        folders = sorted({str(address).rpartition("/")[0] for address in lists})
+        if len(folders) == 1:
+            return folders[0]
+        raise refused(
+            f"the sides have metadata files at different addresses, {' and '.join(folders)}: give "
+            "the table's address on the destination as the option `location` of the rule"
+        )
+
+
+def _require_tables(sides: Sequence[TableFiles]) -> None:
+    base, *others = sides
+    if not base.exists:
+        raise refused("both sides created the table")
+    for files in others:
+        if not files.exists:
+            raise refused(f"the {files.side} deleted the table")
+
+
+def _require_first(path: str, sides: Sequence[TableFiles]) -> None:
+    """Raises Conflict for a path of a table that could not be merged when an earlier path of it was
+    settled: it would fail for the same reason.
+    """
+    base, source, destination = (set(files.names) for files in sides)
+    added_twice = (source & destination) - base
+    folder = sides[0].folder
+    earlier = [folder + name for name in added_twice if is_metadata_file(name)]
+    if min(earlier, default=path) < path:
+        raise refused(f"the metadata is merged as a whole: see {min(earlier)}")
+
+
+def _take_destination(output: MergeOutput, sides: Sequence[TableFiles]) -> None:
+    """Makes all metadata files those of the destination."""
+    names = [set(files.names) for files in sides]
+    in_all = set.intersection(*names)
+    for name in sorted(set.union(*names)):
+        if name not in in_all or not name.endswith(".avro"):
+            output.take(sides[0].folder + name, "destination")
+
+
+def _keep_files(
+    conflict: PathConflict,
+    output: MergeOutput,
+    versions: Sequence[TableVersion],
+    changes: SideChanges,
+    side: Side,
+) -> None:
+    """Keeps the files of the base that a side has added again and the other side has removed."""
+    other: Side = "destination" if side == "source" else "source"
+    table = versions[0].files.folder.removesuffix("metadata/")
+    locations = {str(version.metadata.get("location", "")).rstrip("/") for version in versions}
+    for address in changes.added:
+        for location in locations:
+            path = table + address.removeprefix(f"{location}/")
+            is_lost = conflict.read(other, path) is None and conflict.read("base", path) is not None
+            if is_lost:
+                output.take(path, side)
