@@ -19,6 +19,11 @@ LINE = "anabranch line"
 """The name of the column with the text of each line of JSON lines."""
 
 _TEXT = "VARCHAR"
+_FAMILIES = {
+    "number": ("INT", "FLOAT", "DOUBLE", "DECIMAL"),
+    "date": ("DATE", "TIMESTAMP"),
+}
+"""Types whose values can be widened to each other, by parts of their names."""
 
 
 def quoted(name: str) -> str:
@@ -28,13 +33,17 @@ def quoted(name: str) -> str:
 
 def require_usable(side: str, names: Iterable[str]) -> None:
     """Raises Conflict for the names of columns that a database cannot tell from others: they are
-    equal but for case, or reserved.
+    empty, have a zero character, are equal but for case, or are reserved.
     """
     found: dict[str, str] = {}
     for name in names:
         other = found.get(name.casefold())
         found[name.casefold()] = name
-        if name in (ROW, LINE):
+        if not name:
+            reason = "has a column without a name"
+        elif "\0" in name:
+            reason = f"has the column {name!r}, whose name has a zero character"
+        elif name in (ROW, LINE):
             reason = f"has a column with the reserved name {name!r}"
         elif other is None:
             continue
@@ -108,14 +117,24 @@ def widest_type(connection: Any, name: str, types: Sequence[str]) -> str:
 
 
 def _union(connection: Any, one: str, other: str) -> str | None:
-    """Returns the type of a column with values of two types, None if that is their text only."""
-    import duckdb  # noqa: PLC0415  an optional library
-
-    if _TEXT in (one, other):
+    """Returns the type of a column with values of two types, None if it would hold their text, or
+    if they are of different families.
+    """
+    if _family(one) != _family(other):
         return None
     union = f"SELECT NULL::{one} AS value UNION ALL SELECT NULL::{other}"
-    try:
-        (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
-    except duckdb.Error:
-        return None
-    return None if found[1] == _TEXT else str(found[1])
+    (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
+    merged = str(found[1])
+    is_text = merged.count(_TEXT) > max(one.count(_TEXT), other.count(_TEXT))
+    return None if is_text else merged
+
+
+def _family(type_name: str) -> str:
+    """Returns what kind of values a type has."""
+    if type_name.endswith("]"):
+        return "list"
+    head = type_name.partition("(")[0]
+    for family, names in _FAMILIES.items():
+        if any(name in head for name in names):
+            return family
+    return head

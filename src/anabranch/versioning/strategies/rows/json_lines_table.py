@@ -16,7 +16,12 @@ from anabranch.versioning.strategies.rows.columns import (
     quoted,
     require_usable,
 )
-from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, literal, unreadable
+from anabranch.versioning.strategies.rows.table_format import (
+    PIECE_BYTES,
+    file_literal,
+    literal,
+    unreadable,
+)
 
 __all__ = ["JsonLinesTable"]
 
@@ -46,8 +51,8 @@ class JsonLinesTable:
         )
         try:
             relation = (
-                f"read_ndjson_objects({literal(version.path())}, "
-                f"maximum_object_size = {_MAX_LINE_BYTES})"
+                f"read_ndjson_objects({file_literal(version)}, "
+                f"maximum_object_size = {_MAX_LINE_BYTES}, hive_partitioning = false)"
             )
             connection.execute(
                 f"CREATE TABLE {quoted(side)} AS SELECT {columns}{', ' if columns else ''}"  # noqa: S608

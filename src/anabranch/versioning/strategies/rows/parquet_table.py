@@ -7,11 +7,12 @@ from typing import Any, BinaryIO
 
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted, require_usable
-from anabranch.versioning.strategies.rows.table_format import columns_of, literal, unreadable
+from anabranch.versioning.strategies.rows.table_format import columns_of, file_literal, unreadable
 
 __all__ = ["ParquetTable"]
 
 _BATCH_ROWS = 65_536
+_OPTIONS = "hive_partitioning = false"
 
 
 class ParquetTable:
@@ -32,7 +33,7 @@ class ParquetTable:
         try:
             # before DuckDB reads it, which renames what it cannot tell apart
             require_usable(side, pq.read_schema(version.path()).names)
-            relation = f"read_parquet({literal(version.path())}, file_row_number = true)"
+            relation = f"read_parquet({file_literal(version)}, {_OPTIONS}, file_row_number = true)"
             connection.execute(
                 f"CREATE VIEW {quoted(side)} AS SELECT * EXCLUDE (file_row_number), "  # noqa: S608
                 f"file_row_number AS {quoted(ROW)} FROM {relation}"
@@ -59,7 +60,7 @@ class ParquetTable:
             group = about.row_group(0) if about.num_row_groups else None
             codec = group.column(0).compression if group and group.num_columns else "SNAPPY"
             rows = max(group.num_rows, 1) if group else _BATCH_ROWS
-        source = f"SELECT * FROM read_parquet({literal(like.path())})"  # noqa: S608
+        source = f"SELECT * FROM read_parquet({file_literal(like)}, {_OPTIONS})"  # noqa: S608
         types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {source}").fetchall()}
         reader = connection.execute(query).to_arrow_reader(_BATCH_ROWS)
         fields = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Protocol
 
@@ -10,9 +11,19 @@ from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
 from anabranch.versioning.strategies.rows.database import reason_of
 
-__all__ = ["PIECE_BYTES", "ColumnFormat", "TableFormat", "columns_of", "literal", "unreadable"]
+__all__ = [
+    "PIECE_BYTES",
+    "ColumnFormat",
+    "TableFormat",
+    "columns_of",
+    "file_literal",
+    "literal",
+    "unreadable",
+]
 
 PIECE_BYTES = 1 << 20
+
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 class TableFormat(Protocol):
@@ -53,6 +64,11 @@ def columns_of(connection: Any, side: str) -> Columns:
 def literal(text: str) -> str:
     """Returns a text as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def file_literal(version: ObjectVersion) -> str:
+    """Returns the path of a file as SQL. DuckDB takes paths for patterns."""
+    return literal(_WILDCARD.sub(r"[\g<0>]", version.path()))
 
 
 def unreadable(side: str, name: str, error: Exception) -> Conflict:
