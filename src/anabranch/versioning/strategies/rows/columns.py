@@ -7,7 +7,16 @@ from typing import Any
 
 from anabranch.errors import Conflict
 
-__all__ = ["LINE", "ROW", "Columns", "merged_columns", "quoted", "require_usable", "widest_type"]
+__all__ = [
+    "LINE",
+    "ROW",
+    "Columns",
+    "merged_columns",
+    "merged_names",
+    "quoted",
+    "require_usable",
+    "widest_type",
+]
 
 Columns = Mapping[str, str]
 """The names of a table's columns, in order, and their types in DuckDB."""
@@ -61,31 +70,32 @@ def require_usable(side: str, names: Iterable[str]) -> None:
 def merged_columns(
     connection: Any, base: Columns, source: Columns, destination: Columns
 ) -> dict[str, str]:
-    """Returns the columns of the merge, with the widest of their types. A column that one side
-    dropped is dropped, one that a side added is added. The order is the destination's, unless only
-    the source has changed it; added columns come after those that precede them there.
-
-    Raises Conflict for types of which none holds the values of the other.
+    """Returns the columns of the merge, as `merged_names`, with the widest of their types. Raises
+    Conflict for types of which none holds the values of the other.
     """
-    common = [name for name in destination if name in source]
-    was = [name for name in base if name in common]
-    reordered = common == was != [name for name in source if name in common]
-    first, second = (source, destination) if reordered else (destination, source)
-    order = _order(first, second)
-    kept = [
-        name
-        for name in order
-        if (name in source and name in destination)
-        or (name not in base and (name in source or name in destination))
-    ]
     tables = base, source, destination
     return {
         name: widest_type(connection, name, [each[name] for each in tables if name in each])
-        for name in kept
+        for name in merged_names(*tables)
     }
 
 
-def _order(first: Columns, second: Columns) -> list[str]:
+def merged_names(
+    base: Iterable[str], source: Iterable[str], destination: Iterable[str]
+) -> list[str]:
+    """Returns the names of the merge's columns, given those of the tables. A column that one side
+    dropped is dropped, one that a side added is added. The order is the destination's, unless only
+    the source has changed it; added columns come after those that precede them there.
+    """
+    was, theirs, ours = list(base), list(source), list(destination)
+    common = [name for name in ours if name in theirs]
+    before = [name for name in was if name in common]
+    reordered = common == before != [name for name in theirs if name in common]
+    order = _order(theirs, ours) if reordered else _order(ours, theirs)
+    return [name for name in order if (name in theirs and name in ours) or name not in was]
+
+
+def _order(first: Sequence[str], second: Sequence[str]) -> list[str]:
     names = list(first)
     before = -1
     for name in second:
