@@ -7,53 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-
-
-class Lake:
-    """A repository with a branch dev."""
-
-    def __init__(self, api, repository):
-        self.api = api
-        self.path = f"/repositories/{repository}"
-
-    def commit(self, branch, changes):
-        for path, content in changes.items():
-            at = f"{self.path}/branches/{branch}/objects"
-            if content is None:
-                sent = self.api.delete(at, params={"path": path})
-            else:
-                sent = self.api.post(at, params={"path": path}, content=content)
-            assert sent.status_code in (201, 204), sent.text
-        made = self.api.post(f"{self.path}/branches/{branch}/commits", json={"message": branch})
-        assert made.status_code == 201, made.text
-        return made.json()["id"]
-
-    def diverge(self, base, source, destination):
-        self.commit("main", {"other": "o", **base})
-        body = {"name": "dev", "source": "main"}
-        assert self.api.post(f"{self.path}/branches", json=body).status_code == 201
-        self.commit("dev", {"of dev": "d", **source})
-        self.commit("main", {"of main": "m", **destination})
-
-    def merge(self, *resolutions, **body):
-        if resolutions:
-            body["resolutions"] = list(resolutions)
-        return self.api.post(f"{self.path}/refs/dev/merge/main", json=body)
-
-    def conflicts(self, **params):
-        return self.api.get(f"{self.path}/refs/dev/merge/main/conflicts", params=params)
-
-    def head(self):
-        return self.api.get(f"{self.path}/branches/main").json()["commit_id"]
-
-    def read(self, path, ref="main"):
-        found = self.api.get(f"{self.path}/refs/{ref}/objects", params={"path": path})
-        return found.text if found.status_code == 200 else None
+from support.clients.diverged_lake import DivergedLake
 
 
 @pytest.fixture
 def lake(api, repository):
-    return Lake(api, repository)
+    return DivergedLake(api, repository)
 
 
 @pytest.fixture
