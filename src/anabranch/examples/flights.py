@@ -20,7 +20,7 @@ from typing import Any
 import lakefs
 import pandas as pd
 from lakefs.client import Client
-from lakefs.exceptions import ConflictException
+from lakefs.exceptions import ConflictException, ServerException
 
 __all__ = ["MAX_DELAY", "REPOSITORY", "ROWS", "ExampleError", "FlightsExample", "run_steps"]
 
@@ -28,6 +28,25 @@ REPOSITORY = "quickstart"
 ROWS = 336_776
 MAX_DELAY = 720
 """In minutes: departure delays above twelve hours are considered errors in the data."""
+
+WRONG_ROW = 1000
+GUARD_PATH = "_lakefs_actions/flights.yaml"
+GUARD = """\
+name: flights stay whole
+on:
+  pre-merge:
+    branches: [main]
+hooks:
+  - id: rules
+    type: check
+    properties:
+      tables:
+        - path: "flights/*/flights.parquet"
+          schema: unchanged
+          not_null: [carrier, flight, origin, dest]
+          ranges: {distance: {min: 1, max: 6000}}
+          rows: {min: 5000}
+"""
 
 Report = Callable[[str, float], None]
 
@@ -52,10 +71,12 @@ class FlightsExample:
         yield "Read a year of flights", self.read_flights
         yield "Create the repository", self.create_repository
         yield "Upload twelve Parquet files to main and commit", self.upload_year
+        yield "Guard main by a check", self.guard_main
         yield "Correct January on a branch", self.correct_january
         yield "Compare the branch with main", self.compare
         yield "Correct September on another branch", self.correct_september
         yield "Merge both into main", self.merge_both
+        yield "Try to merge flights without an origin", self.provoke_refusal
         yield "Provoke a conflict", self.provoke_conflict
         yield "Resolve it with a merge strategy", self.resolve_conflict
         yield "Tag the result", self.tag
@@ -91,6 +112,12 @@ class FlightsExample:
         self.commit("main", "All flights of 2013")
         return f"{len(list(self.main.objects()))} objects"
 
+    def guard_main(self) -> str:
+        """Commits an action file, whose rules every merge into main must keep from now on."""
+        self.main.object(GUARD_PATH).upload(data=GUARD)
+        self.commit("main", "Guard main")
+        return GUARD_PATH
+
     def correct_january(self) -> str:
         """Removes wrong delays in January, on a branch."""
         self.before = dict(self.months)
@@ -113,6 +140,23 @@ class FlightsExample:
         self.months |= {month: corrected(self.before[month]) for month in (1, 9)}
         self.check("main", self.months)
         return "both corrections are on main"
+
+    def provoke_refusal(self) -> str:
+        """Tries to merge a May with a flight that has no origin: the check names it."""
+        branch, may = "no-origin", self.months[5]
+        self.repository.branch(branch).create(source_reference="main")
+        self.write(branch, 5, may.assign(origin=may["origin"].where(may.index != WRONG_ROW - 1)))
+        self.commit(branch, "May, damaged")
+        problem = f"{file_path(5)}, row {WRONG_ROW}: column origin is null"
+        try:
+            self.repository.branch(branch).merge_into(self.main)
+        except ServerException as refused:
+            if problem not in str(refused):
+                raise
+        else:
+            raise ExampleError("the merge should have been refused")
+        self.check("main", {5: may})
+        return problem
 
     def provoke_conflict(self) -> str:
         """Makes different changes of December on two branches: the second merge has a conflict."""
