@@ -65,6 +65,7 @@ SECTIONS = (
             CommandEntry(
                 "bisect", "bisect.group", "Find the first bad commit by testing few commits"
             ),
+            CommandEntry("actions", "actions", "Validate action files; run hooks; show their runs"),
             CommandEntry("pr", "pr", "List, create, review and merge pull requests"),
             CommandEntry("show", "show", "Show a commit"),
             CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),
