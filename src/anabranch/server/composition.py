@@ -12,9 +12,10 @@ from anabranch.access.credentials import KeyPair
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.audit.log import AuditLog
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Invalid
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
+from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
@@ -177,6 +178,12 @@ def _services(
 
 
 def _action_settings(actions: Actions) -> ActionSettings:
+    """Returns the settings of actions. Raises Invalid for networks that are none."""
+    try:
+        AddressGuard(actions.webhook.allow)
+    except Invalid as error:
+        reason = f"actions.webhook.allow: {error.message}"
+        raise Invalid(reason, kind=error.kind, hint=error.hint) from error
     return ActionSettings(
         enabled=actions.enabled,
         concurrency=max(1, actions.concurrency),

@@ -22,6 +22,7 @@ from anabranch.versioning.uploads import abandon_all
 
 __all__ = ["Repositories", "check_writable"]
 
+_REMOVED_AT_ONCE = 1000
 _MAX_ATTEMPTS = 100
 
 
@@ -162,11 +163,19 @@ class Repositories:
                 self._keyvalue.drop(token)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         remove_branch_index(self._keyvalue, repository.partition)
+        self._remove_runs(name)
         self._keyvalue.drop(repository.partition)
         self._keyvalue.apply(
             [Write(keys.GRAVELER, keys.repository(name), None)],
             [Expect(keys.GRAVELER, keys.repository(name), raw)],
         )
+
+    def _remove_runs(self, name: str) -> None:
+        """Removes the runs of hooks, which a later repository of that name must not have."""
+        start = keys.repository_actions(name)
+        end = upper_bound(start)
+        while rows := list(self._keyvalue.scan(keys.ACTIONS, start, end, limit=_REMOVED_AT_ONCE)):
+            self._keyvalue.apply([Write(keys.ACTIONS, key, None) for key, _ in rows])
 
     def metadata(self, repository: Repository) -> dict[str, str]:
         """Returns a repository's metadata."""

@@ -144,7 +144,7 @@ class Heartbeat:
             self._thread.join()
 
     def _beat(self) -> None:
-        while not self._stopped.wait(RENEWAL_SECONDS):
+        while True:
             try:
                 self._runs.renew()
                 self._runs.interrupt_dead()
@@ -152,6 +152,8 @@ class Heartbeat:
                 _log.warning("runs of hooks: %s", error.message)
             except Exception:  # noqa: BLE001  the next beat may succeed
                 _log.exception("runs of hooks")
+            if self._stopped.wait(RENEWAL_SECONDS):
+                return
 
 
 def _decode(raw: bytes) -> Running:

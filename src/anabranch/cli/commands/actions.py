@@ -53,8 +53,8 @@ def _validate(context: CommandContext) -> None:
         require_distinct_names(actions)
     except Invalid as error:
         errors.append(error)
-    for error in errors[1:]:
-        context.output.note(printable(error.message))
+    for other in errors[1:]:
+        context.output.note(printable(other.message))
     if errors:
         raise Failure(errors[0].message, kind=errors[0].kind, hint=errors[0].hint)
     item = [

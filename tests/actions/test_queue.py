@@ -1,0 +1,207 @@
+"""Hooks after changes: none is lost, whatever happens to the server that runs them."""
+
+from __future__ import annotations
+
+import threading
+
+import msgspec
+import pytest
+from support.eventually import eventually
+
+from anabranch.actions.runs.running import LEASE_SECONDS, Running
+
+LEASES, QUEUE = "anabranch-running-actions", "anabranch-post-hooks"
+
+
+def put(lake, path, branch="main"):
+    lake.objects.upload("sea", branch, path, [b"x"])
+
+
+def commit(lake, branch="main"):
+    return lake.commits.commit("sea", branch, message="a commit", committer="ann")
+
+
+def settled(lake):
+    return not list(lake.core.keyvalue.scan(QUEUE))
+
+
+def runs(lake, **filters):
+    return lake.engine.records.list("sea", amount=1000, **filters).items
+
+
+def expire(lake):
+    """Makes all leases end, as if their servers had died a minute ago."""
+    for key, raw in list(lake.core.keyvalue.scan(LEASES)):
+        running = msgspec.json.decode(raw, type=Running)
+        dead = msgspec.structs.replace(running, until=lake.engine.clock() - 1)
+        from anabranch.keyvalue.contract import Write
+
+        lake.core.keyvalue.apply([Write(LEASES, key, msgspec.json.encode(dead))])
+
+
+def test_events_queued_without_workers_are_performed_by_the_next_server(
+    open_lake, lake, webhook, add_action
+):
+    add_action("post-commit")
+    lake.engine.stop()
+    commits = []
+    for number in range(5):
+        put(lake, f"{number}.txt")
+        commits.append(commit(lake).id)
+    assert webhook.events == []
+    assert len(list(lake.core.keyvalue.scan(QUEUE))) == 5
+    open_lake()
+    eventually(lambda: settled(lake))
+    assert sorted(event["commit_id"] for event in webhook.events) == sorted(commits)
+    assert {run.commit_id for run in runs(lake)} >= set(commits)
+
+
+def test_run_of_a_dead_server_is_marked_and_its_event_is_performed_again(
+    open_lake, lake, webhook, add_action
+):
+    add_action("post-commit")
+    hanging = threading.Event()
+    webhook.decide = lambda _: hanging.wait(50)
+    put(lake, "a.txt")
+    made = commit(lake).id
+    eventually(lambda: webhook.events)
+    first = webhook.events[0]["run_id"]
+    lake.engine._workers._stopped = True  # it is as dead as a process can be in a test
+    expire(lake)
+    webhook.decide = lambda _: True
+    open_lake()
+    eventually(lambda: len(webhook.events) == 2 and settled(lake))
+    hanging.set()
+    second = webhook.events[1]["run_id"]
+    by_id = {run.id: run for run in runs(lake, commit_id=made)}
+    assert (by_id[first].passed, by_id[second].passed) == (False, True)
+    assert lake.engine.records.hook("sea", first, "0000_0000").passed is False
+    output = lake.engine.logs.read("local://sea", first, "0000_0000")
+    assert b"the server that ran this hook has stopped" in output
+    # the late end of the first run changes nothing
+    eventually(lambda: not lake.engine._workers._busy)
+    assert {run.id: run for run in runs(lake, commit_id=made)} == by_id
+
+
+def test_run_before_a_change_of_a_dead_server_is_marked(open_lake, lake, webhook, add_action):
+    add_action("pre-commit")
+    hanging = threading.Event()
+    webhook.decide = lambda _: hanging.wait(50)
+    put(lake, "a.txt")
+    committing = threading.Thread(target=commit, args=(lake,))
+    committing.start()
+    eventually(lambda: webhook.events)
+    run_id = webhook.events[0]["run_id"]
+    expire(lake)
+    open_lake().engine.running.interrupt_dead()
+    assert lake.engine.records.get("sea", run_id).passed is False
+    hanging.set()
+    committing.join()
+    # the server was only slow: what its hooks have decided counts
+    assert lake.engine.records.get("sea", run_id).passed is True
+
+
+def test_living_server_keeps_its_leases(open_lake, lake, webhook, add_action):
+    add_action("pre-commit")
+    seen = []
+
+    def decide(event):
+        other = open_lake(start=False)
+        expire(lake)
+        lake.engine.running.renew()
+        other.engine.running.interrupt_dead()
+        seen.append(other.engine.running.find(event["run_id"]))
+        return True
+
+    webhook.decide = decide
+    put(lake, "a.txt")
+    commit(lake)
+    assert seen[0].until > lake.engine.clock() + LEASE_SECONDS / 2
+    assert runs(lake)[0].passed
+
+
+def test_hundred_commits_in_a_row_lose_no_event(open_lake, lake, webhook, add_action):
+    add_action("post-commit", branches="[b-*]")
+    open_lake()  # two servers share the queue
+    for number in range(4):
+        lake.branches.create("sea", f"b-{number}", "main")
+    commits = []
+
+    def work(number):
+        for step in range(25):
+            put(lake, f"{step}.txt", f"b-{number}")
+            commits.append(commit(lake, f"b-{number}").id)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    eventually(lambda: settled(lake))
+    assert len(commits) == 100
+    assert sorted(event["commit_id"] for event in webhook.events) == sorted(commits)
+    found = runs(lake)
+    assert sorted(run.commit_id for run in found if run.branch.startswith("b-")) == sorted(commits)
+    assert all(run.passed for run in found)
+
+
+def test_event_of_a_deleted_repository_is_dropped(open_lake, lake, webhook, add_action):
+    add_action("post-commit")
+    lake.engine.stop()
+    put(lake, "a.txt")
+    commit(lake)
+    lake.repositories.delete("sea")
+    lake.repositories.create("sea", "local://sea-again")
+    open_lake()
+    eventually(lambda: settled(lake))
+    assert webhook.events == []
+    assert runs(lake) == []
+
+
+def test_action_file_whose_bytes_are_lost_makes_a_failed_run(open_lake, lake, webhook, add_action):
+    add_action("post-commit")
+    lake.engine.stop()
+    put(lake, "a.txt")
+    made = commit(lake).id
+    stat = lake.objects.stat("sea", made, "_lakefs_actions/gate.yaml")
+    lake.blocks.delete([lake.blocks.unqualify(stat.physical_address)])
+    open_lake()
+    eventually(lambda: settled(lake))
+    assert webhook.events == []
+    [run] = runs(lake, commit_id=made)
+    assert not run.passed
+    output = lake.engine.logs.read("local://sea", run.id, "0000_0000")
+    assert b"the action file _lakefs_actions/gate.yaml cannot be read" in output
+
+
+def test_failing_hook_after_a_change_changes_nothing_and_is_not_repeated(lake, webhook, add_action):
+    add_action("post-commit")
+    webhook.decide = lambda _: False
+    put(lake, "a.txt")
+    made = commit(lake).id
+    eventually(lambda: settled(lake))
+    assert [event["event_type"] for event in webhook.events] == ["post-commit"]
+    assert lake.branches.get("sea", "main").commit_id == made
+    assert [run.passed for run in runs(lake, commit_id=made)] == [False]
+
+
+@pytest.mark.parametrize("kind", ["queue", "change"])
+def test_refused_change_queues_nothing(lake, webhook, add_action, kind):
+    add_action("pre-commit", "post-commit")
+    webhook.decide = lambda _: kind == "change"
+    put(lake, "a.txt")
+    try:
+        if kind == "change":
+            lake.commits.commit(
+                "sea",
+                "main",
+                message="a commit",
+                committer="ann",
+                extra_writes=lambda _: pytest.fail("the write fails"),
+            )
+        else:
+            commit(lake)
+    except BaseException:  # noqa: BLE001, S110  either refuses it
+        pass
+    assert settled(lake)
+    assert webhook.of("post-commit") == []
