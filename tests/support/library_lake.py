@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from anabranch.library import Lake
 from anabranch.model.change import Change
@@ -18,10 +18,12 @@ Request = Callable[[str, str, Mapping[str, str], bytes], tuple[int, bytes]]
 
 
 class LibraryLake:
-    """A repository of a lake; `reads` are the reads of objects' bytes: path, start, length."""
+    """A repository of a lake; `reads` are the reads of objects' bytes: path, start, length. Without
+    a lake it has requests alone.
+    """
 
-    def __init__(self, lake: Lake, repository: str, request: Request | None = None) -> None:
-        self.lake = lake
+    def __init__(self, lake: Lake | None, repository: str, request: Request | None = None) -> None:
+        self.lake = cast(Lake, lake)
         self.repository = repository
         self.reads: list[tuple[str, int, int]] = []
         self._request = request
@@ -48,14 +50,14 @@ class LibraryLake:
     def list(
         self, reference: str, *, prefix: str = "", after: str = "", delimiter: str = "", amount: int
     ) -> Page[Stat | CommonPrefix]:
-        page = self.lake.objects.listing(
-            *(self.repository, reference),
+        items = self.lake.objects.listing(
+            self.repository,
+            reference,
             prefix=prefix,
             after=after,
             delimiter=delimiter,
             amount=amount + 1,
-        )
-        items = page.items
+        ).items
         return Page(items[:amount], len(items) > amount, items[:amount][-1].path if items else "")
 
     def diff(
@@ -63,11 +65,7 @@ class LibraryLake:
     ) -> Page[Change]:
         branch = f"{right}$" if right in self._branches() else right
         return self.lake.refs.diff(
-            *(self.repository, left, branch),
-            two_dot=True,
-            prefix=prefix,
-            after=after,
-            amount=amount,
+            self.repository, left, branch, two_dot=True, prefix=prefix, after=after, amount=amount
         )
 
     def commit(self, reference: str) -> Commit:
