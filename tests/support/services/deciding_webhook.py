@@ -37,6 +37,7 @@ def deciding_webhook(decide: Decide = lambda _: True) -> Iterator[DecidingWebhoo
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     webhook = DecidingWebhook(f"http://127.0.0.1:{server.server_port}/hook", decide)
     server.webhook = webhook  # type: ignore[attr-defined]
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
