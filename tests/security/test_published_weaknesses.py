@@ -8,6 +8,7 @@ import time
 
 import httpx2
 import pytest
+import yaml
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -169,6 +170,27 @@ def test_copies_need_permission_to_read_the_source_and_to_write_the_copy():
 def test_bulk_access_to_references_needs_all_permissions(names, expected):  # GHSA-m836-gxwq-j2pm
     for name in names:
         assert set(actions(OPERATIONS, name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "properties", "refusal"),
+    [
+        ("lua", {"script": "print(os.getenv('PATH'))"}, "global 'os'"),
+        ("lua", {"script": "io.open('/proc/self/environ')"}, "global 'io'"),
+        ("lua", {"script": "x = 1", "args": {"a": "{{ENV.PATH}}"}}, "variable 'PATH'"),
+        ("webhook", {"url": "http://h", "headers": {"A": "{{ ENV.HOME }}"}}, "variable 'HOME'"),
+    ],
+)
+def test_hooks_do_not_read_the_environment(api, type_, properties, refusal):  # GHSA-26hr-q2wp-rvc5
+    hook = {"id": "spy", "type": type_, "properties": properties}
+    content = yaml.safe_dump({"on": {"pre-commit": None}, "hooks": [hook]})
+    place = "/repositories/sea/branches/main"
+    path = {"path": "_lakefs_actions/spy.yaml"}
+    assert api.post(f"{place}/objects", params=path, content=content).status_code == 201
+    answer = api.post(f"{place}/commits", json={"message": "spy"})
+    assert api.delete(f"{place}/objects", params=path).status_code == 204
+    assert answer.status_code in {400, 412}
+    assert refusal in answer.json()["message"]
 
 
 def test_secrets_are_never_logged(lake, api):  # GHSA-4rgc-5g6r-2rjf

@@ -19,6 +19,7 @@ def server(tmp_path_factory):
         "ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1",
         "LAKEFSACTION_TOKEN": TOKEN,
         "SECRET_OF_SERVER": "hidden-value",
+        "ANABRANCH_LOGGING_LEVEL": "TRACE",
     }
     with running_server(tmp_path_factory.mktemp("server"), env=environment) as server:
         yield server
@@ -173,7 +174,7 @@ def test_a_script_may_do_what_its_user_may_do(admin, server):
     assert admin.output().splitlines() == [f"{user}\t401", "200", "401"]
 
 
-def test_secrets_of_the_environment_reach_the_webhook_alone(admin):
+def test_secrets_of_the_environment_reach_the_webhook_alone(admin, server):
     with misbehaving_webhook() as webhook:
         properties = f"""
 url: {webhook.url("/echo")}
@@ -187,6 +188,7 @@ headers:
     written = admin.output()
     assert "X-Token: ***" in written
     assert TOKEN not in written
+    assert TOKEN not in server.log.read_text()
 
 
 def test_variables_without_the_prefix_cannot_be_used(admin):
