@@ -15,6 +15,7 @@ _PACKAGE = "anabranch.actions.hooks.lua.libraries"
 
 _LIBRARIES = {
     "aws": ("aws_clients", "aws"),
+    "azure": ("azure_client", "azure"),
     "crypto/aes": ("crypto", "aes"),
     "crypto/hmac": ("crypto", "hmac"),
     "crypto/md5": ("crypto", "md5"),
