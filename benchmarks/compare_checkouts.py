@@ -90,6 +90,9 @@ class Target:
         post = api.request("POST", f"{BRANCH}/writes/objects?path=large", LARGE)
         yield self._counted("PUT of 64 MiB (REST)", [post])
         yield self._counted("PUT of 64 MiB (S3)", [s3.request("PUT", "writes/large", LARGE)])
+        body = {"message": "Empty", "allow_empty": True}
+        post = api.request("POST", f"{BRANCH}/commits/commits", body)
+        yield self._timed("commit of nothing", [post], in_flight=1)
         yield Operation("commit of 1,000", self._commit, lambda: self._stage("commits", CHANGES))
 
     def _read(self, path: str, method: str = "GET") -> list[bytes]:

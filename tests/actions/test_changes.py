@@ -42,9 +42,9 @@ def settled(lake):
     return not list(lake.core.keyvalue.scan("anabranch-post-hooks"))
 
 
-def no_candidates(lake):
+def no_proposals(lake):
     keyvalue = lake.core.keyvalue
-    return not list(keyvalue.scan("anabranch-candidates")) and not list(
+    return not list(keyvalue.scan("anabranch-proposals")) and not list(
         keyvalue.scan("anabranch-running-actions")
     )
 
@@ -84,7 +84,7 @@ def test_commit_runs_hooks_before_and_after_it_and_names_it_in_their_runs(
     assert [hook["hook_run_id"] for hook in manifest["hooks"]] == ["0000_0000"]
     log = lake.engine.logs.read("local://sea", pre["run_id"], "0000_0000")
     assert b"200" in log
-    assert no_candidates(lake)
+    assert no_proposals(lake)
 
 
 def test_failed_hook_refuses_the_commit_in_lakefs_words_and_keeps_the_changes(
@@ -106,7 +106,7 @@ def test_failed_hook_refuses_the_commit_in_lakefs_words_and_keeps_the_changes(
     assert (run.passed, run.commit_id, run.event) == (False, "", "pre-commit")
     assert lake.branches.get("sea", "main").commit_id == head
     assert read(lake, "main", "a.txt") == "x"
-    assert no_candidates(lake)
+    assert no_proposals(lake)
     webhook.decide = lambda _: True
     assert commit(lake).parents == (head,)
 
@@ -191,7 +191,7 @@ def test_merge_hook_reads_the_merged_result_which_disappears_when_it_is_refused(
     assert {"from_dev.txt", "from_main.txt"} <= set(merged[1:])
     with pytest.raises(NotFound):
         paths(lake, merged[0])
-    assert no_candidates(lake)
+    assert no_proposals(lake)
     assert "from_dev.txt" not in paths(lake, "main")
 
     webhook.decide = lambda _: True
@@ -267,7 +267,7 @@ def test_other_changes_run_their_hooks(lake, webhook, add_action, kind, change, 
         pre = webhook.events[0]
         assert len(webhook.events) == 1
     assert (pre.get("branch_id") or pre.get("tag_id")) == undone
-    assert no_candidates(lake)
+    assert no_proposals(lake)
 
 
 def references(lake):
@@ -343,4 +343,4 @@ def test_branch_that_moves_while_hooks_run_is_examined_again(lake, webhook, add_
     assert made.parents[0] == meanwhile[0]
     assert {"b.txt", "c.txt"} <= set(paths(lake, made.id))
     assert len(webhook.of("pre-merge")) == 2
-    assert no_candidates(lake)
+    assert no_proposals(lake)

@@ -143,7 +143,7 @@ def test_disabled_actions_run_no_hook(open_lake, lake, webhook, add_action):
     assert webhook.events == []
 
 
-def test_candidate_that_a_killed_server_left_expires(lake):
+def test_proposal_that_a_killed_server_left_expires(lake):
     stored = lake.core.repositories.get("sea")
     head = lake.commits.get("sea", "main")
     left = lake.core.commits.make(
@@ -153,10 +153,10 @@ def test_candidate_that_a_killed_server_left_expires(lake):
         metadata={},
         parents=[head],
     )
-    lake.core.candidates.store(stored, left)
+    lake.core.proposals.store(stored, left)
     assert lake.commits.get("sea", left.id) == left
-    lake.core.candidates.clean()
+    lake.core.proposals.clean()
     assert lake.commits.get("sea", left.id) == left
-    lake.core.candidates._clock = lambda: time.time() + 3600
-    lake.core.candidates.clean()
+    lake.core.proposals._clock = lambda: time.time() + 3600
+    lake.core.proposals.clean()
     assert lake.core.commits.find(stored, left.id) is None

@@ -38,6 +38,7 @@ COMMANDS = [
         ("gc", "garbage-collection.md"),
         ("export", "export.md"),
         ("image", "images.md"),
+        ("actions", "actions.md"),
         *((word, "rewriting-history.md") for word in HISTORY_WORDS),
         ("merge", "merging.md"),
         ("pr", "pull-requests.md"),

@@ -20,7 +20,7 @@ from anabranch.errors import HookFailed
 from anabranch.library import open_lake
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = ("hooks-webhooks.md", "hooks-checks.md", "hooks-python.md", "lua.md")
+NAMES = ("actions.md", "hooks-webhooks.md", "hooks-checks.md", "hooks-python.md", "lua.md")
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in NAMES}
 
 

@@ -104,7 +104,7 @@ class Catalog:
                 PeriodicTask(self.uploads.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
-                PeriodicTask(core.candidates.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(core.proposals.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),

@@ -49,7 +49,7 @@ from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
-from anabranch.versioning.candidates import MAX_EXAMINATION_SECONDS
+from anabranch.versioning.proposals import MAX_EXAMINATION_SECONDS
 from anabranch.web.application import Application
 
 __all__ = ["API_VERSION", "Composition", "own_version"]

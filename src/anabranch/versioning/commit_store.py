@@ -12,7 +12,7 @@ from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commit import Commit
 from anabranch.model.page import upper_bound
 from anabranch.model.repository import Repository
-from anabranch.versioning.candidate_records import read_candidate, read_candidates
+from anabranch.versioning.proposal_records import read_proposal, read_proposals
 from anabranch.versioning.records import keys, references
 
 __all__ = ["ID_LENGTH", "Commits"]
@@ -47,7 +47,7 @@ class Commits:
             return cached
         raw = self._keyvalue.get(repository.partition, keys.commit(commit_id))
         if raw is None:
-            return read_candidate(self._keyvalue, repository, commit_id)  # not cached: it may go
+            return read_proposal(self._keyvalue, repository, commit_id)  # not cached: it may go
         commit = references.commit_from(raw)
         self.remember(repository, commit)
         return commit
@@ -76,12 +76,12 @@ class Commits:
         for _, raw in self._keyvalue.scan(repository.partition, *keys.all_commits()):
             yield references.commit_from(raw)
 
-    def candidates(self, repository: Repository) -> Iterator[Commit]:
+    def proposals(self, repository: Repository) -> Iterator[Commit]:
         """Yields the commits of a repository that are examined before they are made."""
-        return read_candidates(self._keyvalue, repository)
+        return read_proposals(self._keyvalue, repository)
 
     def is_made(self, repository: Repository, commit_id: str) -> bool:
-        """Returns whether a commit exists that is not only a candidate."""
+        """Returns whether a commit exists that is not only a proposal."""
         if (repository.partition, commit_id) in self._cache:
             return True
         return self._keyvalue.get(repository.partition, keys.commit(commit_id)) is not None

@@ -20,11 +20,11 @@ from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
 from anabranch.versioning.branch_locks import BranchLocks
 from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.candidates import Candidates
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.diff import Differ
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.index import HistoryIndex
+from anabranch.versioning.proposals import Proposals
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import (
@@ -62,7 +62,7 @@ class Committer:
         admission: TreeAdmission,
         addresses: TreeAddresses,
         index: HistoryIndex,
-        candidates: Candidates,
+        proposals: Proposals,
         clock: Callable[[], float],
     ) -> None:
         self._branches = branches
@@ -73,7 +73,7 @@ class Committer:
         self._admission = admission
         self._addresses = addresses
         self._index = index
-        self._candidates = candidates
+        self._proposals = proposals
         self._clock = clock
         self._locks = BranchLocks()
 
@@ -177,7 +177,7 @@ class Committer:
         `trusts_tree`, the commit's tree may name any objects, and garbage collection must admit it;
         `since` is the number of sweeps that had begun when the tree was read.
 
-        With `examine`, the commit can be read as a candidate while that is called, and nobody waits
+        With `examine`, the commit can be read as a proposal while that is called, and nobody waits
         for it; if the branch has moved meanwhile, the next commit is examined.
 
         Raises what `make`, `examine` and `extra_writes` raise, and Conflict; then the branch has
@@ -233,14 +233,14 @@ class Committer:
                 before = self.seal(repository, branch).branch
                 head = self._commits.get(repository, before.commit_id)
                 commit = make(StoredBranch(before, b""), head)
-            candidate = self._candidates.store(repository, commit)
+            proposal = self._proposals.store(repository, commit)
             try:
                 examine(commit, head)
                 moved = self._move_from(
                     repository, before, commit, partial(additions, head, commit)
                 )
             finally:
-                self._candidates.remove(candidate)
+                self._proposals.remove(proposal)
             if moved:
                 self._commits.remember(repository, commit)
                 return commit

@@ -5,7 +5,7 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, pins, candidates, reset, committer, transfers, commit records, dumps of
+rules, sweeps, restored, pins, proposals, reset, committer, transfers, commit records, dumps of
 references, merger, reverter, rebaser.
 """
 
@@ -21,7 +21,6 @@ from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.branches import Branches
-from anabranch.versioning.candidates import Candidates
 from anabranch.versioning.changes import Changes
 from anabranch.versioning.commit_records import CommitRecords
 from anabranch.versioning.commit_store import Commits
@@ -41,6 +40,7 @@ from anabranch.versioning.merging.rebase import Rebaser
 from anabranch.versioning.merging.revert import Reverter
 from anabranch.versioning.merging.tree_merger import TreeMergers
 from anabranch.versioning.objects import Objects
+from anabranch.versioning.proposals import Proposals
 from anabranch.versioning.protection import Protection
 from anabranch.versioning.pulls import Pulls
 from anabranch.versioning.records.branch_tasks import COMMIT_TASKS, MERGE_TASKS
@@ -116,7 +116,7 @@ class Core:
             *(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock),
             is_made=self.commits.is_made,
         )
-        self.candidates = Candidates(keyvalue, self.identifiers, self.pins, clock)
+        self.proposals = Proposals(keyvalue, self.identifiers, self.pins, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
         self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
         addresses = TreeAddresses(tables.store, self.trees)
@@ -129,7 +129,7 @@ class Core:
             self.tree_admission,
             addresses,
             self.history_index,
-            self.candidates,
+            self.proposals,
             clock,
         )
         self.commit_records = CommitRecords(

@@ -50,8 +50,8 @@ def load_commit_graph(commits: Commits, repository: Repository) -> dict[str, Com
     A scan is not a snapshot: of two commits that are created while it runs, it may find only the
     second. Therefore first parents that the scan has missed are looked up.
     """
-    # candidates first: one that is made meanwhile is found among the commits
-    graph = {commit.id: commit_node(commit) for commit in commits.candidates(repository)}
+    # proposals first: one that is made meanwhile is found among the commits
+    graph = {commit.id: commit_node(commit) for commit in commits.proposals(repository)}
     graph |= {commit.id: commit_node(commit) for commit in commits.all(repository)}
     pending = [node.first_parent for node in graph.values()]
     for parent in pending:

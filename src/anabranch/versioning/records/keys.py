@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "ACTIONS",
-    "CANDIDATES",
     "CLEANUP",
     "FINISHED_UPLOADS",
     "GRAVELER",
     "METADATA",
+    "PROPOSALS",
     "PROTECTION",
     "PULLS_BY_BRANCHES",
     "RESTORED_REFS",
@@ -20,10 +20,10 @@ __all__ = [
     "all_tasks",
     "all_uploads",
     "branch",
-    "candidate",
     "changed_paths",
     "changed_paths_commit",
     "commit",
+    "proposal",
     "pull",
     "pull_by_branches",
     "pull_comment",
@@ -39,7 +39,7 @@ __all__ = [
 
 GRAVELER = "graveler"
 ACTIONS = "actions"
-CANDIDATES = "anabranch-candidates"
+PROPOSALS = "anabranch-proposals"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 RESTORED_REFS = b"anabranch-restored-refs"
@@ -74,8 +74,8 @@ def commit(commit_id: str) -> bytes:
     return b"commits/" + commit_id.encode("utf-8", "surrogateescape")
 
 
-def candidate(partition: str, commit_id: str = "", name: str = "") -> bytes:
-    """Returns the key, in the partition CANDIDATES, of a candidate of the repository with that
+def proposal(partition: str, commit_id: str = "", name: str = "") -> bytes:
+    """Returns the key, in the partition PROPOSALS, of a proposal of the repository with that
     partition; without a name or a commit, the prefix of all such keys.
     """
     stem = f"{partition}/{commit_id}/" if commit_id else f"{partition}/"
