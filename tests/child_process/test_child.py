@@ -76,7 +76,7 @@ def test_the_end_of_a_process_is_reported_by_its_last_line(start):
             child.send({}, bytes(1 << 20))
 
 
-def test_closing_ends_the_process_and_its_children(start):
+def test_closing_ends_the_process_and_its_children(start, eventually):
     program = """
         import os, time
         if os.fork() == 0:
@@ -86,9 +86,14 @@ def test_closing_ends_the_process_and_its_children(start):
     """
     with start(program) as child:
         group = child.receive()[0]["group"]
-    listed = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True)
-    alive = [line.split() for line in listed.stdout.splitlines()]
-    assert not [stat for found, stat in alive if found == str(group) and not stat.startswith("Z")]
+
+    def alive():
+        command = ["ps", "-eo", "pgid,stat"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        pairs = [line.split() for line in listed.splitlines()]
+        return [stat for found, stat in pairs if found == str(group) and not stat.startswith("Z")]
+
+    eventually(lambda: not alive())
 
 
 @pytest.mark.parametrize(

@@ -170,15 +170,19 @@ def test_a_hook_that_fails_gives_the_reason(lake, name, reason):
     assert failed.value.hint == ("Wait." if name == "refusing" else "")
 
 
-def test_a_hook_that_hangs_is_killed_with_all_it_started(lake):
+def test_a_hook_that_hangs_is_killed_with_all_it_started(lake, eventually):
     start = time.monotonic()
     context = hook_context(lake)
     with pytest.raises(HookFailed, match=r"the hook hanging did not finish within 5 s"):
         make_hook("python", {"name": "hanging", "timeout": 5}).run(context)
     assert time.monotonic() - start < 30
     assert context.output.text() == "starting\n"
-    processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "sleep 617" not in processes.stdout
+
+    def processes():
+        command = ["ps", "-eo", "args"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    eventually(lambda: "sleep 617" not in processes())
 
 
 def test_the_time_of_all_hooks_ends_a_hook_earlier_than_its_timeout(lake):
