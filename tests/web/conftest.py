@@ -1,0 +1,180 @@
+"""A browser that is signed in at a real server, and repositories to look at."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import expect
+from support.services.chromium import chromium_program, running_chromium
+
+from anabranch.testing.server import running_server
+from anabranch.web.application import STATIC_FOLDER
+
+PROJECT = Path(__file__).parent.parent.parent
+TIMEOUT_MS = 30_000
+UNIMPORTANT = "Failed to load resource"  # a response with an error, which the page tells of
+
+expect.set_options(timeout=TIMEOUT_MS)
+
+
+@pytest.fixture(scope="session")
+def built():
+    """Skips what needs the built pages where they are not there."""
+    if not (STATIC_FOLDER / "index.html").exists():
+        pytest.skip("the web interface is not built: `make web` does that")
+
+
+@pytest.fixture(scope="session")
+def browser(built):  # noqa: ARG001
+    program = chromium_program()
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    with running_chromium(program) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def site(built, tmp_path_factory):  # noqa: ARG001
+    """A server that gives presigned URLs, by which long files are uploaded in parts."""
+    env = {
+        "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true",
+        "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(tmp_path_factory.getbasetemp()),
+    }
+    with running_server(tmp_path_factory.mktemp("site"), env=env) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def api(site):
+    """A client of the API, which makes and checks what the pages show."""
+    with httpx2.Client(base_url=site.api, auth=site.auth, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def open_page(browser):
+    """Returns a function that opens a page at a server, signed in unless told otherwise.
+
+    A page must not have errors or violate its Content-Security-Policy: what the browser says of
+    that is in the function's `problems`, which a test that provokes it empties.
+    """
+    contexts = []
+    problems = []
+
+    def note(message):
+        if message.type in {"error", "warning"} and UNIMPORTANT not in message.text:
+            problems.append(message.text)
+
+    def open_at(server, *, signed_in=True, **options):
+        context = browser.new_context(
+            base_url=server.url, permissions=["clipboard-read", "clipboard-write"], **options
+        )
+        context.set_default_timeout(TIMEOUT_MS)
+        contexts.append(context)
+        if signed_in:
+            key, secret = server.auth
+            keys = {"access_key_id": key, "secret_access_key": secret}
+            assert context.request.post("/api/v1/auth/login", data=keys).ok
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        return page
+
+    open_at.problems = problems
+    yield open_at
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(open_page, site):
+    """A page that is signed in."""
+    return open_page(site)
+
+
+class Sandbox:
+    """A repository of a test, changed by the API."""
+
+    def __init__(self, api, name):
+        self.api = api
+        self.name = name
+        self.path = f"/repositories/{name}"
+
+    def put(self, path, content=b"content", branch="main"):
+        self._done(
+            self.api.post(
+                f"{self.path}/branches/{branch}/objects",
+                params={"path": path},
+                content=content,
+                headers={"Content-Type": "application/octet-stream"},
+            )
+        )
+
+    def get(self, path, ref="main"):
+        response = self.api.get(f"{self.path}/refs/{ref}/objects", params={"path": path})
+        return self._done(response).content
+
+    def delete(self, path, branch="main"):
+        self._done(self.api.delete(f"{self.path}/branches/{branch}/objects", params={"path": path}))
+
+    def commit(self, message="A commit", branch="main"):
+        url = f"{self.path}/branches/{branch}/commits"
+        return self._done(self.api.post(url, json={"message": message})).json()
+
+    def branch(self, name, source="main"):
+        self._done(self.api.post(f"{self.path}/branches", json={"name": name, "source": source}))
+
+    def head(self, ref="main"):
+        return self._done(self.api.get(f"{self.path}/commits/{ref}")).json()
+
+    def paths(self, ref="main"):
+        url = f"{self.path}/refs/{ref}/objects/ls"
+        listed = self._done(self.api.get(url, params={"amount": 1000})).json()
+        return [item["path"] for item in listed["results"]]
+
+    def changes(self, branch="main"):
+        """Returns the kind of each uncommitted change by path."""
+        url = f"{self.path}/branches/{branch}/diff"
+        listed = self._done(self.api.get(url, params={"amount": 1000})).json()
+        return {item["path"]: item["type"] for item in listed["results"]}
+
+    @staticmethod
+    def _done(response):
+        assert response.is_success, response.text
+        return response
+
+
+@contextmanager
+def new_repository(api):
+    name = f"web-{uuid.uuid4().hex[:12]}"
+    creation = {"name": name, "storage_namespace": f"local://{name}"}
+    response = api.post("/repositories", json=creation)
+    assert response.is_success, response.text
+    yield Sandbox(api, name)
+    api.delete(f"/repositories/{name}")
+
+
+@pytest.fixture
+def repository(api):
+    """An empty repository of the test's own."""
+    with new_repository(api) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def shared_repository(api):
+    """A repository of the module's own."""
+    with new_repository(api) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The source of axe-core, which finds what keeps people from using a page."""
+    return (PROJECT / "web/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
