@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import webbrowser
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from anabranch.cli.errors import Failure
@@ -30,11 +31,16 @@ _LISTENING = "listening on "
 def _run(context: CommandContext) -> int:
     arguments, output = context.arguments, context.output
     with _server(arguments.data, arguments.listen) as (process, url):
+        for line in _welcome(url, arguments.data):
+            output.line(line)
+        output.out.flush()
         _run_example(context, url)
-        for line in _directions(url, arguments.data):
+        for line in _directions(url):
             output.line(line)
         if arguments.exit:
             return 0
+        if not arguments.no_open and _has_display(context.environment):
+            webbrowser.open(url)
         output.line("Serving until Ctrl-C.")
         output.out.flush()
         try:
@@ -67,12 +73,22 @@ def _run_example(context: CommandContext, url: str) -> None:
     output.line(f"  {time.perf_counter() - start:6.2f} s  in total")
 
 
-def _directions(url: str, data: str) -> Iterator[str]:
-    yield ""
-    yield f"Anabranch serves {data} at {url}"
+def _has_display(environment: Mapping[str, str]) -> bool:
+    """Returns whether a browser can show a window, as far as the environment says."""
+    if sys.platform in {"darwin", "win32"}:
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def _welcome(url: str, data: str) -> Iterator[str]:
+    yield f"Open {url} in a browser, and sign in with these keys:"
     yield f"  access key id      {ACCESS_KEY_ID}"
     yield f"  secret access key  {SECRET_ACCESS_KEY}"
-    yield "These keys are public: use them for trials only, never with your own data."
+    yield "They are public: use them for trials only, never with your own data."
+    yield f"The server keeps everything in {data}. It creates a sample repository now:"
+
+
+def _directions(url: str) -> Iterator[str]:
     yield ""
     yield "Three things to try:"
     yield "  anabranch log lakefs://quickstart/main --graph"
@@ -131,11 +147,13 @@ COMMAND = Command(
     options=(
         Option("--data", "Keep everything in this folder", "DIR", default="anabranch-data"),
         Option("--listen", "The address to listen on", "HOST:PORT", default="127.0.0.1:8000"),
+        Option("--no-open", "Do not open a browser"),
         Option("--exit", "Exit after creating the sample repository"),
     ),
     details="Creates the repository quickstart with a sample history: a year of flights goes to "
     "main, two months are corrected on branches, both are merged, a conflict occurs and is "
-    "resolved, and the result is tagged and read with pandas.",
+    "resolved, and the result is tagged and read with pandas. Then the web interface is opened in a "
+    "browser, if there is a display.",
     examples=("quickstart", "quickstart --data my-lake --listen 127.0.0.1:8001"),
     connects=False,
 )
