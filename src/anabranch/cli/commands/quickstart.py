@@ -152,8 +152,8 @@ COMMAND = Command(
     ),
     details="Creates the repository quickstart with a sample history: a year of flights goes to "
     "main, two months are corrected on branches, both are merged, a conflict occurs and is "
-    "resolved, and the result is tagged and read with pandas. Then the web interface is opened in a "
-    "browser, if there is a display.",
+    "resolved, and the result is tagged and read with pandas. Then the web interface is opened in "
+    "a browser, if there is a display.",
     examples=("quickstart", "quickstart --data my-lake --listen 127.0.0.1:8001"),
     connects=False,
 )
